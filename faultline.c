@@ -82,6 +82,7 @@ static const struct reader {
 	  { .files = packets, .dirs = bundles, .beside = ".symfs", .has_inside = true } },
 	{ "graph", { .files = pictures } },
 	{ "linear", {} },
+	{ "rank", {} },
 	{ "recover", {} },
 	{ "replay", {} },
 	{ "sites", {} },

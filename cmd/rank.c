@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND rank: which statement makes tests fail? by replaced values, or by who executed it
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/option.h"
+#include "suppress-hw/rank/rank.h"
+
+#define EXIT_COULD_NOT 2
+#define SHOWN 20
+
+enum { KEY_JSON = 256, KEY_METHOD, KEY_LOSSLESS, KEY_ALL, KEY_EXPECTED, KEY_STATUS };
+
+struct arguments {
+	struct rank_options o;
+	bool as_json, shows_all;
+};
+
+static const char *const methods[] = { "ivmp", "tarantula", "ochiai", "dstar" };
+
+static const struct argp_option options[] = {
+	{ "method", KEY_METHOD, "METHOD", 0,
+	  "ivmp (default): in how many failing tests another value there makes the output right; "
+	  "tarantula, ochiai, dstar: by which tests executed it",
+	  0 },
+	{ "lossless", KEY_LOSSLESS, NULL, 0,
+	  "Try all instances of each statement with all values seen there, in each failing test",
+	  0 },
+	{ "jobs", 'j', "N", 0, "N altered runs at a time (default: the cores)", 0 },
+	{ "expected", KEY_EXPECTED, "FILE", 0,
+	  "SUITE is the capture of one failing run, whose stdout should have been that of FILE",
+	  0 },
+	{ "status", KEY_STATUS, "N", 0,
+	  "SUITE is the capture of one failing run, which should have exited with N", 0 },
+	{ "all", KEY_ALL, NULL, 0, "Print all statements, not the first 20", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print the result as one JSON object", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Read SUITE, made by `faultline suite record', and rank the statements that its failing "
+	"tests executed by how likely each is the fault. Interrupted (Ctrl-C), it prints the "
+	"ranking so far.\v"
+	"Exit status: 1 when statements were ranked, 2 when they could not be (no test failed, no "
+	"line information, a damaged capture).\n\n"
+	"Examples:\n"
+	"  faultline rank prog.suite\n"
+	"  faultline rank --method ochiai prog.suite\n"
+	"  faultline rank --expected right.txt wrong.flt\n"
+	"  faultline rank --json prog.suite | jq '.statements[0]'\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case KEY_METHOD:
+		for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+			if (!strcmp(arg, methods[i])) {
+				a->o.method = i;
+				return 0;
+			}
+		argp_error(
+			state,
+			"unknown method '%s' (there are: ivmp, tarantula, ochiai, dstar)",
+			arg);
+		return EINVAL;
+	case KEY_LOSSLESS:
+		a->o.is_lossless = true;
+		return 0;
+	case KEY_EXPECTED:
+		a->o.expected = arg;
+		a->o.is_capture = true;
+		return 0;
+	case KEY_STATUS:
+		a->o.want_status = option_number(state, "--status", arg, 0, 255);
+		a->o.is_capture = true;
+		return 0;
+	case KEY_ALL:
+		a->shows_all = true;
+		return 0;
+	case KEY_JSON:
+		a->as_json = true;
+		text_guard_json();
+		return 0;
+	case 'j':
+		a->o.at_once = option_number(state, "--jobs", arg, 1, 64);
+		return 0;
+	default:
+		return option_only(state, key, arg, "suite", &a->o.suite);
+	}
+}
+
+static const struct argp argp = {
+	.options = options, .parser = parse, .args_doc = "SUITE", .doc = doc
+};
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signo)
+{
+	(void)signo;
+	is_interrupted = 1;
+}
+
+static bool stops(void)
+{
+	return is_interrupted;
+}
+
+/* ---- output --------------------------------------------------------------------------------- */
+
+static void print_ivmp(const struct rank_ivmp *v)
+{
+	if (v->is_branch)
+		printf("      right in test %s if it went the other way\n",
+		       text_line(v->test));
+	else
+		printf("      right in test %s with %ld instead of %ld%s\n",
+		       text_line(v->test),
+		       (long)((int64_t)(v->alternate << (64 - 8 * v->bytes)) >>
+			      (64 - 8 * v->bytes)),
+		       (long)((int64_t)(v->original << (64 - 8 * v->bytes)) >>
+			      (64 - 8 * v->bytes)),
+		       v->is_each_time ? ", each time" : "");
+}
+
+static void print_text(const struct arguments *a, const struct rank_result *r)
+{
+	size_t n = r->statements.size;
+
+	printf("%u tests failed, %u passed; %zu statements of failing ones\n",
+	       r->n_failed, r->n_passed, n);
+	if (a->o.method == RANK_IVMP)
+		printf("%lu altered runs in %.1f s\n", r->n_runs, r->search_s);
+	for (size_t i = 0; i < n && (i < SHOWN || a->shows_all); i++) {
+		const struct rank_statement *s = &r->statements.data[i];
+
+		printf("%4u. %s:%d in %s", s->rank, text_line(s->file), s->line,
+		       text_line(s->function));
+		if (a->o.method == RANK_IVMP)
+			printf("  IVMPs in %u of %u, executed by %u failing, %u passing\n",
+			       s->n_ivmp, r->n_failed, s->n_failed, s->n_passed);
+		else
+			printf("  %.3f, executed by %u failing, %u passing\n",
+			       s->suspicion, s->n_failed, s->n_passed);
+		for (size_t k = 0, shown = 0; k < r->ivmps.size && shown < 2; k++)
+			if (r->ivmps.data[k].statement == i) {
+				print_ivmp(&r->ivmps.data[k]);
+				shown++;
+			}
+	}
+	if (n > SHOWN && !a->shows_all)
+		printf("%zu more (--all)\n", n - SHOWN);
+	for (size_t i = 0; i < r->notes.size; i++)
+		log_note("%s", r->notes.data[i]);
+}
+
+static cJSON *json_statement(const struct rank_statement *s)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "file", s->file);
+	cJSON_AddNumberToObject(o, "line", s->line);
+	cJSON_AddStringToObject(o, "function", s->function);
+	cJSON_AddNumberToObject(o, "rank", s->rank);
+	cJSON_AddNumberToObject(o, "score", s->score);
+	if (isfinite(s->suspicion))
+		cJSON_AddNumberToObject(o, "suspicion", s->suspicion);
+	else
+		cJSON_AddNullToObject(o, "suspicion"); // beyond all numbers
+	cJSON_AddNumberToObject(o, "tarantula", s->tie);
+	cJSON_AddNumberToObject(o, "ivmp_tests", s->n_ivmp);
+	cJSON_AddNumberToObject(o, "failed", s->n_failed);
+	cJSON_AddNumberToObject(o, "passed", s->n_passed);
+	return o;
+}
+
+static cJSON *json_ivmp(const struct rank_result *r, const struct rank_ivmp *v)
+{
+	const struct rank_statement *s = &r->statements.data[v->statement];
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "test", v->test);
+	cJSON_AddStringToObject(o, "file", s->file);
+	cJSON_AddNumberToObject(o, "line", s->line);
+	cJSON_AddBoolToObject(o, "branch", v->is_branch);
+	cJSON_AddBoolToObject(o, "each_time", v->is_each_time);
+	if (!v->is_branch) {
+		cJSON_AddNumberToObject(o, "original", v->original);
+		cJSON_AddNumberToObject(o, "alternate", v->alternate);
+		cJSON_AddNumberToObject(o, "bytes", v->bytes);
+	}
+	cJSON_AddNumberToObject(o, "position", v->position);
+	return o;
+}
+
+static void print_json(const struct arguments *a, const struct rank_result *r)
+{
+	cJSON *o = cJSON_CreateObject(), *list;
+	char *text;
+
+	cJSON_AddStringToObject(o, "method", methods[a->o.method]);
+	cJSON_AddNumberToObject(o, "failed", r->n_failed);
+	cJSON_AddNumberToObject(o, "passed", r->n_passed);
+	cJSON_AddNumberToObject(o, "left_out", r->n_left_out);
+	cJSON_AddNumberToObject(o, "searched", r->n_searched);
+	cJSON_AddNumberToObject(o, "runs", r->n_runs);
+	cJSON_AddNumberToObject(o, "search_seconds", r->search_s);
+	cJSON_AddBoolToObject(o, "interrupted", r->is_interrupted);
+	list = cJSON_AddArrayToObject(o, "statements");
+	for (size_t i = 0; i < r->statements.size; i++)
+		cJSON_AddItemToArray(list, json_statement(&r->statements.data[i]));
+	list = cJSON_AddArrayToObject(o, "ivmps");
+	for (size_t i = 0; i < r->ivmps.size; i++)
+		cJSON_AddItemToArray(list, json_ivmp(r, &r->ivmps.data[i]));
+	list = cJSON_AddArrayToObject(o, "notes");
+	for (size_t i = 0; i < r->notes.size; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(r->notes.data[i]));
+	text = cJSON_PrintUnformatted(o);
+	puts(text ?: "{}");
+	free(text);
+	cJSON_Delete(o);
+}
+
+int cmd_rank(int argc, char **argv)
+{
+	struct arguments a = { .o = { .stops = stops, .want_status = -1 } };
+	struct rank_result r = {};
+	struct err *err;
+
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return EXIT_COULD_NOT;
+	if (!a.o.at_once)
+		a.o.at_once = sysconf(_SC_NPROCESSORS_ONLN);
+	a.o.with_progress = isatty(2);
+	signal(SIGINT, interrupt);
+	err = rank_suite(&a.o, &r);
+	if (err) {
+		fprintf(stderr, "faultline: cannot rank by '%s': %s\n",
+			text_line(a.o.suite), text_line(err->message));
+	} else if (a.as_json) {
+		print_json(&a, &r);
+	} else {
+		print_text(&a, &r);
+	}
+	rank_result_deinit(&r);
+	argc = err ? EXIT_COULD_NOT : 1;
+	err_destroy(err);
+	return argc;
+}

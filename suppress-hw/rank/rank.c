@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * A suite: each test is traced once; then the failing ones are searched, shortest first, and what
+ * they executed is ranked.
+ */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "suppress-hw/rank/rank_int.h"
+
+struct err *rank_note(struct rank_session *s, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return &err_nomem;
+	for (size_t i = 0; i < s->ret->notes.size; i++)
+		if (!strcmp(s->ret->notes.data[i], text)) {
+			free(text);
+			return NULL;
+		}
+	return vec_add(&s->ret->notes, text);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static struct err *add_run(struct rank_session *s, struct cap_suite_test *t)
+{
+	struct rank_run *run;
+
+	if (!t->is_recorded || t->outcome == CAP_SUITE_UNKNOWN) {
+		s->ret->n_left_out++;
+		return NULL;
+	}
+	run = vec_push(&s->runs);
+	if (!run)
+		return &err_nomem;
+	run->test = t;
+	run->is_failed = t->outcome == CAP_SUITE_FAILED;
+	run->dir = cap_suite_path(s->o->suite, t->name, "capture");
+	*(run->is_failed ? &s->ret->n_failed : &s->ret->n_passed) += 1;
+	return run->dir ? NULL : &err_nomem;
+}
+
+/* One failing capture, as a suite of one test. */
+static struct err *make_suite(struct rank_session *s)
+{
+	struct cap_suite_test *t = calloc(1, sizeof(*t));
+	struct rank_run *run = vec_push(&s->runs);
+
+	if (!t || !run) {
+		free(t);
+		return &err_nomem;
+	}
+	s->suite.tests = t;
+	s->suite.n_tests = 1;
+	t->name = strdup("capture");
+	t->expected = s->o->expected ? strdup(s->o->expected) : NULL;
+	t->want_status = s->o->want_status;
+	t->outcome = CAP_SUITE_FAILED;
+	run->test = t;
+	run->is_failed = true;
+	run->dir = strdup(s->o->suite);
+	s->ret->n_failed = 1;
+	return t->name && run->dir && (t->expected || !s->o->expected) ? NULL :
+									 &err_nomem;
+}
+
+static struct err *read_suite(struct rank_session *s)
+{
+	struct err *err;
+
+	if (s->o->is_capture)
+		return make_suite(s);
+	err = cap_suite_read(s->o->suite, CAP_SUITE_FILE, &s->suite);
+	for (size_t i = 0; i < s->suite.n_tests && !err; i++)
+		err = add_run(s, &s->suite.tests[i]);
+	if (err)
+		return err;
+	if (!s->ret->n_failed)
+		return err_new(ERR_RANGE,
+			       "of %zu tests none failed: there is nothing to "
+			       "rank by",
+			       s->suite.n_tests);
+	if (!s->ret->n_passed)
+		err = rank_note(
+			s, "no test passed: what only failing ones execute cannot be "
+			   "told, nor what is right elsewhere");
+	if (!err && s->ret->n_left_out)
+		err = rank_note(
+			s,
+			"%u tests were not recorded, or nobody could tell whether they "
+			"passed: they are left out",
+			s->ret->n_left_out);
+	return err;
+}
+
+static void count(struct rank_session *s)
+{
+	struct rank_result *ret = s->ret;
+
+	for (size_t r = 0; r < s->runs.size; r++) {
+		const struct rank_run *run = &s->runs.data[r];
+
+		for (size_t i = 0; i < run->n_executed && i < ret->statements.size; i++) {
+			struct rank_statement *st = &ret->statements.data[i];
+
+			st->n_failed += run->executed[i] && run->is_failed;
+			st->n_passed += run->executed[i] && !run->is_failed;
+			st->n_ivmp += run->has_ivmp && run->has_ivmp[i];
+		}
+	}
+}
+
+/* ---- searching --------------------------------------------------------------------------------- */
+
+static int by_length(const void *a, const void *b)
+{
+	const struct rank_run *p = a, *q = b;
+
+	return (p->length > q->length) - (p->length < q->length);
+}
+
+/* One fault is assumed: it is among the statements with an IVMP in each failing run that has
+ * some. */
+static struct err *narrow(struct rank_session *s, const struct rank_run *run)
+{
+	size_t n = s->ret->statements.size;
+	uint8_t *kept;
+
+	if (s->o->is_lossless || !run->has_ivmp || !memchr(run->has_ivmp, 1, n))
+		return NULL;
+	kept = malloc(n);
+	if (!kept)
+		return &err_nomem;
+	memcpy(kept, run->has_ivmp, n);
+	free(s->in_question);
+	s->in_question = kept;
+	s->n_in_question = n;
+	return NULL;
+}
+
+/* Its oracle is a program: an altered run's output cannot be shown to it here. */
+static bool can_be_judged(const struct rank_run *run)
+{
+	return run->test->expected ||
+	       (!run->test->oracle &&
+		(run->test->want_status != CAP_SUITE_ANY || run->test->status >= 128));
+}
+
+static struct err *search_all(struct rank_session *s)
+{
+	struct err *err = NULL;
+
+	qsort(s->runs.data, s->runs.size, sizeof(*s->runs.data), by_length);
+	s->start_s = clock_now_s();
+	for (size_t i = 0; i < s->runs.size && !err && !s->ret->is_interrupted; i++) {
+		struct rank_run *run = &s->runs.data[i];
+
+		if (!run->is_failed)
+			continue;
+		if (!can_be_judged(run)) {
+			err = rank_note(
+				s,
+				"test '%s' is judged by its oracle: what altered runs "
+				"print is not shown to it, and it is not searched",
+				run->test->name);
+			continue;
+		}
+		err = rank_search(s, run);
+		if (!err)
+			err = narrow(s, run);
+	}
+	s->ret->search_s = clock_now_s() - s->start_s;
+	if (!err && s->ret->is_interrupted)
+		err = rank_note(s, "interrupted: %u of %u failing tests were searched",
+				s->ret->n_searched, s->ret->n_failed);
+	return err;
+}
+
+/* ---- the list ------------------------------------------------------------------------------------ */
+
+static void drop_statement(struct rank_statement *st)
+{
+	free(st->file);
+	free(st->function);
+}
+
+/* Statements that no failing test executed are not ranked; IVMPs follow the others. */
+static struct err *rank(struct rank_session *s)
+{
+	struct rank_result *ret = s->ret;
+	size_t n = 0;
+	struct map at = {};
+
+	for (size_t i = 0; i < ret->statements.size; i++) {
+		if (ret->statements.data[i].n_failed)
+			ret->statements.data[n++] = ret->statements.data[i];
+		else
+			drop_statement(&ret->statements.data[i]);
+		if (n && ret->ivmps.size)
+			for (size_t k = 0; k < ret->ivmps.size; k++)
+				if (ret->ivmps.data[k].statement == i)
+					ret->ivmps.data[k].statement = n - 1;
+	}
+	ret->statements.size = n;
+	// By their files, which sorting moves but does not change.
+	for (size_t i = 0; i < n; i++)
+		if (map_put(&at, i, (uint64_t)ret->statements.data[i].file))
+			return &err_nomem;
+	rank_sort(ret->statements.data, n, s->o->method, ret->n_failed, ret->n_passed);
+	for (size_t k = 0; k < ret->ivmps.size; k++) {
+		uint64_t file = *map_get(&at, ret->ivmps.data[k].statement);
+
+		for (size_t i = 0; i < n; i++)
+			if ((uint64_t)ret->statements.data[i].file == file) {
+				ret->ivmps.data[k].statement = i;
+				break;
+			}
+	}
+	map_deinit(&at);
+	return NULL;
+}
+
+/* The names that IVMPs borrow outlive the suite. */
+static struct err *keep_names(struct rank_session *s)
+{
+	for (size_t i = 0; i < s->ret->ivmps.size; i++) {
+		struct rank_ivmp *v = &s->ret->ivmps.data[i];
+		char *name = strdup(v->test);
+
+		if (!name || vec_add(&s->ret->tests, name)) {
+			free(name);
+			return &err_nomem;
+		}
+		v->test = name;
+	}
+	return NULL;
+}
+
+static struct err *do_suite(struct rank_session *s)
+{
+	struct err *err = read_suite(s);
+
+	for (size_t i = 0; i < s->runs.size && !err; i++) {
+		err = rank_profile(s, &s->runs.data[i]);
+		if (!err && s->o->stops && s->o->stops())
+			return err_new(ERR_INTERRUPTED,
+				       "interrupted before anything was known");
+	}
+	if (!err && !s->ret->statements.size)
+		return err_new(ERR_NOT_FOUND,
+			       "the program has no line information: build it with -g");
+	if (!err && s->o->method == RANK_IVMP)
+		err = search_all(s);
+	if (err)
+		return err;
+	count(s);
+	err = rank(s);
+	return err ?: keep_names(s);
+}
+
+struct err *rank_suite(const struct rank_options *o, struct rank_result *ret)
+{
+	struct rank_session s = { .o = o, .ret = ret };
+	struct err *err = do_suite(&s);
+
+	for (size_t i = 0; i < s.runs.size; i++) {
+		free(s.runs.data[i].dir);
+		free(s.runs.data[i].executed);
+		free(s.runs.data[i].has_ivmp);
+		vec_deinit(&s.runs.data[i].places);
+		vec_deinit(&s.runs.data[i].printed);
+	}
+	vec_deinit(&s.runs);
+	for (size_t i = 0; i < s.profiles.size; i++)
+		vec_deinit(&s.profiles.data[i].values);
+	vec_deinit(&s.profiles);
+	map_deinit(&s.statement_of);
+	map_deinit(&s.profile_of);
+	free(s.in_question);
+	cap_suite_deinit(&s.suite);
+	return err;
+}
+
+void rank_result_deinit(struct rank_result *r)
+{
+	for (size_t i = 0; i < r->statements.size; i++)
+		drop_statement(&r->statements.data[i]);
+	vec_deinit(&r->statements);
+	vec_deinit(&r->ivmps);
+	for (size_t i = 0; i < r->tests.size; i++)
+		free(r->tests.data[i]);
+	vec_deinit(&r->tests);
+	for (size_t i = 0; i < r->notes.size; i++)
+		free(r->notes.data[i]);
+	vec_deinit(&r->notes);
+}

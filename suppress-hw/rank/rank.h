@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Which statement makes tests fail? Statements that failing tests executed, ranked: by value
+ * replacement (paper 003, chapter 2): in how many failing runs some value there, were it
+ * another one that was seen there, makes the whole output right (an IVMP); or by who executed
+ * them (Tarantula, Ochiai, DStar). doc/ranking.md tells what a user may expect. Not shared
+ * between threads.
+ */
+#ifndef SUPPRESS_HW_RANK_RANK_H
+#define SUPPRESS_HW_RANK_RANK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+enum rank_method { RANK_IVMP, RANK_TARANTULA, RANK_OCHIAI, RANK_DSTAR };
+
+struct rank_statement {
+	char *file, *function; ///< file as DWARF has it
+	int line;
+	uint32_t n_failed, n_passed; ///< tests that executed it
+	uint32_t n_ivmp;	     ///< failing tests with an IVMP there
+	double suspicion;	     ///< by the method
+	double tie;		     ///< Tarantula's, among equals
+	uint32_t rank;		     ///< from 1; of equals the last one's
+	double score; ///< share of the ranked statements that come behind it
+};
+
+/** An IVMP, for people: the first of its statement in its test. */
+struct rank_ivmp {
+	const char *test;
+	uint32_t statement; ///< index into statements, before they are sorted
+	bool is_branch;	    ///< the branch went the other way
+	bool is_each_time;  ///< a constant, replaced from there on at each instance
+	uint64_t original, alternate;
+	uint8_t bytes;
+	uint64_t position;
+};
+
+struct rank_result {
+	VEC(struct rank_statement) statements; ///< ranked; executed by a failing test
+	VEC(struct rank_ivmp) ivmps;	       ///< statement: index into statements
+	VEC(char *) tests;		       ///< names that ivmps borrow
+	uint32_t n_failed, n_passed, n_left_out;
+	uint32_t n_searched; ///< failing tests
+	uint64_t n_runs;     ///< altered ones
+	double search_s;
+	bool is_interrupted;
+	VEC(char *) notes;
+};
+
+struct rank_options {
+	const char *suite; ///< directory; of a capture where one of the next two is set
+	const char *expected; ///< file that its stdout should have been equal to; NULL
+	int want_status; ///< that it should have ended with; -1: any, but by no signal
+	bool is_capture; ///< suite is one failing capture, judged by these
+	enum rank_method method;
+	bool is_lossless; ///< all instances, all alternates
+	bool with_progress;
+	unsigned at_once; ///< altered runs
+	/** Asked between batches: shall it stop? May be NULL. */
+	bool (*stops)(void);
+};
+
+/**
+ * Rank.
+ *
+ * @param ret  Zeroed before; rank_result_deinit() after, in any case.
+ * @return NULL; ERR_RANGE: no test failed; ERR_DIVERGED, ERR_TRUNCATED ... of a capture (says
+ *	   which); those of cap_suite_read().
+ */
+struct err *rank_suite(const struct rank_options *o, struct rank_result *ret);
+void rank_result_deinit(struct rank_result *r);
+
+/* ---- parts that stand alone --------------------------------------------------------- */
+
+/** Of @p n numbers of @p bytes (1 to 8), signed, keep the least and the largest below and above
+ * @p original, in order; @p original itself goes. @return how many: 4 at most. */
+size_t rank_spanning(uint64_t *values, size_t n, uint64_t original, uint8_t bytes);
+
+/** Sort @p statements by @p method, rank and score them. @p n_failed, @p n_passed: tests. */
+void rank_sort(struct rank_statement *statements, size_t n, enum rank_method method,
+	       uint32_t n_failed, uint32_t n_passed);
+
+#endif

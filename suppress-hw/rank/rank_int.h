@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What the files of this room share: rank.c (the suite), rank_profile.c (one test's run, traced
+ * once), rank_search.c (altered runs).
+ */
+#ifndef SUPPRESS_HW_RANK_RANK_INT_H
+#define SUPPRESS_HW_RANK_RANK_INT_H
+
+#include "capture/cap_suite.h"
+#include "decode/machine/branch.h"
+#include "decode/symbols/symbols.h"
+#include "suppress-hw/rank/rank.h"
+
+/** Where a search begins its branches: the start of a stretch of so many instructions. */
+#define RANK_STRETCH 16384
+
+enum rank_kind {
+	RANK_VALUE_MEMORY,   ///< memory, before the instruction or behind it
+	RANK_VALUE_REGISTER, ///< a general register
+	RANK_VALUE_BRANCH,   ///< which way it goes
+};
+
+/** A value at an instance that may be replaced. */
+struct rank_place {
+	uint32_t statement, profile;
+	uint8_t kind, reg, bytes;
+	uint64_t addr, value, position;
+	/** The alteration: before the how manyth time that this is reached in its stretch. */
+	uint64_t rip;
+	uint32_t nth, stretch;
+};
+
+/** How much had been printed. */
+struct rank_printed {
+	uint64_t position, bytes; ///< up to there, to stdout
+};
+
+/** One test's run. */
+struct rank_run {
+	struct cap_suite_test *test;
+	char *dir;	   ///< its capture
+	uint64_t length;   ///< instructions
+	uint8_t *executed; ///< a statement each, of those there were then
+	size_t n_executed;
+	bool is_failed;
+	VEC(struct rank_place) places; ///< of failing runs
+	VEC(struct rank_printed) printed;
+	uint8_t *has_ivmp; ///< a statement each
+};
+
+/** The values seen at an instruction. */
+struct rank_profile {
+	VEC(uint64_t) values; ///< they differ
+};
+
+struct rank_session {
+	const struct rank_options *o;
+	struct rank_result *ret;
+	struct cap_suite suite;
+	VEC(struct rank_run) runs;
+	struct map statement_of; ///< hash of file and line -> index of ret->statements
+	struct map profile_of;	 ///< instruction and kind -> index of profiles
+	VEC(struct rank_profile) profiles;
+	uint8_t *in_question; ///< statements that are searched; NULL: all
+	size_t n_in_question;
+	double start_s, shown_s;
+};
+
+/** Trace @p run: what it executed, its values, and places to replace them if it failed. */
+struct err *rank_profile(struct rank_session *s, struct rank_run *run);
+
+/** Search it for IVMPs. */
+struct err *rank_search(struct rank_session *s, struct rank_run *run);
+
+/** Add a note, once. */
+struct err *rank_note(struct rank_session *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

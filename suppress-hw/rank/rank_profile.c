@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * One replay of a test: the statements of the program's own that it executed; at each instruction
+ * of these the values it used and defined; and, of a failing test, each instance of one. Values
+ * are those of instructions: what is loaded, what is stored, what is computed in a register or
+ * compared, which way a branch goes. Addresses are left alone: they mean nothing in other runs.
+ */
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "decode/machine/trace.h"
+#include "decode/x86/zydis.h"
+#include "suppress-hw/rank/rank_int.h"
+
+#define PLACES_MAX (1u << 22)
+#define VALUES_MAX 4096
+#define NONE UINT32_MAX
+
+/** What is known of an instruction of this run. */
+struct known {
+	uint32_t statement; ///< NONE: not the program's own
+	uint32_t profile;
+	uint8_t width;		 ///< bytes of a register that it computes or compares
+	uint32_t stretch, count; ///< how often it was reached in that stretch
+};
+
+struct profiler {
+	struct rank_session *s;
+	struct rank_run *run;
+	struct dec_symbols *symbols;
+	struct dec_machine *machine;
+	const char *exe;
+	uint64_t main; ///< so that instructions of other runs are recognised
+	struct map known_of;
+	VEC(struct known) known;
+	struct rank_place
+		pending; ///< defined by the instruction before; statement NONE: not
+	bool has_too_many;
+};
+
+/* ---- statements and profiles ------------------------------------------------------------- */
+
+static uint64_t hash_text(const char *text, uint64_t h)
+{
+	for (; *text; text++)
+		h = (h ^ (uint8_t)*text) * CAP_SIGNATURE_PRIME;
+	return h;
+}
+
+static uint32_t statement_at(struct profiler *p, uint64_t rip)
+{
+	struct rank_session *s = p->s;
+	struct rank_statement *made;
+	struct dec_place at = {};
+	const uint64_t *known;
+	uint64_t key;
+
+	dec_symbols_place(p->symbols, rip, &at);
+	if (!at.file || !at.line || !at.module || !p->exe || strcmp(at.module, p->exe))
+		return NONE;
+	key = hash_text(at.file, CAP_SIGNATURE_SEED + at.line * CAP_SIGNATURE_PRIME);
+	known = map_get(&s->statement_of, key);
+	if (known)
+		return *known;
+	made = vec_push(&s->ret->statements);
+	if (!made || map_put(&s->statement_of, key, s->ret->statements.size - 1))
+		return NONE;
+	made->file = strdup(at.file);
+	made->function = strdup(at.function ?: at.outer ?: "");
+	made->line = at.line;
+	return s->ret->statements.size - 1;
+}
+
+static uint8_t width_of(const struct dec_insn *insn)
+{
+	ZydisDecodedInstruction d;
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+
+	if (!dec_insn_zydis(insn->bytes, insn->len, &d, ops) ||
+	    ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER || ops[0].size > 64)
+		return 8;
+	return ops[0].size / 8;
+}
+
+static struct known *known_at(struct profiler *p, const struct dec_insn *insn)
+{
+	uint64_t rip = insn->rip;
+	const uint64_t *at = map_get(&p->known_of, rip), *profile;
+	struct known *k;
+	uint64_t key = rip - p->main;
+
+	if (at)
+		return &p->known.data[*at];
+	k = vec_push(&p->known);
+	if (!k || map_put(&p->known_of, rip, p->known.size - 1))
+		return NULL;
+	k->statement = statement_at(p, rip);
+	k->stretch = NONE;
+	k->width = width_of(insn);
+	if (k->statement == NONE)
+		return k;
+	profile = map_get(&p->s->profile_of, key);
+	if (profile) {
+		k->profile = *profile;
+		return k;
+	}
+	k->profile = p->s->profiles.size;
+	if (!vec_push(&p->s->profiles) || map_put(&p->s->profile_of, key, k->profile))
+		return NULL;
+	return k;
+}
+
+static struct err *mark_executed(struct rank_run *run, uint32_t statement)
+{
+	if (statement >= run->n_executed) {
+		size_t n = 2 * (statement + 64);
+		uint8_t *more = realloc(run->executed, n);
+
+		if (!more)
+			return &err_nomem;
+		memset(more + run->n_executed, 0, n - run->n_executed);
+		run->executed = more;
+		run->n_executed = n;
+	}
+	run->executed[statement] = 1;
+	return NULL;
+}
+
+static struct err *add_value(struct rank_profile *profile, uint64_t value)
+{
+	for (size_t i = profile->values.size; i-- > 0;)
+		if (profile->values.data[i] == value)
+			return NULL;
+	return profile->values.size < VALUES_MAX ? vec_add(&profile->values, value) :
+						   NULL;
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+/* Where programs, libraries, stacks lie: such a number is an address. */
+static bool is_address(uint64_t value, uint8_t bytes)
+{
+	uint64_t top = value >> 40;
+
+	return bytes == 8 && (top == 0x55 || top == 0x56 || (top >= 0x7e && top <= 0x7f));
+}
+
+static struct err *add_place(struct profiler *p, const struct rank_place *place)
+{
+	struct err *err = NULL;
+
+	if (place->kind != RANK_VALUE_BRANCH) {
+		if (is_address(place->value, place->bytes))
+			return NULL;
+		err = add_value(&p->s->profiles.data[place->profile], place->value);
+	}
+	if (err || !p->run->is_failed)
+		return err;
+	if (p->run->places.size >= PLACES_MAX) {
+		p->has_too_many = true;
+		return NULL;
+	}
+	return vec_add(&p->run->places, *place);
+}
+
+static uint64_t value_of(const struct dec_ref *ref)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, ref->value, ref->size < 8 ? ref->size : 8);
+	return v;
+}
+
+static const struct dec_ref *find_ref(const struct dec_step *step, bool is_def,
+				      bool is_mem)
+{
+	for (size_t i = 0; i < step->n_refs; i++) {
+		const struct dec_ref *r = &step->refs[i];
+
+		if (r->is_def == is_def && r->is_mem == is_mem && r->has_value &&
+		    r->size <= 8 &&
+		    (is_mem ||
+		     (r->reg < DEC_GPRS && r->reg != CAP_RSP && r->reg != CAP_RBP)))
+			return r;
+	}
+	return NULL;
+}
+
+static bool is_copy(const struct dec_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_MOV ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_MOVSXD ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_CDQE ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_CDQ ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_CQO;
+}
+
+static struct err *look_at(struct profiler *p, const struct dec_step *step,
+			   const struct known *k)
+{
+	const struct dec_insn *insn = step->insn;
+	const struct dec_ref *ref;
+	struct rank_place place = { .statement = k->statement,
+				    .profile = k->profile,
+				    .position = step->position,
+				    .rip = insn->rip,
+				    .nth = k->count,
+				    .stretch = k->stretch };
+	bool is_def = false;
+
+	if (insn->flow == DEC_FLOW_JCC) {
+		place.kind = RANK_VALUE_BRANCH;
+		return add_place(p, &place);
+	}
+	if (insn->flow != DEC_FLOW_NEXT || insn->gpr_written & 1u << CAP_RSP)
+		return NULL;
+	if ((ref = find_ref(step, true, true))) {
+		is_def = true;
+	} else if (!(ref = find_ref(step, false, true))) {
+		// Computed in a register, or compared.
+		is_def = insn->gpr_written;
+		ref = find_ref(step, is_def, false);
+		if (!ref || (is_def && is_copy(insn) && insn->gpr_read))
+			return NULL;
+	}
+	place.kind = ref->is_mem ? RANK_VALUE_MEMORY : RANK_VALUE_REGISTER;
+	place.reg = ref->reg;
+	place.addr = ref->addr;
+	place.bytes = ref->is_mem ? ref->size : k->width;
+	place.value = value_of(ref);
+	if (!is_def)
+		return add_place(p, &place);
+	p->pending = place;
+	return NULL;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------ */
+
+static struct err *on_step(void *ctx, const struct dec_step *step)
+{
+	struct profiler *p = ctx;
+	uint32_t stretch = step->position / RANK_STRETCH;
+	struct known *k;
+	struct err *err = NULL;
+
+	if (!step->insn)
+		return NULL;
+	k = known_at(p, step->insn);
+	if (!k)
+		return &err_nomem;
+	if (k->statement == NONE) {
+		p->pending.statement = NONE;
+		return NULL;
+	}
+	if (k->stretch != stretch) {
+		k->stretch = stretch;
+		k->count = 0;
+	}
+	k->count++;
+	if (p->pending.statement != NONE) {
+		p->pending.rip = step->insn->rip;
+		p->pending.nth = k->count;
+		p->pending.stretch = stretch;
+		err = add_place(p, &p->pending);
+		p->pending.statement = NONE;
+	}
+	if (!err)
+		err = mark_executed(p->run, k->statement);
+	return err ?: look_at(p, step, k);
+}
+
+static struct err *on_record(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	struct profiler *p = ctx;
+	struct rank_run *run = p->run;
+	uint64_t before =
+		run->printed.size ? run->printed.data[run->printed.size - 1].bytes : 0;
+
+	if (rec->id != DEC_REC_SYSCALL || (int64_t)rec->value[1] <= 0 ||
+	    rec->value[3] != 1 ||
+	    (rec->value[0] != SYS_write && rec->value[0] != SYS_writev))
+		return NULL;
+	return vec_add(&run->printed,
+		       (struct rank_printed){ time, before + rec->value[1] });
+}
+
+static struct err *mapped(void *ctx, const struct dec_where *w)
+{
+	struct profiler *p = ctx;
+
+	return dec_symbols_add(p->symbols, w->map.file, w->map.addr, w->map.size,
+			       w->map.file_offset);
+}
+
+static struct err *trace(struct profiler *p, const struct capture *c)
+{
+	struct dec_machine_options mo = { .output_fd = -1, .mapped = mapped, .ctx = p };
+	struct dec_trace t = { .step = on_step, .other = on_record, .ctx = p };
+	struct dec_where w;
+	struct err *err = dec_symbols_create(c, &p->symbols);
+
+	if (!err)
+		err = dec_machine_create(c, &mo, &p->machine);
+	if (err)
+		return err;
+	p->exe = capture_info(c)->exe;
+	dec_symbols_entries(p->symbols, "main", &p->main, 1);
+	err = dec_machine_trace_for(p->machine, UINT64_MAX, &t, &w);
+	if (err)
+		return err;
+	if (w.at == DEC_AT_DIVERGENCE)
+		return err_new(ERR_DIVERGED, "%s", dec_machine_divergence(p->machine));
+	if (w.is_cut)
+		return err_new(ERR_TRUNCATED, "it breaks off before the program's end");
+	p->run->length = w.position;
+	return NULL;
+}
+
+struct err *rank_profile(struct rank_session *s, struct rank_run *run)
+{
+	struct profiler p = { .s = s, .run = run, .pending = { .statement = NONE } };
+	struct capture *c = NULL;
+	struct err *err = capture_open(run->dir, &c);
+
+	if (!err)
+		err = trace(&p, c);
+	dec_machine_destroy(p.machine);
+	dec_symbols_destroy(p.symbols);
+	capture_close(c);
+	map_deinit(&p.known_of);
+	vec_deinit(&p.known);
+	if (err)
+		return err_prefix(err, "the capture of test '%s'", run->test->name);
+	return p.has_too_many ?
+		       rank_note(s,
+				 "test '%s' is long: only its first %u values can "
+				 "be replaced",
+				 run->test->name, PLACES_MAX) :
+		       NULL;
+}
