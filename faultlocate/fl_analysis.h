@@ -86,7 +86,7 @@ struct fl_analysis {
 	size_t n_errors;   ///< over both sides
 	uint64_t *n_asked; ///< a constraint each: for how many bindings, at all C-points
 	fl_faults faults;  ///< ranked
-	struct fl_missing missing[FL_SIDES]; ///< what faults may tell of
+	struct fl_missing missing[FL_SIDES][FL_MISSING_MAX]; ///< what faults may tell of
 	fl_unwrittens unwritten;    ///< what was read up to visit and has no value
 	bool has_accesses;	    ///< they were looked at
 	struct fl_check *check;	    ///< says what is wrong; NULL: nobody does

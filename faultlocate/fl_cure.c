@@ -5,6 +5,8 @@
 
 // What was done longer ago is not counted.
 #define PAST_MAX 1000000
+// So often a statement counted up, or down: it always does.
+#define HABIT_TIMES 3
 
 static void cures_deinit(struct fl_cures *c)
 {
@@ -124,27 +126,66 @@ static struct err *judge(struct fl_cures *c, size_t i)
 /** Statements that have a cure, as many as members of the result. */
 typedef VEC(struct dec_place) places;
 
-// Code at @p rip stored long before: is it of a statement that has a cure?
-static bool count(struct fl_cures *c, const places *of, uint64_t rip)
+// The operation that c->before shows last stored to the field of cure @p k, first on the way back:
+// did it break what others mended?
+static struct err *look_at_first(struct fl_cures *c, const struct hg_op *op,
+				 struct spec_eval *eval, struct fl_cure *k)
+{
+	const struct spec_violation *v = &c->about;
+	bool is_right = true, was_right = false;
+	struct err *err;
+
+	if (k->has_looked || op->node.v != k->node.v ||
+	    op->addr - fl_search_node(&c->s, op->node)->start != k->offset)
+		return NULL;
+	k->has_looked = true;
+	err = spec_check_one(eval, v->constraint, &v->binding, &is_right);
+	if (err || is_right)
+		return err;
+	hg_view_back(c->before, NULL);
+	err = spec_check_one(eval, v->constraint, &v->binding, &was_right);
+	k->is_opening = was_right;
+	return err ? err : spec_eval_seek(eval, c->before, hg_view_ops(c->before) + 1);
+}
+
+// Did the number grow, or shrink?
+static void count_turn(const struct hg_op *op, struct fl_cure *k)
+{
+	if (op->kind == HG_OP_STORE && op->before != op->after) {
+		int64_t by = (int64_t)(op->after - op->before);
+
+		k->n_up += op->size == 8 ? by > 0 : op->after > op->before;
+		k->n_down += op->size == 8 ? by < 0 : op->after < op->before;
+	}
+}
+
+// What c->before shows last was stored long before: is it of a statement that has a cure?
+static struct err *count(struct fl_cures *c, const places *of, const struct hg_op *op,
+			 struct spec_eval *eval, bool *ret)
 {
 	struct dec_place then = {};
-	bool ret = false;
+	struct err *err = NULL;
 
-	c->s.q->places->place(c->s.q->places->ctx, rip, &then);
-	for (size_t k = 0; k < of->size; k++) {
-		if (!c->ret->data[k].cure.grade ||
-		    !fl_is_same_statement(&then, &of->data[k]))
+	*ret = false;
+	c->s.q->places->place(c->s.q->places->ctx, op->rip, &then);
+	for (size_t i = 0; i < of->size && !err; i++) {
+		struct fl_cure *k = &c->ret->data[i].cure;
+
+		if (!k->grade || !fl_is_same_statement(&then, &of->data[i]))
 			continue;
-		c->ret->data[k].cure.n_before++;
-		ret = true;
+		count_turn(op, k);
+		err = look_at_first(c, op, eval, k);
+		k->n_before++;
+		*ret = true;
 	}
-	return ret;
+	return err;
 }
 
 // What did right often is less suspicious. From c->before back.
 static struct err *count_before(struct fl_cures *c)
 {
 	struct map is_of = {}; // by address of the code
+	struct spec_eval *eval;
 	struct err *err = NULL;
 	places of = {};
 
@@ -154,17 +195,25 @@ static struct err *count_before(struct fl_cures *c)
 		err = vec_add(&of, c->ret->data[i].cure.grade ?
 					   fl_cure_place(c, c->ret->data[i].op) :
 					   (struct dec_place){});
+	if (!err)
+		err = spec_eval_create(c->s.t->spec, c->s.t->graph, c->before, &eval);
+	if (err)
+		eval = NULL;
 	for (size_t n = 0; n < PAST_MAX && hg_view_ops(c->before) && !err; n++) {
 		const uint64_t *known;
 		struct hg_op op;
+		bool is_its;
 
-		hg_view_back(c->before, &op);
+		hg_view_peek(c->before, &op);
 		known = map_get(&is_of, op.rip);
-		if (known && !*known)
-			continue;
-		if (map_put(&is_of, op.rip, count(c, &of, op.rip)))
-			err = &err_nomem;
+		if (!known || *known) {
+			err = count(c, &of, &op, eval, &is_its);
+			if (!err && map_put(&is_of, op.rip, is_its))
+				err = &err_nomem;
+		}
+		hg_view_back(c->before, NULL);
 	}
+	spec_eval_destroy(eval);
 	map_deinit(&is_of);
 	vec_deinit(&of);
 	return err;
@@ -178,10 +227,29 @@ static bool is_pointer(const struct fl_cures *c, const struct fl_cure *x)
 	       f.is_pointer;
 }
 
+// Would a number have to turn, of a statement that always counts up, or always down?
+static bool is_contrary(const struct fl_cures *c, const struct fl_contribution *k)
+{
+	struct hg_op op = hg_graph_op(c->s.t->graph, k->op);
+	bool is_up = k->cure.value > op.before;
+
+	return op.kind == HG_OP_STORE && k->cure.value != op.before &&
+	       k->cure.n_up + k->cure.n_down >= HABIT_TIMES &&
+	       !(is_up ? k->cure.n_up : k->cure.n_down) &&
+	       is_up != (op.after > op.before);
+}
+
 // Some number always solves an equation, whatever made its other side wrong. So where a statement
 // that never stored before has a cure, a number is none that counts of one that did.
 static void weigh_numbers(struct fl_cures *c)
 {
+	for (size_t i = 0; i < c->ret->size; i++) {
+		struct fl_cure *k = &c->ret->data[i].cure;
+
+		if (k->grade > FL_CURE_ODD && !is_pointer(c, k) &&
+		    is_contrary(c, &c->ret->data[i]))
+			k->grade = FL_CURE_ODD;
+	}
 	if (!vec_find(c->ret, k, k->cure.grade >= FL_CURE_ODD && !k->cure.n_before))
 		return;
 	for (size_t i = 0; i < c->ret->size; i++) {
@@ -190,6 +258,15 @@ static void weigh_numbers(struct fl_cures *c)
 		if (k->grade > FL_CURE_ODD && k->n_before && !is_pointer(c, k))
 			k->grade = FL_CURE_ODD;
 	}
+}
+
+bool fl_cure_is_overwritten(const struct fl_cures *c, uint64_t op)
+{
+	struct hg_op o = hg_graph_op(c->s.t->graph, op);
+	uint64_t at = o.addr - fl_search_node(&c->s, o.node)->start;
+
+	return hg_view_is_live(c->s.view, o.node) &&
+	       hg_view_last_write(c->s.view, o.node, at) > op;
 }
 
 // Is operation @p op of a statement that the traceback found?
@@ -207,10 +284,13 @@ static bool is_found(const struct fl_cures *c, size_t n_members, uint64_t op)
 }
 
 // Does @p x explain more than what the traceback found does?
-static bool is_better(const struct fl_cures *c, size_t n_members, const struct fl_cure *x)
+static bool is_better(const struct fl_cures *c, size_t n_members, uint64_t op,
+		      const struct fl_cure *x)
 {
-	// Who made something lead where it does, the traceback knows.
-	if (x->grade < FL_CURE_LOOSE || is_pointer(c, x))
+	// Who made something lead where it does, the traceback knows, but not what was there
+	// before, nor what only attributes follow.
+	if (!fl_cure_is_overwritten(c, op) &&
+	    (x->grade < (is_pointer(c, x) ? FL_CURE_WHOLE : FL_CURE_LOOSE)))
 		return false;
 	for (size_t i = 0; i < n_members; i++) {
 		const struct fl_cure *k = &c->ret->data[i].cure;
@@ -231,7 +311,8 @@ static void drop_additions(struct fl_cures *c, size_t n_members)
 	for (size_t i = n_members; i < c->ret->size; i++) {
 		struct fl_contribution x = c->ret->data[i];
 
-		if (is_found(c, n_members, x.op) || is_better(c, n_members, &x.cure))
+		if (is_found(c, n_members, x.op) ||
+		    is_better(c, n_members, x.op, &x.cure))
 			c->ret->data[n++] = x;
 	}
 	c->ret->size = n;
@@ -250,6 +331,7 @@ struct err *fl_cure_find(const struct fl_missing_query *q, fl_contributions *ret
 		return err;
 	// What leads to a node until that is released was right; where else it might have led, is a
 	// guess.
+	c.about = *c.s.about;
 	c.least = hg_graph_op(c.s.t->graph, c.s.trigger).kind == HG_OP_FREE ?
 			  FL_CURE_LOOSE :
 			  FL_CURE_FIRST;

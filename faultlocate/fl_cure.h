@@ -31,6 +31,7 @@ struct fl_cures {
 	enum fl_cure_grade least; ///< that is told
 	struct map pairs; ///< fl_cure_is_odd(): kinds of pointers that lead to one node
 	bool has_pairs;
+	struct spec_violation about; ///< the one that the search began with
 };
 
 /** @return the candidate that try @p i alters. */
@@ -45,6 +46,9 @@ struct dec_place fl_cure_place(const struct fl_cures *c, uint64_t op);
 /** @return whether with the alterations @p all, and c->s.made, the operation had changed nothing
  * that was there before. So it was right, but the operation was to do something. */
 bool fl_cure_is_void(const struct fl_cures *c, const struct fl_alteration *all, size_t n);
+
+/** @return whether what operation @p op stored was stored over until the C-point. */
+bool fl_cure_is_overwritten(const struct fl_cures *c, uint64_t op);
 
 /** How good is try @p i, which leaves fewer violations? */
 struct err *fl_cure_grade(struct fl_cures *c, size_t i, enum fl_cure_grade *ret);

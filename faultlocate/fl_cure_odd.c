@@ -9,6 +9,7 @@
 #include "faultlocate/fl_cure.h"
 
 #define NODES_MAX 100000
+#define PAST_HEAPS 16	// before the operation
 #define POINTERS_MAX 16 // of a node; with more there, what is asked is common
 
 /** Pointers into a node. */
@@ -62,18 +63,19 @@ static void add_pairs(void *ctx, uint32_t owner, uint64_t offset)
 	add_kind(k, owner, offset);
 }
 
-// Those of the heap as it was before the operation, when it was right.
-static struct err *find_pairs(struct fl_cures *c)
+// Those of the heap as v shows it. @p left: nodes that may be looked at.
+static struct err *add_heap(struct fl_cures *c, const struct hg_view *v, size_t *left)
 {
 	struct hg_node_id id = { 0 };
 	struct spec_eval *eval;
-	struct err *err = spec_eval_create(c->s.t->spec, c->s.t->graph, c->before, &eval);
+	struct err *err = spec_eval_create(c->s.t->spec, c->s.t->graph, v, &eval);
 
-	c->has_pairs = true;
-	for (size_t n = 0; n < NODES_MAX && !err; n++) {
+	if (err)
+		return err;
+	for (; *left && !err; --*left) {
 		struct kinds k = { .c = c };
 
-		id = hg_view_next(c->before, 0, id);
+		id = hg_view_next(v, 0, id);
 		if (!id.v)
 			break;
 		k.to = id;
@@ -83,6 +85,27 @@ static struct err *find_pairs(struct fl_cures *c)
 			err = k.err;
 	}
 	spec_eval_destroy(eval);
+	return err;
+}
+
+// Those of the heap as it was before the operation, when it was right, and before others that came
+// before: what leads to one node may part and meet again.
+static struct err *find_pairs(struct fl_cures *c)
+{
+	const fl_bounds *b = c->s.q->bounds;
+	size_t left = NODES_MAX, n = vec_rank(b->size, i, b->data[i] < c->s.since);
+	struct err *err = add_heap(c, c->before, &left);
+
+	c->has_pairs = true;
+	for (size_t i = 0; i < PAST_HEAPS && i < n && !err; i++) {
+		struct hg_view *v;
+
+		err = hg_view_create(c->s.t->graph, b->data[n - 1 - i], &v);
+		if (err)
+			return err;
+		err = add_heap(c, v, &left);
+		hg_view_destroy(v);
+	}
 	return err;
 }
 

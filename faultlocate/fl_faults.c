@@ -81,6 +81,16 @@ enum fl_because fl_fault_because(const struct fl_fault *f)
 			       FL_BECAUSE_MOVED;
 }
 
+// What never did right is more suspicious, what others had to mend always, less; then what did right
+// less often.
+static int compare_past(const struct fl_cure *x, const struct fl_cure *y)
+{
+	int more = (x->n_before != 0) - (y->n_before != 0);
+
+	more = more ? more : x->is_opening - y->is_opening;
+	return more ? more : (x->n_before > y->n_before) - (x->n_before < y->n_before);
+}
+
 static int compare_faults(const void *a, const void *b)
 {
 	const struct fl_fault *x = a, *y = b;
@@ -91,10 +101,11 @@ static int compare_faults(const void *a, const void *b)
 	    fl_fault_because(y) >= FL_BECAUSE_STALE)
 		cure = 0;
 	else if (!cure && x->cure.grade)
-		cure = (x->cure.n_before > y->cure.n_before) -
-		       (x->cure.n_before < y->cure.n_before);
+		cure = compare_past(&x->cure, &y->cure);
 	if (cure)
 		return cure;
+	if (!more && x->missing && y->missing)
+		more = x->missing->is_second - y->missing->is_second;
 	return more ? more : (x->time < y->time) - (x->time > y->time);
 }
 

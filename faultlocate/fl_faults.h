@@ -46,11 +46,15 @@ struct fl_missing {
 	uint32_t n_calls, n_kept;
 	uint32_t n_odd;		///< .. beside those in which it got another kind of value
 	struct dec_place usual; ///< with n_kept
+	bool is_second;		///< another one does as well, and is likelier
 	bool is_loose;		///< many other numbers would do as well
 	bool is_related; ///< what the trigger stored, or stored to, leads to the node
 	uint32_t
 		n_more; ///< other nodes whose same field was not stored, with like effect
 };
+
+/** So many may be told of one C-point. */
+#define FL_MISSING_MAX 2
 
 /** A faulty statement: all contributing operations of one source line. */
 struct fl_fault {

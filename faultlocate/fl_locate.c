@@ -92,11 +92,11 @@ static struct err *find_bounds(const struct fl_analysis *a, size_t side, fl_boun
 static struct err *look_for_cures(struct fl_analysis *a, size_t side,
 				  const struct fl_traceback *t, fl_contributions *c)
 {
-	struct fl_missing *m = &a->missing[side];
+	struct fl_missing *m = a->missing[side];
 	fl_contributions suspects = {};
 	fl_bounds bounds = {};
 	struct fl_missing_query q = { t, c, &a->places, &bounds };
-	bool is_found = false;
+	size_t n_found = 0;
 	struct err *err = NULL;
 
 	// Histories that were recovered, and the allocator's, are not known well enough.
@@ -104,16 +104,16 @@ static struct err *look_for_cures(struct fl_analysis *a, size_t side,
 		return NULL;
 	err = find_bounds(a, side, &bounds);
 	if (!err)
-		err = fl_missing_find(&q, m, &is_found, &suspects);
+		err = fl_missing_find(&q, m, &n_found, &suspects);
 	for (size_t i = 0; i < suspects.size && !err; i++)
 		if (!vec_find(c, k, k->op == suspects.data[i].op))
 			err = vec_add(c, suspects.data[i]);
 	if (!err)
 		err = fl_cure_find(&q, c);
 	if (m->is_loose && vec_find(c, k, k->cure.grade >= FL_CURE_LOOSE))
-		is_found = false;
-	if (!err && is_found)
-		err = fl_missing_add(&a->faults, m, &a->places);
+		n_found = 0;
+	for (size_t i = 0; i < n_found && !err; i++)
+		err = fl_missing_add(&a->faults, &m[i], &a->places);
 	vec_deinit(&suspects);
 	vec_deinit(&bounds);
 	return err;

@@ -3,6 +3,8 @@
 
 #include "faultlocate/fl_missing.h"
 
+#include <string.h>
+
 #include "faultlocate/fl_remedy.h"
 
 #define ROUND_NODES_MAX 4000000
@@ -14,6 +16,13 @@ enum {
 	SURE_SOLE = 2,	///< .. no other field could mend it
 	SURE_NO_OTHER = 4, ///< .. it is right
 	SURE_RULE = 8,	   ///< the other times have it
+};
+
+/** The surest, and of numbers another one. */
+struct choice {
+	struct fl_missing m[FL_MISSING_MAX];
+	int sure[FL_MISSING_MAX]; ///< 0: there is none
+	bool is_number; ///< what is surest follows from an equation, with others
 };
 
 /* ---- is it the one? ------------------------------------------------------------------------- */
@@ -81,22 +90,28 @@ static bool is_gap(const struct fl_search *s, const struct fl_candidate *f, uint
 }
 
 // May a store that was made be wrong as well: what made the missing one necessary, or one to
-// another field that mends as much, by a statement that never did right before?
+// another field that mends as much as @p mine, by a statement that never did right before? Or two of
+// numbers, that did: then they kept the balance, and it needed no third.
 static struct err *is_other_wrong(struct fl_search *s, const struct fl_candidate *f,
-				  bool *ret)
+				  const struct fl_outcome *mine, bool *ret)
 {
+	const struct fl_candidate *first = NULL;
 	struct err *err = NULL;
-	bool is_proven = true;
+	bool is_proven = true, is_balance = false;
 
 	for (size_t i = 0; i < s->tries.size && is_proven && !err; i++) {
 		const struct fl_candidate *k = &s->fields.data[s->whys.data[i].field];
 		const struct fl_outcome *o = &s->outcomes.data[i];
 
-		if (k->is_written && k->is_direct && o->is_mended && !o->n_left &&
-		    k->at.is_pointer == f->at.is_pointer)
-			err = fl_usual_is_proven(&s->usual, k->last_op, &is_proven);
+		if (!k->is_written || !k->is_direct || !o->is_mended || o->n_new ||
+		    o->n_left > mine->n_left || k->at.is_pointer != f->at.is_pointer)
+			continue;
+		err = fl_usual_is_proven(&s->usual, k->last_op, &is_proven);
+		is_balance |= first && first != k && !k->at.is_pointer &&
+			      s->whys.data[i].why == WHY_EQUATION;
+		first = k;
 	}
-	*ret = !is_proven || fl_usual_is_odd(&s->usual);
+	*ret = !is_proven || is_balance || fl_usual_is_odd(&s->usual);
 	return err;
 }
 
@@ -129,7 +144,9 @@ static int evidence_of(const struct fl_search *s, const struct fl_candidate *f,
 									 sole;
 	// What is cut out of nothing needs no store, and counts as a time without.
 	if (is_rule(m) || (why == WHY_FREED && m->n_kept && m->n_kept >= m->n_odd))
-		return m->is_related || why != WHY_OTHER ? SURE_RULE : sole;
+		return m->is_related || why == WHY_EQUATION || why == WHY_FREED ?
+			       SURE_RULE :
+			       sole;
 	return has_none ? SURE_NO_OTHER : sole;
 }
 
@@ -162,7 +179,7 @@ static struct err *judge(struct fl_search *s, size_t i, struct fl_missing *m, in
 		return err;
 	*sure = evidence_of(s, f, o, why, m);
 	if (*sure && *sure <= SURE_NO_OTHER)
-		err = is_other_wrong(s, f, &is_other);
+		err = is_other_wrong(s, f, o, &is_other);
 	if (!err && !is_other && *sure == SURE_MOVED)
 		err = fl_usual_is_proven(&s->usual, s->trigger, &is_proven);
 	if (is_other || !is_proven)
@@ -172,14 +189,44 @@ static struct err *judge(struct fl_search *s, size_t i, struct fl_missing *m, in
 	return err;
 }
 
+static bool is_same_field(const struct fl_missing *a, const struct fl_missing *b)
+{
+	return a->node.v == b->node.v && a->offset == b->offset;
+}
+
+// Try i, so sure, is what is missing, for all that is known so far.
+static void put(const struct fl_search *s, size_t i, const struct fl_missing *m, int sure,
+		struct choice *ret)
+{
+	const struct fl_candidate *f = &s->fields.data[s->whys.data[i].field];
+	bool is_number = f->is_direct && !f->at.is_pointer &&
+			 s->whys.data[i].why == WHY_EQUATION;
+
+	if (sure > ret->sure[0]) {
+		if (!is_same_field(m, &ret->m[0])) {
+			ret->m[1] = ret->m[0];
+			ret->sure[1] = ret->is_number ? ret->sure[0] : 0;
+		}
+		ret->m[0] = *m;
+		ret->sure[0] = sure;
+		ret->is_number = is_number;
+	} else if (is_number && ret->is_number && sure > ret->sure[1] &&
+		   !is_same_field(m, &ret->m[0])) {
+		ret->m[1] = *m;
+		ret->sure[1] = sure;
+	}
+	if (!ret->is_number)
+		ret->sure[1] = 0;
+	ret->m[1].is_second = true;
+}
+
 // The surest of those that leave nothing violated; else of those that leave less. One value of
 // a field is judged, the first that mends.
-static struct err *choose(struct fl_search *s, bool is_whole, struct fl_missing *ret,
-			  int *best)
+static struct err *choose(struct fl_search *s, bool is_whole, struct choice *ret)
 {
 	struct err *err = NULL;
 
-	*best = 0;
+	*ret = (struct choice){};
 	for (size_t i = 0; i < s->tries.size && !err; i++) {
 		const struct fl_outcome *o = &s->outcomes.data[i];
 		const struct fl_candidate *f = &s->fields.data[s->whys.data[i].field];
@@ -190,10 +237,8 @@ static struct err *choose(struct fl_search *s, bool is_whole, struct fl_missing 
 		    (is_whole && o->n_left) || (!is_whole && !o->is_mended))
 			continue;
 		err = judge(s, i, &m, &sure);
-		if (!err && sure > *best) {
-			*best = sure;
-			*ret = m;
-		}
+		if (!err && sure)
+			put(s, i, &m, sure, ret);
 	}
 	return err;
 }
@@ -251,27 +296,69 @@ static struct err *tell_again(struct fl_search *s)
 	return err;
 }
 
-struct err *fl_missing_find(const struct fl_missing_query *q, struct fl_missing *ret,
-			    bool *is_found, fl_contributions *suspects)
+// Would another value of what the trigger stored have mended it? Then it is about that.
+static bool is_trigger_about(const struct fl_search *s)
+{
+	for (size_t i = 0; i < s->tries.size; i++) {
+		const struct fl_candidate *k = &s->fields.data[s->whys.data[i].field];
+
+		if (k->is_written && k->last_op == s->trigger &&
+		    s->outcomes.data[i].is_mended && !s->outcomes.data[i].n_left)
+			return true;
+	}
+	return false;
+}
+
+static struct err *search_by(struct fl_search *s, bool introduction)
+{
+	struct err *err;
+
+	s->is_by_introduction = introduction;
+	err = fl_search_fields(s);
+	return err ? err : fl_search_try(s);
+}
+
+// What leaves nothing violated. What a store last made necessary need not be what another did that
+// is about the same nodes, later: without an answer it is asked again of what introduced it.
+static struct err *choose_whole(struct fl_search *s, struct choice *ret)
+{
+	struct err *err = choose(s, true, ret);
+
+	if (err || ret->sure[0] || s->introduction >= s->trigger || is_trigger_about(s))
+		return err;
+	err = search_by(s, true);
+	if (!err)
+		err = choose(s, true, ret);
+	return err || ret->sure[0] ? err : search_by(s, false);
+}
+
+struct err *fl_missing_find(const struct fl_missing_query *q,
+			    struct fl_missing ret[FL_MISSING_MAX], size_t *n_found,
+			    fl_contributions *suspects)
 {
 	_cleanup_(fl_search_deinit) struct fl_search s = { .q = q,
 							   .t = q->trace,
 							   .suspects = suspects };
-	bool is_ready;
+	bool is_ready, is_found = false;
 	struct err *err = fl_search_begin(&s, &is_ready);
-	int sure = 0;
+	struct choice c = {};
 
-	*is_found = false;
+	*n_found = 0;
 	if (err || !is_ready)
 		return err;
 	err = tell_again(&s);
 	if (!err)
-		err = choose(&s, true, ret, &sure);
-	*is_found = !err && sure;
-	if (err || sure)
-		return err;
-	err = choose(&s, false, ret, &sure);
-	return err || !sure ? err : follow(&s, ret, is_found);
+		err = choose_whole(&s, &c);
+	is_found = c.sure[0];
+	if (!err && !is_found) {
+		err = choose(&s, false, &c);
+		if (!err && c.sure[0])
+			err = follow(&s, &c.m[0], &is_found);
+		c.sure[1] = 0;
+	}
+	memcpy(ret, c.m, sizeof(c.m));
+	*n_found = err || !is_found ? 0 : 1 + (c.sure[1] != 0);
+	return err;
 }
 
 struct err *fl_missing_add(fl_faults *ret, const struct fl_missing *m,

@@ -25,14 +25,16 @@ struct fl_missing_query {
 /**
  * Look for a store that is missing.
  *
- * @param ret    What is missing, if @p *is_found.
+ * @param ret    What is missing, the first @p *n_found; of two, the second is another number of the
+ *		 same constraint that would do as well and that the other times show less.
  * @param suspects  Gets operations that stored something where another value had left nothing
  *		    violated: of fields that they stored anew as they were, or where such a
  *		    field would be called missing else.
  * @return NULL, ERR_NOMEM.
  */
-struct err *fl_missing_find(const struct fl_missing_query *q, struct fl_missing *ret,
-			    bool *is_found, fl_contributions *suspects);
+struct err *fl_missing_find(const struct fl_missing_query *q,
+			    struct fl_missing ret[FL_MISSING_MAX], size_t *n_found,
+			    fl_contributions *suspects);
 
 /** Add @p m, which must outlive @p ret, to the statements: call fl_faults_rank() afterwards. */
 struct err *fl_missing_add(fl_faults *ret, const struct fl_missing *m,

@@ -80,14 +80,15 @@ static struct err *choose_about(struct fl_search *s, bool has_introduction)
 			       &s->args);
 }
 
-// What made a store necessary: what introduced a violation last, or, with a C-point before it,
-// stored last what one is about.
+// What made a store necessary: what introduced a violation last, or, with a C-point before it and
+// unless s->is_by_introduction, stored last what one is about.
 static struct err *find_trigger(struct fl_search *s)
 {
 	bool has_any = find_introduction(s, &s->trigger);
 	VEC(struct hg_written) w = {};
 	struct err *err = choose_about(s, has_any);
 
+	s->introduction = has_any ? s->trigger : UINT64_MAX;
 	for (size_t i = 0; i < s->args.reads.size && !err; i++)
 		err = vec_add(&w, (struct hg_written){
 					  .node = s->args.reads.data[i].node,
@@ -95,8 +96,8 @@ static struct err *find_trigger(struct fl_search *s)
 	if (!err)
 		err = hg_view_last_writes(s->view, w.data, w.size);
 	for (size_t i = 0; i < w.size && !err; i++)
-		if (!has_any ||
-		    (fl_search_has_start(s) && w.data[i].index > s->trigger)) {
+		if (!has_any || (fl_search_has_start(s) && !s->is_by_introduction &&
+				 w.data[i].index > s->trigger)) {
 			s->trigger = w.data[i].index;
 			has_any = true;
 		}

@@ -6,7 +6,6 @@
 #define ERRORS_MAX 1000 // with more a constraint is wrong, or there is no telling
 #define NODES_MAX 48	// whose fields may be what is missing
 #define FIELDS_MAX 512
-#define VALUES_MAX 20000
 #define LOOKED_AT_MAX 65536 // bytes of a node, for pointers
 
 void fl_search_deinit(struct fl_search *s)
@@ -15,6 +14,7 @@ void fl_search_deinit(struct fl_search *s)
 	hg_view_destroy(s->view);
 	vec_deinit(&s->errors);
 	spec_args_deinit(&s->args);
+	spec_args_deinit(&s->wanted);
 	vec_deinit(&s->direct);
 	fl_span_deinit(&s->span);
 	fl_usual_deinit(&s->usual);
@@ -213,127 +213,6 @@ static struct err *find_fields(struct fl_search *s)
 	return err ? err : find_writers(s);
 }
 
-/* ---- which values --------------------------------------------------------------------------- */
-
-static struct err *add_try(struct fl_search *s, uint32_t field, uint64_t value,
-			   enum fl_reason why)
-{
-	const struct fl_candidate *f = &s->fields.data[field];
-	uint64_t mask = f->at.size < 8 ? (UINT64_C(1) << 8 * f->at.size) - 1 : UINT64_MAX;
-	uint64_t now = 0;
-	struct fl_alteration x = { f->node, f->at.offset, f->at.size, value & mask };
-	const struct fl_alteration *known;
-	struct err *err;
-
-	hg_view_read(s->view, f->node, f->at.offset, f->at.size, &now);
-	if (x.value == now || s->tries.size >= VALUES_MAX)
-		return NULL;
-	known = vec_find(&s->tries, t,
-			 t->node.v == x.node.v && t->offset == x.offset &&
-				 t->value == x.value);
-	// What follows from an equation is no guess, though it may be one, too.
-	if (known && why == WHY_EQUATION)
-		s->whys.data[known - s->tries.data].why = why;
-	if (known)
-		return NULL;
-	err = vec_add(&s->tries, x);
-	return err ? err : vec_add(&s->whys, (struct fl_why){ field, why });
-}
-
-// Pointers of this field that lead into nodes lead so far into them.
-static uint64_t usual_offset(const struct fl_search *s, const struct fl_candidate *f)
-{
-	uint32_t type = fl_search_node(s, f->node)->type;
-	struct hg_node_id id = { 0 }, to;
-	uint64_t value;
-
-	while ((id = hg_view_next(s->view, type, id)).v) {
-		if (!hg_view_read(s->view, id, f->at.offset, 8, &value))
-			continue;
-		to = hg_view_find(s->view, value);
-		if (to.v)
-			return value - fl_search_node(s, to)->start;
-	}
-	return 0;
-}
-
-// A pointer to one declared type does not lead to a node of another.
-static bool may_lead_to(const struct fl_search *s, const struct fl_candidate *f,
-			struct hg_node_id to)
-{
-	int type = f->at.points_to ? spec_type_find(s->t->spec, f->at.points_to) : -1;
-
-	return type < 0 || fl_search_node(s, to)->type == (uint32_t)type + 1;
-}
-
-static struct err *try_pointers(struct fl_search *s, uint32_t field)
-{
-	const struct fl_candidate *f = &s->fields.data[field];
-	uint64_t offset = usual_offset(s, f);
-	struct err *err = NULL;
-
-	// The first reason counts.
-	for (size_t i = 0; i < s->freed.size && !err; i++)
-		err = add_try(s, field, s->freed.data[i], WHY_FREED);
-	for (size_t i = 0; i < s->nodes.size && !err; i++) {
-		uint64_t start = fl_search_node(s, s->nodes.data[i])->start;
-
-		if (!may_lead_to(s, f, s->nodes.data[i]))
-			continue;
-		err = add_try(s, field, start + offset, WHY_POINTER);
-		if (!err)
-			err = add_try(s, field, start, WHY_POINTER);
-	}
-	// A node of no declared type is known by what leads there: X.owner == Y.owner.
-	for (size_t i = 0; i < s->direct.size && !err; i++) {
-		const struct spec_read *r = &s->direct.data[i];
-		uint64_t value;
-
-		if (r->size == 8 &&
-		    fl_field_shape(s->t->spec, s->t->graph, r->node, r->offset) ==
-			    f->shape &&
-		    hg_view_read(s->view, r->node, r->offset, 8, &value))
-			err = add_try(s, field, value, WHY_POINTER);
-	}
-	return err ? err : add_try(s, field, 0, WHY_POINTER);
-}
-
-static struct err *try_numbers(struct fl_search *s, uint32_t field)
-{
-	const struct fl_candidate *f = &s->fields.data[field];
-	uint64_t now = 0;
-	struct err *err = NULL;
-
-	hg_view_read(s->view, f->node, f->at.offset, f->at.size, &now);
-	for (size_t i = 0; i < s->args.gaps.size && !err; i++) {
-		struct spec_gap g = s->args.gaps.data[i];
-		uint64_t gap = (uint64_t)g.gap;
-		enum fl_reason why = g.is_equality ? WHY_EQUATION : WHY_OTHER;
-		const uint64_t values[] = { now + gap,	   now - gap,	  now + gap + 1,
-					    now + gap - 1, now - gap + 1, now - gap - 1 };
-
-		for (size_t k = 0; k < (g.is_equality ? 2 : 6) && !err; k++)
-			err = add_try(s, field, values[k], why);
-	}
-	for (uint64_t value = 0; value < 2 && !err; value++)
-		err = add_try(s, field, value, WHY_OTHER);
-	return err;
-}
-
-static struct err *find_tries(struct fl_search *s)
-{
-	struct err *err = NULL;
-
-	s->tries.size = s->whys.size = 0;
-	for (size_t i = 0; i < s->fields.size && !err; i++) {
-		const struct fl_candidate *f = &s->fields.data[i];
-
-		err = f->at.is_pointer && f->at.size == 8 ? try_pointers(s, i) :
-							    try_numbers(s, i);
-	}
-	return err;
-}
-
 // A node that nothing leads to any more is no repair.
 static void find_sole(struct fl_search *s)
 {
@@ -354,7 +233,7 @@ static void find_sole(struct fl_search *s)
 
 struct err *fl_search_try(struct fl_search *s)
 {
-	struct err *err = find_tries(s);
+	struct err *err = fl_search_values(s);
 
 	if (err)
 		return err;

@@ -47,9 +47,13 @@ struct fl_search {
 	spec_violations errors;		    ///< that are left
 	const struct spec_violation *about; ///< the one looked at
 	struct spec_args args;		    ///< to its check
+	struct spec_args wanted;	    ///< scratch: to another one's
 	struct fl_span span;		    ///< the operation on the structure
 	VEC(struct spec_read) direct;	    ///< without those for attributes
 	uint64_t trigger, since;
+	uint64_t
+		introduction; ///< trigger, had nothing about the violation been stored later
+	bool is_by_introduction; ///< that is the trigger
 	struct fl_usual usual;
 	VEC(struct hg_node_id) nodes;
 	VEC(struct fl_candidate) fields;
@@ -95,7 +99,10 @@ struct err *fl_search_left(struct fl_search *s);
 /** As fl_search_operation(), and the fields, with s->usual ready to be asked. */
 struct err *fl_search_fields(struct fl_search *s);
 
-/** Choose values for the fields, and try them. */
+/** Choose values for the fields, into s->tries (fl_values.c). */
+struct err *fl_search_values(struct fl_search *s);
+
+/** .. and try them. */
 struct err *fl_search_try(struct fl_search *s);
 
 #endif

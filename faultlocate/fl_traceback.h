@@ -30,6 +30,10 @@ struct fl_cure {
 	uint64_t value;
 	uint32_t n_more;   ///< other stores that had to be altered with it
 	uint32_t n_before; ///< the statement stored so often before, and all was right
+	uint32_t n_up, n_down; ///< .. a larger number than was there, a smaller one
+	/** When it stored to the field last, all was right before it and not behind it: another
+	 * statement, which put that right then, failed to. */
+	bool is_opening, has_looked;
 };
 
 /** An operation that contributed to pending inconsistencies (Definition 3), and that made

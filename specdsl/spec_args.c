@@ -118,6 +118,7 @@ struct err *spec_args(struct spec_eval *e, uint32_t constraint,
 	struct err *err = spec_eval_refresh(e);
 
 	ret->args.size = ret->deps.size = ret->reads.size = ret->gaps.size = 0;
+	ret->wants.size = 0;
 	if (err)
 		return err;
 	e->is_out_of_memory = false;
@@ -164,6 +165,7 @@ void spec_args_deinit(struct spec_args *a)
 	vec_deinit(&a->deps);
 	vec_deinit(&a->reads);
 	vec_deinit(&a->gaps);
+	vec_deinit(&a->wants);
 }
 
 bool spec_args_equal(const struct spec_args *a, const struct spec_args *b)

@@ -155,6 +155,8 @@ static void add_gap(struct scope *sc, const struct ast *n, struct value a, struc
 		return;
 	if (vec_add(&sc->reads->gaps, (struct spec_gap){ gap, n->op == OP_EQ }))
 		sc->e->is_out_of_memory = true;
+	if (sc->e->attr_reads && !sc->is_in_attr)
+		spec_eval_solve(sc, n, a, b);
 }
 
 static bool compare_numbers(struct scope *sc, const struct ast *n)

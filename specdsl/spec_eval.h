@@ -137,6 +137,11 @@ struct value spec_eval_calculate(struct scope *sc, enum ast_kind kind, struct va
  * @return false: one of them cannot be read. */
 bool spec_eval_texts(struct scope *sc, const struct ast *n, int *order);
 
+/** Collect into sc->reads what fields had to be for @p a and @p b, the operands of comparison @p n,
+ * to be equal (spec_solve.c). */
+void spec_eval_solve(struct scope *sc, const struct ast *n, struct value a,
+		     struct value b);
+
 /** Where field @p n (AST_FIELD, AST_NAMED) of its vertex lies. @return false: nowhere, and what
  * that depends on is noted; else that is for the caller to do. */
 bool spec_eval_place(struct scope *sc, const struct ast *n, struct hg_node_id *node,

@@ -354,12 +354,21 @@ struct spec_gap {
 	bool is_equality; ///< `==`; else another comparison
 };
 
+/** What a field had to hold for two integers that were compared, and differ, to be equal. */
+struct spec_want {
+	struct hg_node_id node;
+	uint32_t offset;
+	uint64_t value;	  ///< cut to the field's size
+	bool is_equality; ///< `==` was asked
+};
+
 /** The arguments to the check of a constraint over a subgraph. Zeroed is empty. */
 struct spec_args {
 	VEC(struct spec_arg) args;   ///< as many, in the same order, at every position
 	VEC(struct spec_dep) deps;   ///< some may be there repeatedly
 	VEC(struct spec_read) reads; ///< as deps, but not for attributes
 	VEC(struct spec_gap) gaps;   ///< of the comparisons that reads are for
+	VEC(struct spec_want) wants; ///< .. by spec_args_deep(), not within attributes
 };
 
 /**

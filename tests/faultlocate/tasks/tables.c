@@ -342,8 +342,7 @@ OPERATION void touch(struct counts *c, struct use *u)
 	if (u->prev)
 		u->prev->next = u->next;
 	else
-		c->lists[fixed ? u->count : u->count + 1] =
-			u->next; /* WRONG frequencies */
+		c->lists[u->count + !fixed] = u->next; /* WRONG frequencies */
 	if (u->next)
 		u->next->prev = u->prev;
 	u->count++;
