@@ -134,8 +134,9 @@ static int evidence_of(const struct fl_search *s, const struct fl_candidate *f,
 		       const struct fl_outcome *o, enum fl_reason why,
 		       const struct fl_missing *m)
 {
-	bool is_open = !m->n_calls && !m->n_odd && f->is_direct && !is_self(s, m);
-	bool has_none = is_open && why != WHY_OTHER;
+	bool is_silent = !m->n_calls && !m->n_odd && !is_self(s, m);
+	bool is_open = is_silent && (f->is_direct || (!f->at.is_pointer && o->is_mended));
+	bool has_none = is_silent && f->is_direct && why != WHY_OTHER;
 	int sole = is_open && !o->is_orphaning && is_sole(s, f) ? SURE_SOLE : 0;
 
 	if (!o->is_mended && why != WHY_FREED)
@@ -144,9 +145,7 @@ static int evidence_of(const struct fl_search *s, const struct fl_candidate *f,
 									 sole;
 	// What is cut out of nothing needs no store, and counts as a time without.
 	if (is_rule(m) || (why == WHY_FREED && m->n_kept && m->n_kept >= m->n_odd))
-		return m->is_related || why == WHY_EQUATION || why == WHY_FREED ?
-			       SURE_RULE :
-			       sole;
+		return m->is_related || why != WHY_OTHER ? SURE_RULE : sole;
 	return has_none ? SURE_NO_OTHER : sole;
 }
 

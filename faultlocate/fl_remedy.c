@@ -7,6 +7,8 @@
 #define NODES_MAX 48	// whose fields may be what is missing
 #define FIELDS_MAX 512
 #define LOOKED_AT_MAX 65536 // bytes of a node, for pointers
+#define FLAGS_MIN 4	    // nodes that show that a number is a condition
+#define FLAGS_MAX 1000
 
 void fl_search_deinit(struct fl_search *s)
 {
@@ -53,6 +55,11 @@ static struct err *add_freed(struct fl_search *s, const struct hg_op *op, uint64
 	return err;
 }
 
+static bool is_counted(const struct spec_args *a)
+{
+	return vec_find(&a->args, x, x->is_derived) != NULL;
+}
+
 struct neighbours {
 	struct fl_search *s;
 	struct err *err;
@@ -82,6 +89,28 @@ static struct err *add_neighbours(struct fl_search *s)
 			to = hg_view_find(s->view, op->after);
 		if (to.v && fl_search_node(s, to)->type)
 			err = spec_pointers(s->eval, to, add_neighbour, &n);
+	}
+	return err ? err : n.err;
+}
+
+// What leads to a node of which the operation stored a number that was read: attributes sum up what
+// is below.
+static struct err *add_summing(struct fl_search *s)
+{
+	struct neighbours n = { .s = s };
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->span.ops.size && s->nodes.size < NODES_MAX && !err;
+	     i++) {
+		const struct hg_op *op = &s->span.ops.data[i];
+		uint64_t at = op->addr - fl_search_node(s, op->node)->start;
+
+		if (op->kind == HG_OP_STORE && hg_view_is_live(s->view, op->node) &&
+		    fl_search_node(s, op->node)->type &&
+		    !hg_view_find(s->view, op->after).v &&
+		    vec_find(&s->args.reads, r,
+			     r->node.v == op->node.v && r->offset == at))
+			err = spec_pointers(s->eval, op->node, add_neighbour, &n);
 	}
 	return err ? err : n.err;
 }
@@ -185,11 +214,6 @@ static struct err *find_writers(struct fl_search *s)
 	return err;
 }
 
-static bool is_counted(const struct spec_args *a)
-{
-	return vec_find(&a->args, x, x->is_derived) != NULL;
-}
-
 // What was read for the violation, and where pointers were counted or followed any pointer.
 static struct err *find_fields(struct fl_search *s)
 {
@@ -213,7 +237,27 @@ static struct err *find_fields(struct fl_search *s)
 	return err ? err : find_writers(s);
 }
 
-// A node that nothing leads to any more is no repair.
+// Of nodes whose field holds 0 and 1 alone: it is a condition, and no other number.
+static bool is_flag(const struct fl_search *s, const struct fl_candidate *f)
+{
+	uint32_t type = fl_search_node(s, f->node)->type, n = 0, n_set = 0;
+	struct hg_node_id id = { 0 };
+	uint64_t value;
+
+	if (f->at.is_pointer)
+		return false;
+	while ((id = hg_view_next(s->view, type, id)).v && n < FLAGS_MAX) {
+		if (!hg_view_read(s->view, id, f->at.offset, f->at.size, &value))
+			continue;
+		if (value > 1)
+			return false;
+		n++;
+		n_set += value == 1;
+	}
+	return n >= FLAGS_MIN && n_set && n_set < n;
+}
+
+// A node that nothing leads to any more is no repair; nor is a truth that is neither true nor false.
 static void find_sole(struct fl_search *s)
 {
 	s->sole = UINT32_MAX;
@@ -221,7 +265,8 @@ static void find_sole(struct fl_search *s)
 		const struct fl_outcome *o = &s->outcomes.data[i];
 		uint32_t field = s->whys.data[i].field;
 
-		if (o->n_left || o->is_orphaning || field == s->sole)
+		if (o->n_left || o->is_orphaning || field == s->sole ||
+		    (s->tries.data[i].value > 1 && is_flag(s, &s->fields.data[field])))
 			continue;
 		if (s->sole != UINT32_MAX) {
 			s->sole = UINT32_MAX;
@@ -272,6 +317,8 @@ struct err *fl_search_fields(struct fl_search *s)
 		err = spec_args_deep(s->eval, s->about->constraint, &s->about->binding,
 				     &s->args);
 	s->usual.is_summed = is_counted(&s->args);
+	if (!err && s->usual.is_summed)
+		err = add_summing(s);
 	return err ? err : find_fields(s);
 }
 

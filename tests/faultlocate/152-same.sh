@@ -69,6 +69,10 @@ sed '0,/^\t\t\tg->color = RED;/s||\t\t\tg->color = n_keys == 700 ? BLACK : RED; 
 cc -g -O2 -I. -DSUBJECT_OPERATIONS=1 -o "$TMPDIR/rb" "$TMPDIR/rb.c" || fail "cannot compile"
 rm -rf "$TMPDIR/c"
 make_capture "$TMPDIR/c" "$TMPDIR/rb" 3
-finds "red-black" "$(line "$TMPDIR/rb.c")" --spec specs/redblack.spec --cpoint rb_insert
-finds "red-black, by itself" "$(line "$TMPDIR/rb.c")" --spec specs/redblack.spec
+first() {
+	finds "$@"
+	[ "$(jq .faults[0].line "$TMPDIR/out")" = "$2" ] || fail "$1: not the first"
+}
+first "red-black" "$(line "$TMPDIR/rb.c")" --spec specs/redblack.spec --cpoint rb_insert
+first "red-black, by itself" "$(line "$TMPDIR/rb.c")" --spec specs/redblack.spec
 exit 0

@@ -7,7 +7,7 @@
 # were written from doc/spec-language.md. The truth is marked where the mistake is. Without it
 # nothing may be reported; what is found of it may only grow. Of one, `ring`, two numbers would do.
 # FAULTLINE_TASKS=full: at -O0, too.
-# time limit: 300
+# time limit: 900
 . tests/lib.sh
 . tests/faultlocate/tasks.bash
 need jq gcc
