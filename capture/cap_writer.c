@@ -71,19 +71,22 @@ static void writer_destroyp(struct cap_writer **w)
 	cap_writer_destroy(*w);
 }
 
-/** It may have been there, but nothing may be in it. */
-static struct err *check_empty(const struct cap_writer *w)
+/** It may have been there, but nothing may be in it: what is, is not ours to remove. */
+static struct err *check_empty(struct cap_writer *w)
 {
 	int is_empty = file_dir_is_empty(w->dir_fd);
+	struct err *err = is_empty < 0 ? err_errno("cannot record into %s", w->dir) :
+					 NULL;
 
-	if (is_empty < 0)
-		return err_errno("cannot record into %s", w->dir);
-	if (!is_empty)
-		return err_new(ERR_USAGE,
+	if (is_empty == 1)
+		return NULL;
+	closep(&w->dir_fd);
+	w->dir_fd = -1;
+	return err   ?:
+		       err_new(ERR_USAGE,
 			       "cannot record into %s: it is not empty (choose another "
 			       "directory with -o, or remove it)",
 			       w->dir);
-	return NULL;
 }
 
 /** @return the last part of its path. */

@@ -692,6 +692,8 @@ static void test_writer_refuses_what_is_there(void **state)
 	write_bundle(1);
 	expect(ERR_USAGE, cap_writer_create(path_of(""), &w));
 	assert_int_equal(access(path_of("manifest.json"), F_OK), 0);
+	assert_int_equal(access(path_of("events.flt"), F_OK), 0);
+	assert_int_equal(access(path_of("start.core"), F_OK), 0);
 	expect(ERR_NOT_FOUND, cap_writer_create("/nonexistent/dir/c", &w));
 	remove_bundle();
 	ok(cap_writer_create(path_of(""), &w));
