@@ -12,6 +12,7 @@
 #include "decode/machine/threads.h"
 #include "decode/translator/touch.h"
 
+#define VSYSCALL_PAGE 0xffffffffff600ull ///< its number
 #define FRAME_LEAST 1024 ///< below rsp: red zone, and a frame without vectors
 
 static bool replay_is_sync(const struct cap_event *ev)
@@ -292,6 +293,13 @@ enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e)
 		r->parted.fault_addr = c->fault_addr;
 		if (c->fault_signo == SIGILL && replay_lacks(r))
 			return DEC_DIVERGED;
+		if (c->rip >> 12 == VSYSCALL_PAGE) {
+			e->world.complain(
+				r, e,
+				"a call into the vsyscall page, which the kernel "
+				"answers unseen, cannot be replayed");
+			return DEC_DIVERGED;
+		}
 		return dec_replay_diverge(
 			r, DEC_PARTED_FAULT,
 			"after %lu instructions the replay faults at rip %#lx "
