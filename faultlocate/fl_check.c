@@ -54,6 +54,25 @@ static bool is_about_accesses(const struct spec_bug *b)
 	return b->point <= SPEC_POINT_DEREF;
 }
 
+/* What was written, and what then decides something, nobody follows yet: such a rule would find nothing,
+ * which is not the same as that nothing is there. */
+static struct err *refuse_uses(const struct fl_check *c)
+{
+	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
+		const struct spec_bug *b = spec_bug(c->rules, i);
+
+		if (c->is_on[i] && (b->point == SPEC_POINT_USE ||
+				    spec_bug_needs(c->rules, i) & SPEC_NEED_WRITTEN))
+			return err_new(
+				ERR_UNSUPPORTED,
+				"cannot check: rule '%s' (%s:%d) asks which values were "
+				"written, or used: that is not followed yet (leave it out "
+				"with --only)",
+				b->name, text_line(b->file), b->line);
+	}
+	return NULL;
+}
+
 static struct err *choose(struct fl_check *c, const struct fl_check_options *o)
 {
 	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
@@ -82,7 +101,7 @@ static struct err *choose(struct fl_check *c, const struct fl_check_options *o)
 				       near.name ? near.name : "",
 				       near.name ? "'?)" : "");
 	}
-	return NULL;
+	return refuse_uses(c);
 }
 
 /* ---- functions ---------------------------------------------------------------------------------- */

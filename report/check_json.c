@@ -358,6 +358,7 @@ struct err *report_check_sarif(const struct fl_analysis *a, const report_finding
 	cJSON_free(text);
 	if (err)
 		return err;
-	fprintf(file.stream, "%s\n", clean);
+	if (fprintf(file.stream, "%s\n", clean) < 0)
+		return err_errno("cannot write '%s'", path);
 	return new_file_commit(&file);
 }
