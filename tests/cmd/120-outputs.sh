@@ -16,6 +16,9 @@ need_bpf
 # directory of which only the shell that they start knows (none). OUT stands for the target.
 cat >"$TMPDIR/writing" <<'EOF'
 analyze --svg        file  analyze CRASH --spec SPEC --svg OUT
+check   --html       file  check CRASH --html OUT
+check   --sarif      file  check CRASH --sarif OUT
+slice   --html       file  slice CRASH --at crash --html OUT
 bench   --html       file  bench --from RESULTS --html OUT
 bench   --json       file  bench --from RESULTS --json OUT
 bench   --markdown   file  bench --from RESULTS --markdown OUT
@@ -32,12 +35,16 @@ EOF
 cat >"$TMPDIR/other" <<'EOF'
 analyze --json --sources --spec
 bench   --corpus --from --specs
+check   --json --rules --sources --suppressions
+linear  --object
+rank    --expected
+slice   --dot --json --no-addresses --sarif --sources
 debug   --at-fault
 decode  --image --raw --symfs
 dump    --memory
 encode  --core --no-retcomp --probes --symfs --thread --timing
 graph   --dot --spec
-record  --end-core --snapshot
+record  --end-core --object --snapshot
 replay  --stdout
 sites   --list
 spec    --binary
@@ -45,7 +52,7 @@ suite   --tests
 EOF
 # Arguments that are no names of files.
 values="[ADDR:]PORT BYTES CPOINT EVENT FILTER FIRST-LAST FROM,TO FUNC FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
-NAME PID PROCESS SEED SECONDS SIZE TID TIME TYPE"
+A..B METHOD NAME NAME,.. NAME=FUNC PID PLACE PROCESS SEED SECONDS SIZE TID TIME TYPE WHAT"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.
 options() {
@@ -131,7 +138,7 @@ wrong() {
 # works/refuses WHAT TARGET - it does.
 works() {
 	try "$2"
-	[ $got = 0 ] || { [ $got = 1 ] && [[ $command = analyze* ]]; } || wrong "$1"
+	[ $got = 0 ] || { [ $got = 1 ] && [[ $command = analyze* || $command = check* ]]; } || wrong "$1"
 }
 refuses() {
 	local status=2

@@ -395,9 +395,8 @@ static bool has_escapes(const char *text)
 static unsigned ask_all(struct dec_machine *m)
 {
 	struct dec_alter skip = { .kind = DEC_ALTER_REG };
-	struct dec_branch branches[3] = { { &skip, 1, 100, {} },
-					  { &skip, 1, 100, {} },
-					  { &skip, 1, 100, {} } };
+	const struct dec_branch branch = { .alters = &skip, .n = 1, .limit = 100 };
+	struct dec_branch branches[3] = { branch, branch, branch };
 	_cleanup_free_ uint8_t *buf = malloc(100000);
 	struct dec_tracer *tracer = NULL;
 	struct dec_thread thread;
