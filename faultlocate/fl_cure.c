@@ -283,14 +283,33 @@ static bool is_found(const struct fl_cures *c, size_t n_members, uint64_t op)
 	return false;
 }
 
+// Have members cures, all of them numbers?
+static bool has_numbers_alone(const struct fl_cures *c, size_t n_members)
+{
+	bool ret = false;
+
+	for (size_t i = 0; i < n_members; i++) {
+		const struct fl_cure *k = &c->ret->data[i].cure;
+
+		if (k->grade && is_pointer(c, k))
+			return false;
+		ret |= k->grade != FL_CURE_NONE;
+	}
+	return ret;
+}
+
 // Does @p x explain more than what the traceback found does?
 static bool is_better(const struct fl_cures *c, size_t n_members, uint64_t op,
 		      const struct fl_cure *x)
 {
-	// Who made something lead where it does, the traceback knows, but not what was there
-	// before, nor what only attributes follow.
-	if (!fl_cure_is_overwritten(c, op) &&
-	    (x->grade < (is_pointer(c, x) ? FL_CURE_WHOLE : FL_CURE_LOOSE)))
+	// Who made something lead where it does, the traceback knows, but not what was stored
+	// over since, nor, where it found but numbers, what they count.
+	if (is_pointer(c, x) && fl_cure_is_overwritten(c, op) ?
+		    x->grade != FL_CURE_FIRST :
+		    x->grade < (is_pointer(c, x) ? FL_CURE_WHOLE : FL_CURE_LOOSE))
+		return false;
+	if (is_pointer(c, x) && x->grade == FL_CURE_WHOLE &&
+	    !has_numbers_alone(c, n_members))
 		return false;
 	for (size_t i = 0; i < n_members; i++) {
 		const struct fl_cure *k = &c->ret->data[i].cure;

@@ -123,7 +123,9 @@ static struct err *begin_elsewhere(struct fl_cures *c, uint64_t op,
 	struct err *err;
 	uint64_t now;
 
+	// What leads nowhere was meant for nothing.
 	if (o.size != x.size ||
+	    (to->at.is_pointer && !hg_view_find(c->s.view, o.after).v) ||
 	    !hg_view_read(c->s.view, x.node, x.offset, x.size, &now) || now == x.value)
 		return NULL;
 	c->s.made.size = 0;
