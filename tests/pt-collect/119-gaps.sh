@@ -14,12 +14,9 @@ cat >"$TMPDIR/p.c" <<'C'
 
 int main(void)
 {
-	char handle[64] = { 8 };
-	int id;
-
 	for (int i = 0; i < 3; i++)
-		syscall(SYS_name_to_handle_at, -100, "/", handle, &id, 0);
-	syscall(SYS_sysfs, 3);
+		syscall(SYS_fcntl, 0, 0x7ff, 0);
+	syscall(SYS_keyctl, 0x7ff, 0, 0, 0, 0);
 	syscall(SYS_prctl, 0x7ffffff1, 0, 0, 0, 0);
 	return 0;
 }
@@ -32,15 +29,15 @@ for follow in "" -f; do
 	rm -rf "$TMPDIR/c"
 	# shellcheck disable=SC2086 # an option or none
 	expect_status 0 "${RECORD[@]}" $follow -o "$TMPDIR/c" -- "$TMPDIR/p"
-	told 'faultline: note: gap: what name_to_handle_at does to memory is not known \(3 calls\)'
-	told 'faultline: note: gap: what sysfs does to memory is not known \(1 call\)'
+	told 'faultline: note: gap: what fcntl with command 0x7ff does to memory is not known \(3 calls\)'
+	told 'faultline: note: gap: what keyctl with command 0x7ff does to memory is not known \(1 call\)'
 	told 'faultline: note: gap: what prctl with command 0x7ffffff1 does to memory is not known \(1 call\)'
-	tail -n 1 "$TMPDIR/err" | grep -q '3 gaps: what name_to_handle_at' || fail "$(cat "$TMPDIR/err")"
+	tail -n 1 "$TMPDIR/err" | grep -q '3 gaps: what fcntl with command 0x7ff' || fail "$(cat "$TMPDIR/err")"
 done
 # Of one that is followed.
 rm -rf "$TMPDIR/c"
 expect_status 0 "${RECORD[@]}" -f -o "$TMPDIR/c" -- sh -c "'$TMPDIR/p'; :"
-told 'faultline: note: gap: process 1 \(p\): what sysfs does to memory is not known \(1 call\)'
+told 'faultline: note: gap: process 1 \(p\): what keyctl with command 0x7ff does to memory is not known \(1 call\)'
 
 rm -rf "$TMPDIR/c"
 echo "what there is to read" >"$TMPDIR/file"
