@@ -104,7 +104,8 @@ $(B)/.flags: FORCE
 $(B)/commands.inc: FORCE
 	@mkdir -p $(B); for f in $(COMMANDS); do \
 		n=cmd_$$(basename $$f .c); \
-		sed -n "s|^// COMMAND \([a-z-]*\): *\(.*\)|COMMAND(\"\1\", $$n, \"\2\")|p" $$f; \
+		sed -n "s|^// COMMAND \([a-z]*\)/\([a-z-]*\): *\(.*\)|COMMAND(\1, \"\2\", $$n, \"\3\")|p" \
+			$$f | grep . || { echo "$$f: not \`// COMMAND GROUP/NAME: summary'" >&2; exit 1; }; \
 	done >$@.new; cmp -s $@.new $@ || cp $@.new $@; rm -f $@.new
 
 $(B)/%.o: %.c $(B)/.flags

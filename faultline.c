@@ -4,12 +4,15 @@
 /**
  * @file
  * The command table, nothing else. The Makefile writes commands.inc from the line
- * `// COMMAND name: summary` of each file in cmd/: one COMMAND(name, function, summary).
+ * `// COMMAND group/name: summary` of each file in cmd/: one COMMAND(group, name, function,
+ * summary).
  */
 #include <argp.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "confine/confine.h"
@@ -19,20 +22,42 @@
 #error "the Makefile defines FAULTLINE_VERSION"
 #endif
 
-#define COMMAND(name, function, summary) int function(int argc, char **argv);
+#define COMMAND(group, name, function, summary) int function(int argc, char **argv);
 #include "commands.inc"
 #undef COMMAND
 
+/** What a person wants of a command, in the order in which it comes up. */
+enum group {
+	GROUP_record,
+	GROUP_look,
+	GROUP_find,
+	GROUP_explain,
+	GROUP_fix,
+	GROUP_measure,
+	GROUPS
+};
+
+static const char *const group_titles[GROUPS] = {
+	[GROUP_record] = "Record it",
+	[GROUP_look] = "Look at what ran",
+	[GROUP_find] = "Find what is wrong",
+	[GROUP_explain] = "Explain where it comes from",
+	[GROUP_fix] = "Fix it",
+	[GROUP_measure] = "Measure",
+};
+
 struct command {
+	enum group group;
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *summary;
 };
 
-#define COMMAND(name, function, summary) { name, function, summary },
+#define COMMAND(group, name, function, summary) \
+	{ GROUP_##group, name, function, summary },
 static const struct command commands[] = {
 #include "commands.inc"
-	{ NULL, NULL, NULL },
+	{},
 };
 #undef COMMAND
 
@@ -46,21 +71,38 @@ static const struct command *command_find(const char *name)
 	return NULL;
 }
 
+static void group_print(enum group group, FILE *out)
+{
+	bool is_first = true;
+
+	for (const struct command *c = commands; c->name; c++) {
+		if (c->group != group)
+			continue;
+		if (is_first)
+			fprintf(out, " %s:\n", group_titles[group]);
+		is_first = false;
+		fprintf(out, "  %-10s %s\n", c->name, c->summary);
+	}
+}
+
 static void usage_print(FILE *out)
 {
 	fputs("Usage: faultline COMMAND [ARGUMENT...]\n"
+	      "  or:  faultline CAPTURE\n"
 	      "Record a program, replay it exactly, and name the statement that broke its heap."
-	      "\n\nCommands:\n",
+	      "\n\nExamples:\n"
+	      "  faultline record -o crash.flt -- ./prog input.txt\n"
+	      "  faultline crash.flt           what it is, and what makes sense now\n"
+	      "  faultline analyze crash.flt   why did it end so?\n"
+	      "  faultline check crash.flt     which errors of memory led there?\n"
+	      "  faultline debug crash.flt     gdb, forward and backward\n"
+	      "\nCommands:\n",
 	      out);
-	for (const struct command *c = commands; c->name; c++)
-		fprintf(out, "  %-10s %s\n", c->name, c->summary);
+	for (enum group g = 0; g < GROUPS; g++)
+		group_print(g, out);
 	fputs("\nOptions:\n"
 	      "  --help     print this, or with a command: its options and examples\n"
-	      "  --version  print the version\n"
-	      "\nExamples:\n"
-	      "  faultline record -o crash.flt -- ./prog input.txt\n"
-	      "  faultline analyze crash.flt --spec list.spec --svg broken.svg\n"
-	      "  faultline replay crash.flt --stdout\n",
+	      "  --version  print the version\n",
 	      out);
 }
 
@@ -81,6 +123,7 @@ static const struct reader {
 	{ "encode",
 	  { .files = packets, .dirs = bundles, .beside = ".symfs", .has_inside = true } },
 	{ "graph", { .files = pictures } },
+	{ "info", {} },
 	{ "linear", {} },
 	{ "rank", {} },
 	{ "recover", {} },
@@ -149,11 +192,14 @@ int main(int argc, char **argv)
 		argv++;
 	}
 	c = command_find(argv[1]);
-	if (!c) {
-		fprintf(stderr,
-			"faultline: cannot run '%s': no such command (see faultline --help)\n",
-			text_line(argv[1]));
-		return EXIT_COULD_NOT;
-	}
-	return command_run(c, argc - 1, argv + 1);
+	if (c)
+		return command_run(c, argc - 1, argv + 1);
+	// Of a capture alone it is told what it is.
+	if (access(argv[1], F_OK) == 0)
+		return command_run(command_find("info"), argc, argv);
+	fprintf(stderr,
+		"faultline: cannot run '%s': no such command, and no capture of that name (see "
+		"faultline --help)\n",
+		text_line(argv[1]));
+	return EXIT_COULD_NOT;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND analyze: find the statement that broke a data structure
+// COMMAND find/analyze: find the statement that broke a data structure
 
 #include "base/log.h"
 #include "base/file.h"

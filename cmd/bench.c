@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND bench: measure what faultline costs here, beside other tools
+// COMMAND measure/bench: measure what faultline costs here, beside other tools
 
 #include <argp.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND check: find errors of memory and descriptors, and leaks, by rules
+// COMMAND find/check: find errors of memory and descriptors, and leaks, by rules
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND debug: walk through a capture with gdb, forward and backward
+// COMMAND look/debug: walk through a capture with gdb, forward and backward
 
 #include <argp.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND decode: show what Intel PT says ran
+// COMMAND look/decode: show what Intel PT says ran
 
 #include <argp.h>
 #include <cjson/cJSON.h>

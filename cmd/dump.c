@@ -6,7 +6,7 @@
  * faultline dump: what a capture holds, one event a line. For people who look into
  * faultline itself; the lines are not a stable format, but with --json.
  */
-// COMMAND dump: print the events of a capture, one a line
+// COMMAND look/dump: print the events of a capture, one a line
 #define LOG_ROOM "capture"
 #include <argp.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND encode: write a capture's run as Intel PT in a perf.data file
+// COMMAND look/encode: write a capture's run as Intel PT in a perf.data file
 
 #include <argp.h>
 #include <cjson/cJSON.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND graph: draw the heap at a time, or step through a stretch of it
+// COMMAND look/graph: draw the heap at a time, or step through a stretch of it
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND linear: was each operation as if it happened at one instant?
+// COMMAND find/linear: was each operation as if it happened at one instant?
 
 #include <cjson/cJSON.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND rank: which statement makes tests fail? by replaced values, or by who executed it
+// COMMAND explain/rank: which statement makes tests fail? by replaced values, or by who executed it
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * @file
  * faultline record: options, the summary line, exit statuses.
  */
-// COMMAND record: record a program's run into a capture
+// COMMAND record/record: record a program's run into a capture
 #define LOG_ROOM "record"
 #include <argp.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND recover: show the values before a crash that was not recorded from the start
+// COMMAND explain/recover: show the values before a crash that was not recorded from the start
 
 #include <argp.h>
 #include <cjson/cJSON.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND replay: run a capture again, exactly, and check it
+// COMMAND look/replay: run a capture again, exactly, and check it
 
 #include <argp.h>
 #include <cjson/cJSON.h>

@@ -5,7 +5,7 @@
  * @file
  * faultline sites: which stores of a program need a probe, and what that costs.
  */
-// COMMAND sites: show which stores of a program need a probe
+// COMMAND record/sites: show which stores of a program need a probe
 #include <argp.h>
 #include <cjson/cJSON.h>
 #include <stdio.h>

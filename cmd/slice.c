@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND slice: which statements had a part in a value?
+// COMMAND explain/slice: which statements had a part in a value?
 
 #include <errno.h>
 #include <string.h>

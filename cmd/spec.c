@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND spec: check a specification without a capture
+// COMMAND find/spec: check a specification without a capture
 
 #include <argp.h>
 #include <cjson/cJSON.h>

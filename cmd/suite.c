@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND suite: record a program's tests, a capture each
+// COMMAND record/suite: record a program's tests, a capture each
 
 #include <argp.h>
 #include <cjson/cJSON.h>

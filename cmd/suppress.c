@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND suppress: from a crash to the statement that first corrupted memory, by running again without it
+// COMMAND explain/suppress: from a crash to the statement that first corrupted memory, by running again without it
 
 #include <cjson/cJSON.h>
 #include <signal.h>

@@ -55,6 +55,8 @@ tries "confined free" recover "$TMPDIR/flight"
 tries "confined free" sites "$BUILD/examples/list-O2"
 tries "confined free" spec check examples/list/list.spec --binary "$BUILD/examples/list-O2"
 tries "confined free" check "$TMPDIR/c"
+tries "confined free" info "$TMPDIR/c"
+tries "confined free" "$TMPDIR/c"
 tries "confined free" linear --object queue tests/linear/histories/queue-right.txt
 tries "confined free" rank "$TMPDIR/s"
 tries "confined free" slice "$TMPDIR/c" --at crash
@@ -74,5 +76,5 @@ got=0
 [ $got = 125 ] && [ ! -s "$TMPDIR/out" ] || fail "status $got as faultline-machine: $(cat "$TMPDIR/out")"
 # A command of ours that is not in this list must be looked at.
 n=$("$FAULTLINE" --help | sed -n '/^Commands:/,/^$/p' | grep -c '^  ')
-[ "$n" = 18 ] || fail "$n commands: does each of them read in a confined process?"
+[ "$n" = 19 ] || fail "$n commands: does each of them read in a confined process?"
 exit 0
