@@ -303,6 +303,8 @@ static struct err *take_result(struct hg_finder *f)
 		return hg_points_usable(f, result);
 	hg_derived_set(f->derive.regs, CAP_RAX,
 		       is_its ? hg_derive_root(&f->derive, id) : 0);
+	if (is_its)
+		hg_derive_born(&f->derive, id, f->thread->resized);
 	return is_its ? hg_points_allocated(f, id) ?: hg_reports_allocated(f, id) : NULL;
 }
 

@@ -34,8 +34,9 @@ struct hg_open_call {
 struct thread {
 	uint8_t family; ///< of the operator new or delete under way, entered with
 	uint64_t family_rsp;
-	uint8_t allocating; ///< .. when the allocator was entered
-	uint32_t asked;	    ///< node of which malloc_usable_size() tells; 0: none
+	uint8_t allocating;	   ///< .. when the allocator was entered
+	uint32_t asked;		   ///< node of which malloc_usable_size() tells; 0: none
+	struct hg_node_id resized; ///< that the allocator is to resize; {0}: none
 	VEC(struct hg_open_call) open;
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	bool is_back;		///< it returned just before

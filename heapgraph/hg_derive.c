@@ -482,6 +482,36 @@ void hg_derive_step(struct hg_derive *d, const struct dec_step *s)
 		copy_bulk(d, s);
 }
 
+/* Forget what the aligned words in [start, end) are. */
+static void forget_words(struct hg_derive *d, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = (start + 7) & ~7ull, n; at < end; at += n) {
+		uint8_t *page = memory_page(d, at);
+
+		n = HG_PAGE_BYTES - at % HG_PAGE_BYTES;
+		n = n < end - at ? n : end - at;
+		if (page)
+			memset(page + at % HG_PAGE_BYTES, 0, n & ~7ull);
+		n = (n + 7) & ~7ull;
+	}
+}
+
+void hg_derive_born(struct hg_derive *d, struct hg_node_id id, struct hg_node_id from)
+{
+	const struct hg_node *n = hg_graph_node(d->graph, id);
+	const struct hg_node *old = from.v ? hg_graph_node(d->graph, from) : n;
+	uint64_t kept = !from.v ? 0 : old->size < n->size ? old->size : n->size;
+
+	kept &= ~7ull;
+	for (uint64_t i = 0; i < kept && old->start != n->start; i += 8) {
+		uint64_t word = memory_get(d, old->start + i);
+
+		if (word || memory_get(d, n->start + i))
+			memory_put(d, n->start + i, word);
+	}
+	forget_words(d, n->start + kept, n->start + n->size);
+}
+
 void hg_derive_enter(struct hg_derive *d)
 {
 	memcpy(d->regs->kept_value, d->regs->value, sizeof(d->regs->value));

@@ -116,6 +116,11 @@ uint32_t hg_derive_word(struct hg_derive *d, uint64_t addr, uint64_t value);
 void hg_derive_set_word(struct hg_derive *d, uint64_t addr, uint64_t value,
 			uint32_t number);
 
+/** The allocator gave out node @p id, with what node @p from held ({0}: nothing; realloc, which may have
+ * left it in its place): pointers that are in it moved with that, others are not there any more,
+ * whatever values its words have. */
+void hg_derive_born(struct hg_derive *d, struct hg_node_id id, struct hg_node_id from);
+
 /** The allocator is entered, and left: registers that it gave back are as they were. */
 void hg_derive_enter(struct hg_derive *d);
 void hg_derive_leave(struct hg_derive *d);

@@ -165,6 +165,7 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 	f->thread->asked = !strcmp(dec_allocator[fn].name, "malloc_usable_size") ?
 				   node_of(f, CAP_RDI).v :
 				   0;
+	f->thread->resized = (struct hg_node_id){};
 	fn = dec_allocator[fn].fn;
 	if ((fn != CAP_HEAP_FREE && fn != CAP_HEAP_REALLOC) ||
 	    !f->derive.regs->value[CAP_RDI])
@@ -173,6 +174,8 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 	fill(f, &p, argument);
 	if (!p.node[0].v)
 		p.node[0].v = hg_graph_ended_at(f->graph, p.value[0]);
+	if (p.is_resize)
+		f->thread->resized = p.node[0];
 	return tell(f, &p);
 }
 
