@@ -139,6 +139,8 @@ uint64_t dec_guest_avail(struct dec_guest *g, uint64_t addr, int prot)
 		r++;
 		i++;
 	}
+	if (g->hidden && addr + n > g->hidden && addr < g->hidden + PAGE)
+		n = addr < g->hidden ? g->hidden - addr : 0;
 	return n;
 }
 

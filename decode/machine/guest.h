@@ -55,6 +55,9 @@ struct dec_guest {
 	bool has_collided;	  ///< an error was a collision (invariant 1)
 	bool has_met_ctx;	  ///< and that with the engine's context
 	size_t last_hit;	  ///< into ranges: where the last look-up ended
+	/** A page that ranges have and that is kept from the guest: in the recorded run nothing was
+	 * behind it. 0: none. */
+	uint64_t hidden;
 	/** Told of what dec_guest_write() is about to write. May be NULL. */
 	void (*written)(void *ctx, uint64_t addr, uint64_t size);
 	void *written_ctx;

@@ -191,7 +191,8 @@ bool dec_replay_awaits_beyond(struct dec_replay *r)
 {
 	uint64_t page = replay_page_beyond(r);
 
-	return page && dec_guest_avail(&r->guest, page, PROT_READ);
+	return page &&
+	       (page == r->guest.hidden || dec_guest_avail(&r->guest, page, PROT_READ));
 }
 
 static enum dec_verdict replay_await_beyond(struct dec_replay *r)
@@ -201,7 +202,8 @@ static enum dec_verdict replay_await_beyond(struct dec_replay *r)
 	if (!dec_replay_awaits_beyond(r))
 		return DEC_GO;
 	dec_guest_remap(&r->guest);
-	mprotect((void *)page, 4096, PROT_NONE);
+	if (!mprotect((void *)page, 4096, PROT_NONE))
+		r->guest.hidden = page;
 	return DEC_GO;
 }
 
@@ -212,6 +214,7 @@ static bool replay_is_beyond(struct dec_replay *r, const struct dec_ctx *c)
 
 	if (!page || c->fault_signo != SIGSEGV || (c->fault_addr & ~4095ull) != page)
 		return false;
+	r->guest.hidden = 0;
 	err_destroy(dec_guest_restore(&r->guest, page, page + 4096));
 	return true;
 }
