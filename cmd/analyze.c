@@ -24,6 +24,7 @@ enum {
 	KEY_NO_ALLOCATOR = 256,
 	KEY_INTERNALS,
 	KEY_NAMED_ONLY,
+	KEY_END_ONLY,
 	KEY_SOURCES
 };
 
@@ -32,7 +33,7 @@ struct arguments {
 	FILE *talk; ///< for the text, which standard output may not be
 	fl_texts specs, cpoints;
 	bool with_json, with_accesses, without_allocator, with_internals;
-	bool is_as_named;
+	bool is_as_named, is_end_only;
 };
 
 static const struct argp_option options[] = {
@@ -45,6 +46,10 @@ static const struct argp_option options[] = {
 	{ "accesses", KEY_ACCESSES, NULL, 0,
 	  "look at every access: by a pointer into one allocation to memory that is not "
 	  "its own (overflows, use after free); needs no specification, and time",
+	  0 },
+	{ "end-only", KEY_END_ONLY, NULL, 0,
+	  "without a specification: say why a signal ended the program, and look for no other "
+	  "errors, which takes many times as long",
 	  0 },
 	{ "no-allocator", KEY_NO_ALLOCATOR, NULL, 0,
 	  "take no notice of malloc and free: find the nodes by what pointers are derived "
@@ -77,18 +82,26 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Replay CAPTURE, check the constraints of the specifications at the C-points, and "
-	"trace the first violation back to the statements that made it. Of a program that a "
-	"signal ended say why: the calls under way with their arguments, which value was "
-	"wrong, and which statement made it; that needs no specification.\v"
+	"trace the first violation back to the statements that made it. Without a "
+	"specification: of a program that a signal ended say why (the calls under way with "
+	"their arguments, which value was wrong, and which statement made it), then what is "
+	"wrong by the rules of `faultline check'.\v"
 	"Exit status: 0 no violation, 1 violations, accesses or releases that are wrong (without "
-	"--spec and --accesses also a fault or abort()), 2 could not analyze, "
-	"or nothing was checked.\n\n"
+	"--spec and --accesses also a fault, abort(), or an error by a rule), 2 could not "
+	"analyze, or nothing was checked.\n\n"
 	"Examples:\n"
 	"  faultline analyze crash.flt\n"
 	"  faultline analyze crash.flt --spec list.spec\n"
 	"  faultline analyze crash.flt --spec quad.spec --cpoint insert --svg broken.svg\n"
 	"  faultline analyze crash.flt --accesses\n"
 	"  faultline analyze crash.flt --spec a.spec --spec b.spec --json | jq .faults\n";
+
+/** @return whether anything is asked beside what needs no question. */
+static bool asks_more(const struct arguments *a)
+{
+	return a->specs.size || a->cpoints.size || a->with_accesses || a->svg ||
+	       a->without_allocator || a->with_internals || a->is_as_named;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -110,6 +123,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_NAMED_ONLY:
 		a->is_as_named = true;
 		break;
+	case KEY_END_ONLY:
+		a->is_end_only = true;
+		break;
 	case KEY_INTERNALS:
 		a->with_internals = true;
 		break;
@@ -130,6 +146,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		log_set_level(LOG_INFO);
 		break;
 	case ARGP_KEY_END:
+		if (a->is_end_only && asks_more(a))
+			argp_error(state,
+				   "--end-only goes with no specification and with "
+				   "no other question");
 		if (a->with_accesses && a->without_allocator)
 			argp_error(state,
 				   "--accesses needs the allocator's calls, which "
@@ -142,25 +162,132 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static struct err *report(const struct fl_analysis *a, const struct arguments *args)
+static bool with_color(const struct arguments *args)
 {
 	int fd = args->talk == stdout ? STDOUT_FILENO : STDERR_FILENO;
-	bool with_color = isatty(fd) && !secure_getenv("NO_COLOR");
+
+	return isatty(fd) && !secure_getenv("NO_COLOR");
+}
+
+static struct err *report(const struct fl_analysis *a, const struct arguments *args)
+{
 	struct err *err = args->svg ? report_svg(a, args->svg) : NULL;
 
 	if (err)
 		return err;
 	if (args->with_json)
-		return report_json(a, stdout);
-	err = report_text(a, args->talk, with_color);
+		return report_json(a, NULL, stdout);
+	err = report_text(a, args->talk, with_color(args));
 	if (!err && args->svg && !file_is_stdout(args->svg))
 		fprintf(args->talk, "\npicture: %s\n", args->svg);
 	return err;
 }
 
+/** Replay, and @p tell of it. @p status: overwritten. */
+static struct err *run(const struct arguments *args, const struct fl_options *o,
+		       struct err *(*tell)(const struct fl_analysis *a,
+					   const struct arguments *args, int *status),
+		       int *status)
+{
+	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};
+	struct err *err = fl_analysis_run(o, &a);
+
+	if (a.spec && spec_diags(a.spec))
+		spec_diags_print(a.spec, stderr);
+	if (!err)
+		err = tell(&a, args, status);
+	for (size_t i = 0; err && err->code == ERR_TRUNCATED && i < a.notes.size; i++)
+		log_note("%s", a.notes.data[i]);
+	return err;
+}
+
+/* ---- nothing was asked: the end, and what is wrong by rules ----------------------------------- */
+
+static struct err *tell_end(const struct fl_analysis *a, const struct arguments *args,
+			    int *status)
+{
+	*status = fl_end_is_wrong(a) ? EXIT_VIOLATIONS : EXIT_NO_VIOLATION;
+	return args->is_end_only && args->with_json ?
+		       report_json(a, NULL, stdout) :
+		       report_end_text(a, args->talk, with_color(args));
+}
+
+/** *status: that of the end, unless there are errors. */
+static struct err *tell_findings(const struct fl_analysis *a,
+				 const struct arguments *args, int *status)
+{
+	report_findings f = {};
+	size_t n_known;
+	struct err *err = report_findings_list(a, NULL, &f, &n_known);
+
+	if (fl_end_is_wrong(a) || report_findings_errors(a, &f))
+		*status = EXIT_VIOLATIONS;
+	if (!err && !args->with_json && a->run.end != CAP_END_SIGNAL)
+		err = report_end_text(a, args->talk, with_color(args));
+	if (!err)
+		err = args->with_json ? report_json(a, &f, stdout) :
+					report_findings_text(a, &f, args->talk);
+	vec_deinit(&f);
+	return err;
+}
+
+static struct err *find_errors(const struct arguments *args, struct fl_options *o,
+			       int *status)
+{
+	const struct fl_check_options all = {};
+	struct fl_check *rules = NULL;
+	struct err *err = fl_check_create(&all, &rules);
+
+	o->check = rules;
+	o->with_accesses = true;
+	if (!err)
+		err = run(args, o, tell_findings, status);
+	fl_check_destroy(rules);
+	return err;
+}
+
+/** The end is told first: the rest takes many times as long. */
+static struct err *analyze_all(const struct arguments *args, struct fl_options *o,
+			       int *status)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct err *err = capture_open(args->capture, &c);
+	bool is_signal = !err && (capture_info(c)->end == CAP_END_SIGNAL ||
+				  capture_info(c)->mode == CAP_MODE_FLIGHT);
+
+	*status = EXIT_NO_VIOLATION;
+	if (!err && (args->is_end_only || (is_signal && !args->with_json)))
+		err = run(args, o, tell_end, status);
+	return err || args->is_end_only ? err : find_errors(args, o, status);
+}
+
+/* ---- a question -------------------------------------------------------------------------------- */
+
+static struct err *tell(const struct fl_analysis *a, const struct arguments *args,
+			int *status)
+{
+	struct err *err = report(a, args);
+
+	if (err)
+		return err;
+	*status = EXIT_NO_VIOLATION;
+	// Where nothing else was asked it is the end that is asked about.
+	if (a->visit || a->accesses.size || fl_releases(a) ||
+	    (!args->specs.size && !args->with_accesses && fl_end_is_wrong(a)))
+		*status = EXIT_VIOLATIONS;
+	else if (args->specs.size && fl_asked_nothing(a))
+		return err_new(
+			ERR_SPEC,
+			"cannot say whether anything is wrong: nothing was "
+			"checked, no constraint applied to any node at %zu C-point%s",
+			fl_cpoints_visits(a->cpoints),
+			fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
+	return NULL;
+}
+
 static int analyze(const struct arguments *args)
 {
-	const struct fl_options o = {
+	struct fl_options o = {
 		.capture = args->capture,
 		.sources = args->sources,
 		.specs = args->specs.data,
@@ -173,30 +300,13 @@ static int analyze(const struct arguments *args)
 		.with_allocator = args->with_internals,
 		.with_progress = isatty(STDERR_FILENO),
 	};
-	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};
-	_cleanup_err_ struct err *err = fl_analysis_run(&o, &a);
+	int status = EXIT_COULD_NOT;
+	_cleanup_err_ struct err *err = asks_more(args) ? run(args, &o, tell, &status) :
+							  analyze_all(args, &o, &status);
 
-	if (a.spec && spec_diags(a.spec))
-		spec_diags_print(a.spec, stderr);
 	if (!err)
-		err = report(&a, args);
-	if (err) {
-		for (size_t i = 0; err->code == ERR_TRUNCATED && i < a.notes.size; i++)
-			log_note("%s", a.notes.data[i]);
-		fprintf(stderr, "faultline: %s\n", err->message);
-		return EXIT_COULD_NOT;
-	}
-	// Where nothing else was asked it is the end that is asked about.
-	if (a.visit || a.accesses.size || fl_releases(&a) ||
-	    (!o.n_specs && !o.with_accesses && fl_end_is_wrong(&a)))
-		return EXIT_VIOLATIONS;
-	if (!o.n_specs || !fl_asked_nothing(&a))
-		return EXIT_NO_VIOLATION;
-	fprintf(stderr,
-		"faultline: cannot say whether anything is wrong: nothing was checked, no "
-		"constraint applied to any node at %zu C-point%s\n",
-		fl_cpoints_visits(a.cpoints),
-		fl_cpoints_visits(a.cpoints) == 1 ? "" : "s");
+		return status;
+	fprintf(stderr, "faultline: %s\n", err->message);
 	return EXIT_COULD_NOT;
 }
 

@@ -153,8 +153,8 @@ static struct err *note_empty_end(struct fl_analysis *a)
 {
 	bool are_gone;
 
-	if (a->visit || fl_cpoints_visits(a->cpoints) != 1 ||
-	    fl_types_chunk(a->spec) >= 0 ||
+	if (a->visit || !spec_constraints(a->spec) ||
+	    fl_cpoints_visits(a->cpoints) != 1 || fl_types_chunk(a->spec) >= 0 ||
 	    !has_typed_nodes(a->sides[FL_SIDE_APP].graph, &are_gone) || !are_gone)
 		return NULL;
 	return fl_note_add(a,

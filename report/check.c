@@ -302,6 +302,12 @@ struct err *report_check_text(const struct fl_analysis *a, const report_findings
 {
 	for (size_t i = 0; i < a->notes.size; i++)
 		log_note("%s", a->notes.data[i]);
+	return report_findings_text(a, f, out);
+}
+
+struct err *report_findings_text(const struct fl_analysis *a, const report_findings *f,
+				 FILE *out)
+{
 	if (!f->size)
 		fprintf(out, "nothing is wrong by any rule that was asked\n");
 	else

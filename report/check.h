@@ -8,6 +8,8 @@
 #ifndef REPORT_CHECK_H
 #define REPORT_CHECK_H
 
+#include <cjson/cJSON.h>
+
 #include "faultlocate/fl_analysis.h"
 #include "faultlocate/fl_suppress.h"
 
@@ -31,9 +33,17 @@ struct err *report_findings_list(const struct fl_analysis *a,
 /** @return how many are errors by their rule's severity. */
 size_t report_findings_errors(const struct fl_analysis *a, const report_findings *f);
 
-/** Write them for people. */
+/** Write them for people, the notes to stderr. */
 struct err *report_check_text(const struct fl_analysis *a, const report_findings *f,
 			      FILE *out);
+
+/** .. without the notes, which somebody else has told. */
+struct err *report_findings_text(const struct fl_analysis *a, const report_findings *f,
+				 FILE *out);
+
+/** Add the rules that were asked and what they found to the JSON object @p o, a cJSON.
+ * @return false: no memory. */
+bool report_findings_add(const struct fl_analysis *a, const report_findings *f, cJSON *o);
 
 /** One JSON object and a newline. */
 struct err *report_check_json(const struct fl_analysis *a, const report_findings *f,

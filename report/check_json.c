@@ -144,22 +144,31 @@ static bool add_rules(const struct fl_analysis *a, cJSON *o)
 	return list;
 }
 
-static bool add_all(const struct fl_analysis *a, const report_findings *f, cJSON *o)
+bool report_findings_add(const struct fl_analysis *a, const report_findings *f, cJSON *o)
 {
-	cJSON *list, *notes;
+	cJSON *list;
 
-	if (!add_number(o, "version", 1) || !add(o, "capture", report_json_capture(a)) ||
-	    !add_rules(a, o))
+	if (!add_rules(a, o))
 		return false;
 	list = cJSON_AddArrayToObject(o, "findings");
 	for (size_t i = 0; list && i < f->size; i++)
 		if (!cJSON_AddItemToArray(list, json_finding(a, &f->data[i])))
 			return false;
+	return list;
+}
+
+static bool add_all(const struct fl_analysis *a, const report_findings *f, cJSON *o)
+{
+	cJSON *notes;
+
+	if (!add_number(o, "version", 1) || !add(o, "capture", report_json_capture(a)) ||
+	    !report_findings_add(a, f, o))
+		return false;
 	notes = cJSON_AddArrayToObject(o, "notes");
 	for (size_t i = 0; notes && i < a->notes.size; i++)
 		if (!cJSON_AddItemToArray(notes, cJSON_CreateString(a->notes.data[i])))
 			return false;
-	return list && notes && add_number(o, "check_s", a->phases.access_s);
+	return notes && add_number(o, "check_s", a->phases.access_s);
 }
 
 struct err *report_check_json(const struct fl_analysis *a, const report_findings *f,

@@ -619,7 +619,7 @@ static void cjson_deletep(cJSON **o)
 	cJSON_Delete(*o);
 }
 
-struct err *report_json(const struct fl_analysis *a, FILE *out)
+struct err *report_json(const struct fl_analysis *a, const report_findings *f, FILE *out)
 {
 	_cleanup_(cjson_deletep) cJSON *o = cJSON_CreateObject();
 	cJSON *violations, *faults;
@@ -637,6 +637,8 @@ struct err *report_json(const struct fl_analysis *a, FILE *out)
 		return &err_nomem;
 	if ((spec_constraints(a->spec) && !add_checked(a, o)) || !add_releases(a, o) ||
 	    !add_unwritten(a, o) || (a->has_accesses && !add_accesses(a, o)))
+		return &err_nomem;
+	if (f && !report_findings_add(a, f, o))
 		return &err_nomem;
 	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
 	    (a->internals.size && !add(o, "internals", json_internals(a))) ||

@@ -365,20 +365,38 @@ static void print_no_violation(const struct report *r)
 			n == 1 ? "" : "s");
 }
 
+static struct report report_of(const struct fl_analysis *a, FILE *out, bool with_color)
+{
+	return with_color ? (struct report){ a,	       out,	 TEXT_BOLD,
+					     TEXT_BAD, TEXT_DIM, TEXT_END } :
+			    (struct report){ a, out, "", "", "", "" };
+}
+
+static void print_end(const struct report *r)
+{
+	print_run(r);
+	print_notes(r);
+	fputc('\n', r->out);
+	if (r->a->end.is_known) {
+		report_end(r->a, r->out);
+		fputc('\n', r->out);
+	}
+}
+
+struct err *report_end_text(const struct fl_analysis *a, FILE *out, bool with_color)
+{
+	struct report r = report_of(a, out, with_color);
+
+	print_end(&r);
+	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
+}
+
 struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 {
-	struct report r = { a, out, "", "", "", "" };
+	struct report r = report_of(a, out, with_color);
 	struct err *err = NULL;
 
-	if (with_color)
-		r = (struct report){ a, out, TEXT_BOLD, TEXT_BAD, TEXT_DIM, TEXT_END };
-	print_run(&r);
-	print_notes(&r);
-	fputc('\n', out);
-	if (a->end.is_known) {
-		report_end(a, out);
-		fputc('\n', out);
-	}
+	print_end(&r);
 	report_releases(a, out);
 	report_unwritten(a, out);
 	if (a->visit) {

@@ -8,10 +8,13 @@
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 
-#include "faultlocate/fl_analysis.h"
+#include "report/check.h"
 
 /** Write it for people. @p with_color: ANSI colours. */
 struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color);
+
+/** .. only what was replayed, the notes, and how it ended. */
+struct err *report_end_text(const struct fl_analysis *a, FILE *out, bool with_color);
 
 /** Wrong releases, for people; nothing when there are none. */
 void report_releases(const struct fl_analysis *a, FILE *out);
@@ -32,8 +35,8 @@ void report_access_print(const struct fl_analysis *a, size_t i, size_t number, F
 /** @return "beyond", "freed" or "field". */
 const char *report_access_kind(enum hg_access_kind kind);
 
-/** Write one JSON object and a newline. */
-struct err *report_json(const struct fl_analysis *a, FILE *out);
+/** Write one JSON object and a newline. @p f: also what a->check found; or NULL. */
+struct err *report_json(const struct fl_analysis *a, const report_findings *f, FILE *out);
 
 /** Draw the violated structure (the application's, else the allocator's chunks), or all
  * that is declared when nothing is violated, into SVG file @p path. */

@@ -89,7 +89,9 @@ grep -q 'the stack is used up, [0-9]\{4,\} calls deep' "$TMPDIR/out" || fail "$(
 grep -q "called at $source:$(line USE deep) in deep(n = 1," "$TMPDIR/out" ||
 	fail "the first call is not told: $(cat "$TMPDIR/out")"
 
-# Nothing ended it: what is asked?
+# Nothing ended it, and no rule finds anything.
 make_capture "$TMPDIR/d" true
-expect_status 2 "$FAULTLINE" analyze "$TMPDIR/d"
+expect_status 0 "$FAULTLINE" analyze "$TMPDIR/d"
+grep -q "nothing is wrong by any rule" "$TMPDIR/out" || fail "nothing is said: $(cat "$TMPDIR/out")"
+expect_status 2 "$FAULTLINE" analyze --end-only "$TMPDIR/d"
 expect_error "no signal ended the program .exit status 0.: what should hold"
