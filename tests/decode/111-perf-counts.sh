@@ -27,7 +27,7 @@ expect_status 0 "$FAULTLINE" encode "$TMPDIR/c"
 counts_as_replay "$TMPDIR/c"
 
 t=$TMPDIR/t
-make_capture "$t" "$BUILD/tests/programs/crowd" fill
+make_capture "$t" "$BUILD/tests/programs/crowd" ping
 expect_status 0 "$FAULTLINE" encode "$t"
 tid=$("$FAULTLINE" dump --json -k switch "$t" | jq -s '[.[].thread] | unique | last')
 expect_status 0 "$FAULTLINE" encode --thread "$tid" -o "$TMPDIR/one" "$t"

@@ -239,7 +239,7 @@ static void as_traced(void **state)
 
 		assert_true(asprintf(&command, programs[i], unit_env("BUILD")) > 0);
 		begin(&r, command);
-		for (int round = 0; round < 4; round++) {
+		for (int round = 0; round < 2; round++) {
 			r.n_seen = 0;
 			ok(dec_machine_seek(r.machine, 0, &w));
 			ok(dec_machine_trace(r.machine, UINT64_MAX >> 1, sample, &r, &w));
@@ -306,7 +306,7 @@ static void pages_left(void **state)
 	assert_true(asprintf(&command, "%s/tests/programs/threads create",
 			     unit_env("BUILD")) > 0);
 	begin(&r, command);
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < 10; round++) {
 		uint64_t from = random_word(&r.seed) % r.end;
 		struct dec_trap leave = { .on = DEC_TRAP_LEAVE, .size = 4096 };
 		struct dec_trapped t;
@@ -335,7 +335,7 @@ static void pages_left(void **state)
 		ok(dec_machine_back(r.machine, &leave, 1, 0, &t));
 		assert_true(t.where.position <= from);
 	}
-	assert_in_range(n_left, 5, 20);
+	assert_in_range(n_left, 3, 10);
 	end(&r);
 }
 

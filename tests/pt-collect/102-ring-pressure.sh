@@ -4,8 +4,8 @@
 # time limit: 400
 #
 # More than the ring holds, faster than it can be written: the program is held back and
-# nothing is lost. It counts itself, and the capture has as many; it replays. 5 million
-# calls in a row, 10 GB through a pipe, 200 MB that do not compress. Memory stays bounded.
+# nothing is lost. It counts itself, and the capture has as many; it replays. 2 million
+# calls in a row, 3 GB through a pipe, 200 MB that do not compress. Memory stays bounded.
 . tests/lib.sh
 
 need cksum
@@ -35,7 +35,7 @@ press() {
 	cmp "$TMPDIR/$name.out" "$TMPDIR/out" || fail "the replay counted something else"
 }
 
-calls=${FAULTLINE_PRESSURE_CALLS:-5000000}
+calls=${FAULTLINE_PRESSURE_CALLS:-2000000}
 press calls calls "$calls"
 n=$("$FAULTLINE" dump "$TMPDIR/calls" | grep -c 'SYSCALL getppid(')
 [ "calls $n" = "$(cat "$TMPDIR/calls.out")" ] || fail "recorded calls: $n"
@@ -54,7 +54,7 @@ counts() {
 		reads++
 		sum += got } END { printf "reads %d bytes %.0f wrong %d\n", reads, sum, bad }'
 }
-press pipe pipe "${FAULTLINE_PRESSURE_BYTES:-10000000000}"
+press pipe pipe "${FAULTLINE_PRESSURE_BYTES:-3000000000}"
 [ "$(counts pipe 3)" = "$(sed 's/ sum.*//' "$TMPDIR/pipe.out") wrong 0" ] ||
 	fail "recorded $(counts pipe 3)"
 rm -r "$TMPDIR/pipe"
