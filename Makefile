@@ -23,7 +23,7 @@ ROOMS ?= base confine capture decode/x86 storeplan pt-collect/tracee pt-collect/
 	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols decode/pt \
 	decode/history decode/past faultlocate/slice decode/explain debug \
 	heapgraph specdsl faultlocate \
-	faultlocate/linear suppress-hw/suppress suppress-hw/rank suppress-hw bench report cmd
+	faultlocate/linear faultlocate/inputs faultlocate/reduce suppress-hw/suppress suppress-hw/rank suppress-hw bench report cmd
 
 .DEFAULT_GOAL := all
 .SECONDARY:

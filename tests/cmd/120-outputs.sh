@@ -27,6 +27,7 @@ encode  --flight     dir   encode --flight OUT CRASH
 encode  --output     file  encode -o OUT CRASH
 graph   --html       file  graph CRASH --html OUT
 graph   --svg        file  graph CRASH --svg OUT
+reduce  --output     dir   reduce SETS --no-record -o OUT
 record  --output     dir   record -o OUT -- /bin/true
 spec    --in-place   place spec format --in-place OUT
 suite   --output     dir   suite record -o OUT --tests TESTS -- /bin/true
@@ -44,6 +45,7 @@ decode  --image --raw --symfs
 dump    --memory
 encode  --core --no-retcomp --probes --symfs --thread --timing
 graph   --dot --spec
+reduce  --input --json --oracle
 record  --end-core --object --snapshot
 replay  --stdout
 sites   --list
@@ -51,7 +53,7 @@ spec    --binary
 suite   --tests
 EOF
 # Arguments that are no names of files.
-values="[ADDR:]PORT BYTES CPOINT EVENT FILTER FIRST-LAST FROM,TO FUNC FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
+values="[ADDR:]PORT BYTES CPOINT EVENT FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
 A..B METHOD NAME NAME,.. NAME=FUNC PID PLACE PROCESS SEED SECONDS SIZE TID TIME TYPE WHAT"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.
@@ -105,6 +107,8 @@ echo '{"name": "one", "status": 0}' >"$tests"
 printf 'a    FIELD 2   EDGE 1;\n' >"$TMPDIR/ugly.spec"
 "${RECORD[@]}" --end-core -o "$TMPDIR/crash" -- "$BUILD/examples/list-O2" >/dev/null 2>&1
 [ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/crash"
+"${RECORD[@]}" -o "$TMPDIR/sets" -- "$BUILD/tests/programs/framesets" <<<SSNB/BP >/dev/null 2>&1
+[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/sets"
 looks_whole "$TMPDIR/crash" || fail "no capture"
 runs_as=("${RECORD[@]:0:${#RECORD[@]}-1}")
 devices=
@@ -122,6 +126,7 @@ try() {
 		OUT) argv+=("$1") ;;
 		CRASH) argv+=("$TMPDIR/crash") ;;
 		RESULTS) argv+=("$results") ;;
+		SETS) argv+=("$TMPDIR/sets") ;;
 		SPEC) argv+=("$spec") ;;
 		TESTS) argv+=("$tests") ;;
 		*) argv+=("$word") ;;

@@ -59,6 +59,9 @@ tries "confined free" info "$TMPDIR/c"
 tries "confined free" "$TMPDIR/c"
 tries "confined free" linear --object queue tests/linear/histories/queue-right.txt
 tries "confined free" rank "$TMPDIR/s"
+"${RECORD[@]}" -o "$TMPDIR/d" -- "$BUILD/tests/programs/framesets" <<<SSNB/BP >/dev/null 2>&1
+[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/d"
+tries "confined free" reduce "$TMPDIR/d" --no-record
 tries "confined free" slice "$TMPDIR/c" --at crash
 tries "confined free" suppress "$TMPDIR/c"
 tries "confined free" suite list "$TMPDIR/s"
