@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND reduce: the smallest input that fails the same way
+// COMMAND explain/reduce: the smallest input that fails the same way
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -79,5 +79,5 @@ got=0
 [ $got = 125 ] && [ ! -s "$TMPDIR/out" ] || fail "status $got as faultline-machine: $(cat "$TMPDIR/out")"
 # A command of ours that is not in this list must be looked at.
 n=$("$FAULTLINE" --help | sed -n '/^Commands:/,/^$/p' | grep -c '^  ')
-[ "$n" = 19 ] || fail "$n commands: does each of them read in a confined process?"
+[ "$n" = 20 ] || fail "$n commands: does each of them read in a confined process?"
 exit 0
