@@ -272,14 +272,16 @@ bench-peers: ## install the tools that bench compares with (Debian packages)
 # ---- the rest --------------------------------------------------------------------
 
 man: $(B)/man/faultline.1 ## make the man pages from --help
-$(B)/man/faultline.1: $(B)/faultline tools/man.sh $(wildcard doc/man/*.h2m)
+$(B)/man/faultline.1: $(B)/faultline tools/man.sh doc/spec-language.md doc/rules.md \
+		$(wildcard doc/man/*.h2m)
 	$(say) MAN $(B)/man
 	$(Q)tools/man.sh $(B)/faultline $(B)/man
 
 install: all man ## install into PREFIX
 	install -Dm755 $(B)/faultline $(DESTDIR)$(PREFIX)/bin/faultline
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m644 $(B)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m644 $(B)/man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	install -d $(DESTDIR)$(PREFIX)/share/faultline/specs
 	install -m644 specs/*.spec specs/rules/*.rules $(DESTDIR)$(PREFIX)/share/faultline/specs
 	install -Dm644 doc/faultline.bash-completion \
