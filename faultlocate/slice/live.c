@@ -59,6 +59,14 @@ struct live_want fl_live_reg_take(struct live_regs *r, bool has_several, int reg
 	return w;
 }
 
+static inline uint32_t count_bits(uint64_t bits)
+{
+	bits -= bits >> 1 & 0x5555555555555555;
+	bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return bits * 0x0101010101010101 >> 56;
+}
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 void fl_live_mem_deinit(struct live_mem *m)
@@ -74,14 +82,15 @@ void fl_live_mem_deinit(struct live_mem *m)
 
 static struct live_page *find_page(struct live_mem *m, uint64_t addr)
 {
+	struct live_page **last = &m->last[addr / LIVE_PAGE % LIVE_LAST];
 	const uint64_t *at;
 
-	if (m->last && m->last->addr == addr)
-		return m->last;
+	if (*last && (*last)->addr == addr)
+		return *last;
 	if (!m->hint[addr / LIVE_PAGE % LIVE_HINTS])
 		return NULL;
 	at = map_get(&m->pages, addr / LIVE_PAGE);
-	return at ? m->last = m->page.data[*at] : NULL;
+	return at ? *last = m->page.data[*at] : NULL;
 }
 
 static struct err *new_page(struct live_mem *m, uint32_t *ret)
@@ -126,7 +135,7 @@ static struct err *make_page(struct live_mem *m, uint64_t addr, struct live_page
 	m->page.data[i]->addr = addr;
 	// Saturated, it stays: then it says less, never something wrong.
 	*hint += *hint < UINT8_MAX;
-	*ret = m->last = m->page.data[i];
+	*ret = m->last[addr / LIVE_PAGE % LIVE_LAST] = m->page.data[i];
 	return NULL;
 }
 
@@ -141,7 +150,6 @@ static void drop_page(struct live_mem *m, struct live_page *p)
 	*hint -= *hint < UINT8_MAX;
 	map_remove(&m->pages, p->addr / LIVE_PAGE);
 	p->addr = UINT64_MAX;
-	m->last = NULL;
 }
 
 /* Bits of word @p word of a page that are in [from, to) of it. */
@@ -161,7 +169,7 @@ static void want_in(struct live_mem *m, struct live_page *p, uint32_t from, uint
 {
 	for (uint32_t word = from / 64; word * 64 < to; word++) {
 		uint64_t mask = word_mask(word, from, to);
-		uint32_t n = __builtin_popcountll(mask & ~p->bits[word]);
+		uint32_t n = count_bits(mask & ~p->bits[word]);
 
 		p->bits[word] |= mask;
 		p->n += n;
@@ -217,6 +225,7 @@ static void take_in(struct live_mem *m, struct live_page *p, uint32_t from, uint
 {
 	for (uint32_t word = from / 64; word * 64 < to; word++) {
 		uint64_t mask = word_mask(word, from, to) & p->bits[word];
+		uint32_t n;
 
 		if (!mask)
 			continue;
@@ -231,8 +240,9 @@ static void take_in(struct live_mem *m, struct live_page *p, uint32_t from, uint
 		if (stays)
 			continue;
 		p->bits[word] &= ~mask;
-		p->n -= __builtin_popcountll(mask);
-		m->n_bytes -= __builtin_popcountll(mask);
+		n = count_bits(mask);
+		p->n -= n;
+		m->n_bytes -= n;
 	}
 	if (!p->n)
 		drop_page(m, p);

@@ -16,7 +16,12 @@
 #include "base/base.h"
 #include "decode/x86/insn.h"
 
-enum { LIVE_REGS = DEC_REG_MXCSR + 1, LIVE_PAGE = 4096, LIVE_HINTS = 1u << 16 };
+enum {
+	LIVE_REGS = DEC_REG_MXCSR + 1,
+	LIVE_PAGE = 4096,
+	LIVE_HINTS = 1u << 16,
+	LIVE_LAST = 64
+};
 
 /** A set of slices. */
 typedef uint32_t live_who;
@@ -55,12 +60,12 @@ struct live_mem {
 	bool has_several;
 	struct map pages; ///< number -> index into page
 	VEC(struct live_page *) page;
-	VEC(uint32_t) unused;	  ///< pages of which nothing is wanted
-	uint8_t hint[LIVE_HINTS]; ///< 0: no page of such a number is wanted
-	uint64_t n_bytes;	  ///< wanted
-	size_t max_pages;	  ///< more are not kept
-	bool is_full;		  ///< there would have been more
-	struct live_page *last;	  ///< looked at
+	VEC(uint32_t) unused;		   ///< pages of which nothing is wanted
+	uint8_t hint[LIVE_HINTS];	   ///< 0: no page of such a number is wanted
+	uint64_t n_bytes;		   ///< wanted
+	size_t max_pages;		   ///< more are not kept
+	bool is_full;			   ///< there would have been more
+	struct live_page *last[LIVE_LAST]; ///< looked at, by number
 };
 
 /** Forget all. */

@@ -34,7 +34,6 @@ uint32_t fl_trace_intern(struct fl_trace *t, const struct dec_insn *insn)
 	if (!made || map_put(&t->insn_of, insn->rip, t->insns.size - 1))
 		return UINT32_MAX;
 	made->insn = *insn;
-	made->block = FLOW_NONE;
 	return t->insns.size - 1;
 }
 
@@ -47,16 +46,21 @@ const struct effect *fl_trace_effect(struct fl_trace *t, uint32_t i)
 	return insn->effect;
 }
 
-struct err *fl_trace_flow(struct fl_trace *t, uint32_t i, uint32_t *ret)
+struct err *fl_trace_find_place(struct fl_trace *t, uint32_t i, struct trace_place *ret)
 {
-	struct trace_insn *insn = &t->insns.data[i];
-	struct err *err = NULL;
+	struct err *err;
 
-	if (!insn->has_block)
-		err = fl_flow_block(t->flow, insn->insn.rip, &insn->block);
-	insn->has_block = !err;
-	*ret = insn->block;
-	return err;
+	*ret = (struct trace_place){ FLOW_NONE, FLOW_NONE, true };
+	while (t->places.size < t->insns.size)
+		if (!vec_push(&t->places))
+			return &err_nomem;
+	err = fl_flow_block(t->flow, t->insns.data[i].insn.rip, &ret->block);
+	if (err)
+		return err;
+	if (ret->block != FLOW_NONE)
+		ret->function = fl_flow_function(t->flow, ret->block);
+	t->places.data[i] = *ret;
+	return NULL;
 }
 
 static void make_operand(struct trace_mem *to, const struct log_mem *where,
@@ -72,6 +76,28 @@ static void make_operand(struct trace_mem *to, const struct log_mem *where,
 				  .is_addr32 = m->is_addr32,
 				  .is_write = m->is_write,
 				  .disp = m->disp };
+}
+
+_Static_assert(DEC_BLOCK_INSNS <= 32, "a bit for each");
+
+/* How instruction @p i, @p insn, of @p b stores. */
+static void note_stores(struct trace_block *b, uint32_t i, const struct effect *e,
+			const struct dec_insn *insn)
+{
+	uint32_t bit = 1u << i, n_defs = 0, n_written = 0;
+
+	for (int d = 0; d < e->n_defs; d++) {
+		if (!e->def[d].is_mem)
+			continue;
+		n_defs++;
+		b->written[i] = b->first_mem[i] + e->def[d].mem;
+		b->maybes |= e->def[d].is_maybe ? bit : 0;
+	}
+	for (int m = 0; m < insn->n_mem; m++)
+		n_written += insn->mem[m].is_write;
+	b->stores |= n_defs ? bit : 0;
+	b->odd |= n_defs > 1 || n_written != n_defs || insn->is_slow_addr ? bit : 0;
+	b->restores |= e->is_restore ? bit : 0;
 }
 
 /* Fill in what the instructions of @p b access and define. */
@@ -94,6 +120,7 @@ static struct err *lay_out(struct fl_trace *t, const struct log_block *b,
 		to->defs[i] = e->regs;
 		to->regs |= e->regs;
 		to->first_mem[i] = n;
+		note_stores(to, i, e, &b->insn[i]);
 		for (int m = 0; m < b->insn[i].n_mem; m++, n++) {
 			make_operand(&to->mem[n], &b->mem[i][m], &b->insn[i].mem[m]);
 			if (b->insn[i].mem[m].is_write)
@@ -449,6 +476,7 @@ void fl_trace_destroy(struct fl_trace *t)
 		free(t->insns.data[i].effect);
 	vec_deinit(&t->modules);
 	vec_deinit(&t->insns);
+	vec_deinit(&t->places);
 	map_deinit(&t->insn_of);
 	for (size_t i = 0; i < t->blocks.size; i++)
 		free(t->blocks.data[i].mem);

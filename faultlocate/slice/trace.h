@@ -20,8 +20,13 @@
 struct trace_insn {
 	struct dec_insn insn;
 	struct effect *effect; ///< made when it is first asked for
-	uint32_t block;	       ///< of the flow graphs; FLOW_NONE: there is none
-	bool has_block;	       ///< .. is known
+};
+
+/** Where an instruction is in the flow graphs. */
+struct trace_place {
+	uint32_t block;	   ///< FLOW_NONE: there is none
+	uint32_t function; ///< FLOW_NONE
+	bool is_known;
 };
 
 /** Where a block's record says an operand in memory was. */
@@ -42,6 +47,10 @@ struct trace_block {
 	uint64_t defs[DEC_BLOCK_INSNS];		///< registers that each defines
 	uint8_t first_mem[DEC_BLOCK_INSNS + 1]; ///< its operands are mem[first_mem[i]] ..
 	uint8_t store[DEC_BLOCK_INSNS * DEC_MEMS]; ///< operands that are written
+	/** Bit n: instruction n stores; it does so in a way of its own, or to several places; what
+	 * was there may stay there; it gets a register back from the stack. */
+	uint32_t stores, odd, maybes, restores;
+	uint8_t written[DEC_BLOCK_INSNS]; ///< the operand that is, of one that stores
 	struct trace_mem *mem;
 };
 
@@ -77,7 +86,8 @@ struct fl_trace {
 	struct dec_where end;
 	struct flow *flow;
 	VEC(struct trace_insn) insns;
-	struct map insn_of; ///< rip -> index
+	VEC(struct trace_place) places; ///< of those instructions that were asked for
+	struct map insn_of;		///< rip -> index
 	VEC(struct trace_block) blocks;
 	struct map block_of; ///< a hash of what is in it -> index
 	VEC(struct dec_range)
@@ -92,8 +102,17 @@ uint32_t fl_trace_intern(struct fl_trace *t, const struct dec_insn *insn);
 /** @return the effect of instruction @p i, NULL: no memory. */
 const struct effect *fl_trace_effect(struct fl_trace *t, uint32_t i);
 
-/** @return the flow block of instruction @p i in @p ret. */
-struct err *fl_trace_flow(struct fl_trace *t, uint32_t i, uint32_t *ret);
+/** Find where instruction @p i is in the flow graphs; @p ret. */
+struct err *fl_trace_find_place(struct fl_trace *t, uint32_t i, struct trace_place *ret);
+
+static inline struct err *fl_trace_place(struct fl_trace *t, uint32_t i,
+					 struct trace_place *ret)
+{
+	if (i >= t->places.size || !t->places.data[i].is_known)
+		return fl_trace_find_place(t, i, ret);
+	*ret = t->places.data[i];
+	return NULL;
+}
 
 /** Decode the instruction at @p rip: as it ran; else as it is in memory where the trace ends.
  * @return false: there is none. */

@@ -11,6 +11,7 @@
 
 #include <sys/syscall.h>
 
+#define NODES (1u << 20)	     // unless options say otherwise
 #define MEM_PAGES ((size_t)96 << 20) // bytes of pages of wanted memory
 
 /* ---- wanting ------------------------------------------------------------------------------ */
@@ -64,6 +65,18 @@ static bool is_saved(const struct fl_slice *s, uint64_t addr, uint32_t *save)
 	return link != UINT32_MAX && link_edge(link) == LINK_SAVED;
 }
 
+bool fl_walk_meets_saved(const struct fl_slice *s, uint64_t addr, uint64_t size)
+{
+	uint32_t save;
+
+	if (s->saves.size == s->free_saves.size)
+		return false;
+	for (uint64_t word = addr & ~UINT64_C(7); word < addr + size; word += 8)
+		if (is_saved(s, word, &save))
+			return true;
+	return false;
+}
+
 static struct err *commit_all(struct fl_slice *s, uint64_t addr, uint64_t size)
 {
 	struct err *err = NULL;
@@ -91,7 +104,7 @@ struct err *fl_walk_want_mem(struct fl_slice *s, uint64_t addr, uint64_t size,
 {
 	struct err *err;
 
-	if (s->options.n_prunes && is_pruned(s, FL_PRUNE_MEM, addr))
+	if (s->prunes_memory && is_pruned(s, FL_PRUNE_MEM, addr))
 		return NULL;
 	err = commit_all(s, addr, size);
 	return err ?: fl_live_mem_want(&s->mem, addr, size, who, link);
@@ -113,9 +126,8 @@ static uint64_t operand_address(const struct fl_slice *s, const struct operands 
 	return trace_address(&o->mem[m], o->rec, s->fs_base);
 }
 
-/* Want the bytes @p bytes (bit n: byte n) of [addr, addr + size). */
-static struct err *want_some(struct fl_slice *s, uint64_t addr, uint32_t size,
-			     uint64_t bytes, live_who who, uint32_t link)
+struct err *fl_walk_want_some(struct fl_slice *s, uint64_t addr, uint32_t size,
+			      uint64_t bytes, live_who who, uint32_t link)
 {
 	struct err *err = NULL;
 
@@ -141,6 +153,22 @@ struct uses {
 	uint64_t narrow; ///< bytes
 };
 
+static struct err *want_operand(struct fl_slice *s, const struct operands *o, int m,
+				uint64_t bytes, live_who who, uint32_t link)
+{
+	struct memo_recording *recording = s->memo.recording;
+	struct err *err = recording ? fl_memo_want(s, &o->mem[m], bytes, who, link) :
+				      NULL;
+
+	// What else comes of it is of the address, not of the instruction.
+	s->memo.recording = NULL;
+	if (!err)
+		err = fl_walk_want_some(s, operand_address(s, o, m), o->mem[m].size,
+					bytes, who, link);
+	s->memo.recording = recording;
+	return err;
+}
+
 static struct err *use_one(struct fl_slice *s, const struct effect_use *use,
 			   const struct operands *o, uint64_t bytes, live_who who,
 			   uint32_t node)
@@ -155,8 +183,7 @@ static struct err *use_one(struct fl_slice *s, const struct effect_use *use,
 	// What a single instruction read is in its record.
 	if (o->slow)
 		return NULL;
-	return want_some(s, operand_address(s, o, use->mem), o->mem[use->mem].size, bytes,
-			 who, link);
+	return want_operand(s, o, use->mem, bytes, who, link);
 }
 
 bool fl_walk_is_cut(const struct fl_slice *s, uint32_t insn)
@@ -234,29 +261,26 @@ static void widen(struct taken *t, const struct effect *e, uint64_t others)
 		t->uses.narrow_use = -1;
 }
 
-/* The register @p e gets back from the stack is wanted: look there for whether it is the same. */
-static struct err *restore(struct fl_slice *s, uint32_t insn, const struct effect *e,
-			   uint64_t addr, bool *is_done)
+bool fl_walk_may_restore(const struct fl_slice *s, uint64_t addr)
+{
+	return !s->options.keeps_saves && !(addr & 7) &&
+	       fl_live_mem_node(&s->mem, addr) == UINT32_MAX;
+}
+
+struct err *fl_walk_restore(struct fl_slice *s, uint32_t insn, uint64_t addr,
+			    live_who who, uint32_t link)
 {
 	struct walk_thread *t = s->at;
-	struct live_want w;
-	struct saved v;
+	struct saved v = { .addr = addr,
+			   .position = s->position,
+			   .serial = t->frames.data[t->frames.size - 1].serial,
+			   .link = link,
+			   .insn = insn,
+			   .tid = t->tid,
+			   .who = who,
+			   .reg = s->trace->insns.data[insn].effect->saved };
 	uint32_t at;
 
-	*is_done = false;
-	if (s->options.keeps_saves || (addr & 7) || !(t->regs.any >> e->saved & 1) ||
-	    fl_live_mem_node(&s->mem, addr) != UINT32_MAX)
-		return NULL;
-	w = fl_live_reg_take(&t->regs, s->has_several, e->saved, 0xff, false);
-	v = (struct saved){ .addr = addr,
-			    .position = s->position,
-			    .serial = t->frames.data[t->frames.size - 1].serial,
-			    .link = w.node,
-			    .insn = insn,
-			    .tid = t->tid,
-			    .who = w.who,
-			    .reg = e->saved };
-	*is_done = true;
 	if (s->free_saves.size)
 		at = s->free_saves.data[--s->free_saves.size];
 	else if (vec_push(&s->saves))
@@ -266,32 +290,58 @@ static struct err *restore(struct fl_slice *s, uint32_t insn, const struct effec
 	s->saves.data[at] = v;
 	s->saved_hint[addr / 8 % WALK_HINTS]++;
 	// All of it: a part that is written is no restore of the whole.
-	return fl_live_mem_want(&s->mem, addr, 8, w.who, link_to(at, LINK_SAVED));
+	return fl_live_mem_want(&s->mem, addr, 8, who, link_to(at, LINK_SAVED));
+}
+
+/* The register @p e gets back from the stack is wanted: look there for whether it is the same. */
+static struct err *restore(struct fl_slice *s, uint32_t insn, const struct effect *e,
+			   uint64_t addr)
+{
+	struct live_want w;
+
+	if (!(s->at->regs.any >> e->saved & 1) || !fl_walk_may_restore(s, addr))
+		return NULL;
+	w = fl_live_reg_take(&s->at->regs, s->has_several, e->saved, 0xff, false);
+	return fl_walk_restore(s, insn, addr, w.who, w.node);
+}
+
+bool fl_walk_find_save(const struct fl_slice *s, const struct effect *e, uint64_t addr,
+		       uint32_t *save)
+{
+	const struct walk_thread *t = s->at;
+	const struct saved *v;
+
+	if (!is_saved(s, addr, save))
+		return false;
+	v = &s->saves.data[*save];
+	return v->reg == e->saved && v->addr == addr && v->tid == t->tid &&
+	       v->serial == t->frames.data[t->frames.size - 1].serial;
+}
+
+struct err *fl_walk_save(struct fl_slice *s, uint32_t save, live_who *who, uint32_t *link)
+{
+	const struct saved *v = &s->saves.data[save];
+
+	fl_live_mem_take(&s->mem, v->addr, 8, false);
+	*link = v->link;
+	*who = v->who;
+	s->saved_hint[v->addr / 8 % WALK_HINTS]--;
+	s->stats.n_pairs++;
+	return vec_add(&s->free_saves, save);
 }
 
 /* @p e keeps a register at @p addr: is it one that was got back from there, in the same call? */
 static struct err *save(struct fl_slice *s, const struct effect *e, uint64_t addr)
 {
-	struct walk_thread *t = s->at;
-	const struct saved *v;
 	uint32_t at, link;
 	live_who who;
 	struct err *err;
 
-	if (!is_saved(s, addr, &at))
+	if (!fl_walk_find_save(s, e, addr, &at))
 		return NULL;
-	v = &s->saves.data[at];
-	if (v->reg != e->saved || v->addr != addr || v->tid != t->tid ||
-	    v->serial != t->frames.data[t->frames.size - 1].serial)
-		return NULL;
-	fl_live_mem_take(&s->mem, addr, 8, false);
-	link = v->link;
-	who = v->who;
-	s->saved_hint[addr / 8 % WALK_HINTS]--;
-	s->stats.n_pairs++;
-	err = vec_add(&s->free_saves, at);
+	err = fl_walk_save(s, at, &who, &link);
 	return err   ?:
-		       fl_live_reg_want(&t->regs, s->has_several, e->saved, 0xff, who,
+		       fl_live_reg_want(&s->at->regs, s->has_several, e->saved, 0xff, who,
 					link);
 }
 
@@ -309,6 +359,10 @@ static struct err *take_def(struct fl_slice *s, const struct effect_def *d,
 	}
 	if (o->slow)
 		return NULL;
+	if (s->memo.recording) {
+		*ret = *s->memo.recording->taken;
+		return NULL;
+	}
 	addr = operand_address(s, o, d->mem);
 	if (!fl_live_mem_may(&s->mem, addr, o->mem[d->mem].size))
 		return NULL;
@@ -366,18 +420,16 @@ static struct err *enter(struct fl_slice *s, uint32_t insn, const struct taken *
 	return err ?: fl_walk_pend(s, insn, t->who, *ret);
 }
 
-static struct err *instruction(struct fl_slice *s, uint32_t insn,
-			       const struct operands *o)
+struct err *fl_walk_insn(struct fl_slice *s, uint32_t insn, const struct operands *o)
 {
 	const struct effect *e = s->trace->insns.data[insn].effect;
 	struct taken t = { .uses.narrow_use = -1,
 			   .node = { .position = s->position, .insn = insn } };
 	struct err *err = NULL;
-	bool is_done = false;
 	uint32_t node;
 
 	if (e->is_restore)
-		err = restore(s, insn, e, operand_address(s, o, 0), &is_done);
+		err = restore(s, insn, e, operand_address(s, o, 0));
 	else if (e->is_save)
 		err = save(s, e, operand_address(s, o, 0));
 	if (!err)
@@ -385,13 +437,13 @@ static struct err *instruction(struct fl_slice *s, uint32_t insn,
 	return err || !t.who ? err : enter(s, insn, &t, o, &node);
 }
 
-/* Instruction @p insn, which ran, may be a branch. @p n_mem: its operands in memory. */
-static struct err *flow(struct fl_slice *s, uint32_t insn, const struct operands *o,
-			uint32_t n_mem)
+/* Instruction @p insn ran, which is of kind @p flow. @p n_mem: its operands in memory. */
+static struct err *flow(struct fl_slice *s, uint32_t insn, enum dec_flow flow,
+			const struct operands *o, uint32_t n_mem)
 {
 	struct err *err;
 
-	switch (s->trace->insns.data[insn].insn.flow) {
+	switch (flow) {
 	case DEC_FLOW_CALL:
 	case DEC_FLOW_CALL_IND:
 		// The return address is the last operand.
@@ -581,10 +633,11 @@ static struct err *slow(struct fl_slice *s, const struct dec_rec_slow *rec)
 		o = (struct operands){ .slow = rec };
 	err = fl_walk_meet(s, *at);
 	if (!err && !insn->is_slow_addr)
-		err = flow(s, *at, &o, insn->n_mem);
+		err = flow(s, *at, insn->flow, &o, insn->n_mem);
 	s->at->next = *at;
 	if (!err)
-		err = insn->is_slow_addr ? touched(s, *at, rec) : instruction(s, *at, &o);
+		err = insn->is_slow_addr ? touched(s, *at, rec) :
+					   fl_walk_insn(s, *at, &o);
 	if (!err && is_seeded(s, s->position))
 		err = seeds(s, *at, &o);
 	return err;
@@ -630,24 +683,27 @@ static struct err *block(struct fl_slice *s, const struct trace_block *b,
 					    .rec = rec };
 
 		s->position--;
-		err = flow(s, b->insn[b->n - 1], &o,
+		err = flow(s, b->insn[b->n - 1], b->flow, &o,
 			   b->first_mem[b->n] - b->first_mem[b->n - 1]);
 	}
 	s->at->next = b->insn[0];
 	s->position = first;
 	if (err)
 		return err;
-	if (!(b->regs & s->at->regs.any) && !is_seeded(s, first) &&
+	if (!(b->regs & fl_memo_any(s, s->at)) && !is_seeded(s, first) &&
 	    !meets_store(s, b, rec)) {
 		s->stats.n_skipped++;
 		return NULL;
 	}
+	if (fl_memo_is_on(s) && !is_seeded(s, first))
+		return fl_memo_block(s, b, rec, n_ran, first);
+	err = fl_memo_leave(s, s->at);
 	for (uint32_t i = n_ran; i-- && !err;) {
 		const struct operands o = { .mem = b->mem + b->first_mem[i], .rec = rec };
 
 		s->position = first + i;
 		if (is_met(s, b, i, rec))
-			err = instruction(s, b->insn[i], &o);
+			err = fl_walk_insn(s, b->insn[i], &o);
 		if (!err && is_seeded(s, s->position))
 			err = seeds(s, b->insn[i], &o);
 	}
@@ -685,8 +741,13 @@ static struct err *entry(struct fl_slice *s, const struct trace_entry *e)
 	const uint8_t *rec = s->trace->window.log.data + 8 * (size_t)e->at;
 	const struct operands none = {};
 	const struct trace_block *b;
-	struct err *err;
+	struct err *err = NULL;
 
+	// Threads inherit registers: all of them.
+	for (size_t i = 0; i < s->threads.size && e->what >= ENTRY_OTHER && !err; i++)
+		err = fl_memo_leave(s, s->threads.data[i]);
+	if (err)
+		return err;
 	if (e->what == ENTRY_OTHER) {
 		err = fl_walk_other(s, (const struct dec_rec *)rec);
 		if (!err && is_seeded(s, s->position))
@@ -729,6 +790,7 @@ static struct err *window(struct fl_slice *s)
 		if (!err)
 			err = entry(s, &w->entries.data[i]);
 	}
+	fl_memo_count(s);
 	s->stats.n_walked += w->end - w->begin;
 	return err;
 }
@@ -741,7 +803,7 @@ static bool is_done(const struct fl_slice *s)
 	bool is_wanted = s->mem.n_bytes || s->next_seed < s->seeds.size;
 
 	for (size_t i = 0; i < s->threads.size; i++)
-		is_wanted |= s->threads.data[i]->regs.any ||
+		is_wanted |= fl_memo_any(s, s->threads.data[i]) ||
 			     s->threads.data[i]->pending.size;
 	return !is_wanted;
 }
@@ -811,6 +873,12 @@ struct err *fl_slice_walk(struct fl_trace *t, const struct fl_seed *seeds, size_
 		return &err_nomem;
 	s->trace = t;
 	s->options = o ? *o : (struct fl_slice_options){};
+	s->max_nodes = s->options.max_nodes ?: NODES;
+	s->remembers = true;
+	for (size_t i = 0; i < s->options.n_prunes; i++) {
+		s->remembers &= s->options.prunes[i].kind != FL_PRUNE_AT;
+		s->prunes_memory |= s->options.prunes[i].kind == FL_PRUNE_MEM;
+	}
 	err = ask(s, seeds, n_seeds);
 	if (!err)
 		err = walk(s);
@@ -840,6 +908,7 @@ void fl_slice_destroy(struct fl_slice *s)
 	for (size_t i = 0; i < s->n_kept; i++)
 		free(s->kept[i].bits);
 	free(s->kept);
+	fl_memo_deinit(&s->memo);
 	fl_live_mem_deinit(&s->mem);
 	vec_deinit(&s->seeds);
 	vec_deinit(&s->threads);

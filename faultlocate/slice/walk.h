@@ -12,6 +12,7 @@
 
 #include "faultlocate/slice/live.h"
 #include "faultlocate/slice/trace.h"
+#include "faultlocate/slice/walk_memo.h"
 
 /**
  * What wants something: a node, and as what (enum fl_edge; LINK_SAVED: its register is kept there,
@@ -56,6 +57,7 @@ struct walk_thread {
 	uint32_t
 		next; ///< the instruction that it executed next; UINT32_MAX: none is known
 	bool is_met;  ///< one was
+	uint32_t state; ///< of walk_memo.h, whose registers count then; 0: `regs`
 };
 
 /** A register, got back from the stack, and wanted: unless what is found there proves to be no more
@@ -86,6 +88,10 @@ struct fl_slice {
 	size_t next_seed;
 	VEC(struct walk_thread *) threads;
 	struct walk_thread *at; ///< the one that runs
+	struct memo memo;
+	bool remembers; ///< .. may be used
+	bool prunes_memory;
+	size_t max_nodes;
 	uint64_t fs_base;
 	struct live_mem mem;
 	uint64_t serial;
@@ -126,6 +132,13 @@ struct err *fl_walk_want_reg(struct fl_slice *s, int reg, uint64_t bytes, live_w
 struct err *fl_walk_want_mem(struct fl_slice *s, uint64_t addr, uint64_t size,
 			     live_who who, uint32_t link);
 
+/** Want the bytes @p bytes (bit n: byte n) of [addr, addr + size). */
+struct err *fl_walk_want_some(struct fl_slice *s, uint64_t addr, uint32_t size,
+			      uint64_t bytes, live_who who, uint32_t link);
+
+/** @return whether a register is kept in some of [addr, addr + size). */
+bool fl_walk_meets_saved(const struct fl_slice *s, uint64_t addr, uint64_t size);
+
 /** @return what was wanted of [addr, addr + size), which was written; its link is of a node: a
  * register that was only kept there is one. @p ret. */
 struct err *fl_walk_take_mem(struct fl_slice *s, uint64_t addr, uint64_t size, bool stays,
@@ -143,6 +156,26 @@ struct operands {
 struct err *fl_walk_use(struct fl_slice *s, uint32_t insn, uint64_t from,
 			const struct operands *o, live_who who, uint32_t node);
 
+/** @return whether what a register is got back from, at @p addr, may be where it was kept. */
+bool fl_walk_may_restore(const struct fl_slice *s, uint64_t addr);
+
+/** Instruction @p insn got its register back from @p addr, which @p who want for @p link: so they
+ * do what lies there. */
+struct err *fl_walk_restore(struct fl_slice *s, uint32_t insn, uint64_t addr,
+			    live_who who, uint32_t link);
+
+/** @return whether the register that @p e keeps at @p addr is one that was got back from there, in
+ * the same call; it is number *@p save. */
+bool fl_walk_find_save(const struct fl_slice *s, const struct effect *e, uint64_t addr,
+		       uint32_t *save);
+
+/** Number @p save was kept: its register is wanted by @p who for @p link. */
+struct err *fl_walk_save(struct fl_slice *s, uint32_t save, live_who *who,
+			 uint32_t *link);
+
+/** Instruction @p insn, which is none of those stepped in C, ran. */
+struct err *fl_walk_insn(struct fl_slice *s, uint32_t insn, const struct operands *o);
+
 /** @return whether what instruction @p insn used, here, is not to be followed. */
 bool fl_walk_is_cut(const struct fl_slice *s, uint32_t insn);
 
@@ -150,6 +183,13 @@ bool fl_walk_is_cut(const struct fl_slice *s, uint32_t insn);
 
 /** @p node, an instance of @p insn just now, is in slices @p who: why did it run? */
 struct err *fl_walk_pend(struct fl_slice *s, uint32_t insn, live_who who, uint32_t node);
+
+/** Flow block @p block waits, in the call at hand, for what decided that it ran. */
+struct err *fl_walk_wait(struct fl_slice *s, uint32_t block, live_who who, uint32_t node);
+
+/** Branch @p insn decided that node @p node ran. */
+struct err *fl_walk_decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
+			   live_who who, uint32_t node);
 
 /** The thread at hand executed @p insn: if it is the first of it that is met, its outermost known
  * frame is of that function. */
@@ -177,6 +217,14 @@ struct err *fl_walk_start(struct fl_slice *s);
 /** Add an instance; node.parent and .edge follow from @p link. Its number comes into @p ret. */
 struct err *fl_walk_add(struct fl_slice *s, const struct fl_node *node, live_who who,
 			uint32_t link, uint32_t *ret);
+
+/** @p n more instances of instruction @p insn are in slices @p who, and of edge @p edge (FL_NONE:
+ * of none). */
+void fl_walk_count(struct fl_slice *s, uint32_t insn, uint32_t edge, live_who who,
+		   uint64_t n);
+
+/** The instance at @p position is in slices @p who: for fl_slice_has(). */
+void fl_walk_keep(struct fl_slice *s, uint64_t position, live_who who);
 
 /** A window of instructions [begin, end) is next. */
 struct err *fl_walk_window(struct fl_slice *s, uint64_t begin, uint64_t end);

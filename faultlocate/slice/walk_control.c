@@ -20,15 +20,10 @@ static struct frame *top(struct walk_thread *t)
 /* The number of the function that instruction @p insn is in. */
 static struct err *function_of(struct fl_slice *s, uint32_t insn, uint32_t *ret)
 {
-	uint32_t block;
-	struct err *err;
+	struct trace_place at = { .function = FLOW_NONE };
+	struct err *err = insn == UINT32_MAX ? NULL : fl_trace_place(s->trace, insn, &at);
 
-	*ret = FLOW_NONE;
-	if (insn == UINT32_MAX)
-		return NULL;
-	err = fl_trace_flow(s->trace, insn, &block);
-	if (!err && block != FLOW_NONE)
-		*ret = fl_flow_function(s->trace->flow, block);
+	*ret = at.function;
 	return err;
 }
 
@@ -60,30 +55,48 @@ static struct err *pend(struct walk_thread *t, uint32_t block, live_who who,
 
 struct err *fl_walk_pend(struct fl_slice *s, uint32_t insn, live_who who, uint32_t node)
 {
-	uint32_t block;
+	struct trace_place at;
 	struct err *err;
 
 	if (s->options.without_control)
 		return NULL;
-	err = fl_trace_flow(s->trace, insn, &block);
-	return err || block == FLOW_NONE ? err : pend(s->at, block, who, node);
+	err = fl_trace_place(s->trace, insn, &at);
+	if (!err && at.block != FLOW_NONE && s->memo.recording)
+		err = fl_memo_pend(s, at.block, who, node);
+	return err || at.block == FLOW_NONE ? err : pend(s->at, at.block, who, node);
 }
 
-/* Instruction @p insn decided: it is in the slice for @p p, as what guards it is from there on. */
-static struct err *decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
-			  const struct pending *p)
+struct err *fl_walk_wait(struct fl_slice *s, uint32_t block, live_who who, uint32_t node)
+{
+	return pend(s->at, block, who, node);
+}
+
+/* It is in the slice for @p node, as what guards it is from there on. */
+struct err *fl_walk_decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
+			   live_who who, uint32_t parent)
 {
 	const struct effect *e = fl_trace_effect(s->trace, insn);
 	struct fl_node node = { .position = s->position, .insn = insn };
 	uint32_t added;
-	struct err *err = e ? fl_walk_add(s, &node, p->who,
-					  link_to(p->node, FL_EDGE_CONTROL), &added) :
-			      &err_nomem;
+	struct err *err =
+		e ? fl_walk_add(s, &node, who, link_to(parent, FL_EDGE_CONTROL), &added) :
+		    &err_nomem;
 
 	if (err || fl_walk_is_cut(s, insn))
 		return err;
-	err = fl_walk_use(s, insn, e->control, o, p->who, added);
-	return err ?: fl_walk_pend(s, insn, p->who, added);
+	err = fl_walk_use(s, insn, e->control, o, who, added);
+	return err ?: fl_walk_pend(s, insn, who, added);
+}
+
+static struct err *decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
+			  const struct pending *p)
+{
+	struct err *err;
+
+	if (fl_memo_is_on(s))
+		return fl_memo_decide(s, insn, o, p->who, p->node);
+	err = fl_memo_leave(s, s->at);
+	return err ?: fl_walk_decide(s, insn, o, p->who, p->node);
 }
 
 /* Take what waits in the frame on top and is of function @p function (FLOW_NONE: all of it) into
@@ -115,18 +128,18 @@ struct err *fl_walk_branch(struct fl_slice *s, uint32_t insn, const struct opera
 	struct walk_thread *t = s->at;
 	struct pending all = { .node = FL_NONE };
 	size_t kept = top(t)->first;
-	uint32_t block;
+	struct trace_place at;
 	struct err *err;
 
 	if (t->pending.size == kept)
 		return NULL;
-	err = fl_trace_flow(s->trace, insn, &block);
-	if (err || block == FLOW_NONE)
+	err = fl_trace_place(s->trace, insn, &at);
+	if (err || at.block == FLOW_NONE)
 		return err;
 	for (size_t i = kept; i < t->pending.size; i++) {
 		struct pending p = t->pending.data[i];
 
-		if (!fl_flow_depends(s->trace->flow, p.block, block)) {
+		if (!fl_flow_depends(s->trace->flow, p.block, at.block)) {
 			t->pending.data[kept++] = p;
 			continue;
 		}
@@ -143,21 +156,23 @@ struct err *fl_walk_jump(struct fl_slice *s, uint32_t insn, const struct operand
 {
 	const struct dec_insn *jump = &s->trace->insns.data[insn].insn;
 	struct walk_thread *t = s->at;
-	uint32_t here, there, block;
+	struct trace_place here;
 	struct pending p;
+	uint32_t there;
 	bool is_stub;
 	struct err *err;
 
 	if (t->next == UINT32_MAX ||
 	    (t->pending.size == top(t)->first && top(t)->function == FLOW_NONE))
 		return NULL;
-	err = function_of(s, insn, &here);
+	err = fl_trace_place(s->trace, insn, &here);
 	if (!err)
 		err = function_of(s, t->next, &there);
-	if (err || here == FLOW_NONE || there == FLOW_NONE || here == there)
+	if (err || here.function == FLOW_NONE || there == FLOW_NONE ||
+	    here.function == there)
 		return err;
 	if (top(t)->function == there)
-		top(t)->function = here;
+		top(t)->function = here.function;
 	if (!take_pending(t, there, s->trace->flow, &p))
 		return NULL;
 	// Where an import is was decided by the linker.
@@ -167,8 +182,7 @@ struct err *fl_walk_jump(struct fl_slice *s, uint32_t insn, const struct operand
 					  s->trace->insns.data[t->next].insn.rip));
 	if (jump->flow != DEC_FLOW_JMP && !is_stub)
 		return decide(s, insn, o, &p);
-	err = fl_trace_flow(s->trace, insn, &block);
-	return err || block == FLOW_NONE ? err : pend(t, block, p.who, p.node);
+	return pend(t, here.block, p.who, p.node);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------- */

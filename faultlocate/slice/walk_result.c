@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define NODES (1u << 20)
-
 /* ---- instances --------------------------------------------------------------------------- */
 
 struct err *fl_walk_window(struct fl_slice *s, uint64_t begin, uint64_t end)
@@ -37,7 +35,7 @@ struct err *fl_walk_window(struct fl_slice *s, uint64_t begin, uint64_t end)
 	return NULL;
 }
 
-static void keep_instance(struct fl_slice *s, uint64_t position, live_who who)
+void fl_walk_keep(struct fl_slice *s, uint64_t position, live_who who)
 {
 	uint64_t at = (position - s->bits_begin) * s->n;
 
@@ -88,19 +86,28 @@ static struct err *grow(struct fl_slice *s)
 	return NULL;
 }
 
+void fl_walk_count(struct fl_slice *s, uint32_t insn, uint32_t edge, live_who who,
+		   uint64_t n)
+{
+	s->insns.data[insn].n += n;
+	s->stats.n_instances += n;
+	if (edge != FL_NONE)
+		s->edges.data[edge].n += n;
+	for (; s->has_several && who; who &= who - 1)
+		s->counts.data[(size_t)insn * s->n + __builtin_ctz(who)] += n;
+}
+
 static struct err *count(struct fl_slice *s, uint32_t insn, live_who who, uint32_t node)
 {
 	struct err *err = insn < s->insns.size ? NULL : grow(s);
 
 	if (err)
 		return err;
-	if (!s->insns.data[insn].n++) {
+	if (!s->insns.data[insn].n) {
 		s->insns.data[insn].node = node;
 		s->stats.n_insns++;
 	}
-	s->stats.n_instances++;
-	for (; s->has_several && who; who &= who - 1)
-		s->counts.data[(size_t)insn * s->n + __builtin_ctz(who)]++;
+	fl_walk_count(s, insn, FL_NONE, who, 1);
 	return NULL;
 }
 
@@ -124,7 +131,7 @@ static struct err *find_edge(struct fl_slice *s, const struct fl_node *from,
 }
 
 static struct err *add_edge(struct fl_slice *s, const struct fl_node *from,
-			    const struct fl_node *to, unsigned edge)
+			    const struct fl_node *to, unsigned edge, uint32_t *ret)
 {
 	struct walk_recent *recent = &s->recent.data[from->insn];
 	uint32_t key = to->insn << 2 | edge, at = recent->edge[0];
@@ -141,6 +148,7 @@ static struct err *add_edge(struct fl_slice *s, const struct fl_node *from,
 	}
 	if (err)
 		return err;
+	*ret = at;
 	s->edges.data[at].n++;
 	s->edges.data[at].crosses |= from->tid != to->tid;
 	return NULL;
@@ -152,9 +160,8 @@ static struct err *place(struct fl_slice *s, uint32_t insn, uint32_t *ret,
 {
 	struct fl_node *made;
 	uint32_t *folded = insn < s->folded.size ? &s->folded.data[insn] : NULL;
-	size_t max = s->options.max_nodes ?: NODES;
 
-	*is_folded = s->nodes.size >= max;
+	*is_folded = s->nodes.size >= s->max_nodes;
 	if (*is_folded && folded && *folded != FL_NONE) {
 		*ret = *folded;
 		return NULL;
@@ -173,6 +180,7 @@ struct err *fl_walk_add(struct fl_slice *s, const struct fl_node *node, live_who
 {
 	bool is_folded, is_insn = node->insn < FL_NONE;
 	struct err *err = is_insn && node->insn >= s->folded.size ? grow(s) : NULL;
+	uint32_t at = FL_NONE;
 	struct fl_node *to;
 
 	if (!err)
@@ -188,9 +196,11 @@ struct err *fl_walk_add(struct fl_slice *s, const struct fl_node *node, live_who
 	if (!is_insn)
 		return NULL;
 	if (to->parent < s->nodes.size && s->nodes.data[to->parent].insn < FL_NONE)
-		err = add_edge(s, to, &s->nodes.data[to->parent], to->edge);
+		err = add_edge(s, to, &s->nodes.data[to->parent], to->edge, &at);
 	if (s->bits)
-		keep_instance(s, node->position, who);
+		fl_walk_keep(s, node->position, who);
+	if (!err && s->memo.recording)
+		err = fl_memo_add(s, *ret, at, who);
 	return err ?: count(s, node->insn, who, *ret);
 }
 

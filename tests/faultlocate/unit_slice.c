@@ -6,7 +6,8 @@
  * about is the same, as long as the altered run takes the recorded path. And by a slice made the
  * plain way: everything remembered, nothing passed over, control dependences found going forward.
  *
- * FAULTLINE_SLICES (8) alterations for each program.
+ * FAULTLINE_SLICES=N: N alterations, of 50 criteria, for each of all programs; else 8 for each of
+ * the first few.
  *
  * time limit: 240
  */
@@ -113,6 +114,8 @@ static void end(struct run *r)
 	free(r->dir);
 }
 
+enum { FEW = 6 }; // programs, unless asked for more
+
 static const char *programs(size_t i)
 {
 	static char text[256];
@@ -123,9 +126,16 @@ static const char *programs(size_t i)
 		"sort /etc/passwd",
 		"bc -v",
 		"gzip -c /etc/hostname",
+		"sed -n 's/o/0/gp' /etc/passwd",
+		"grep -c '[a-f]*o' /etc/passwd",
+		"awk '{n+=length($1)}END{print n}' /etc/passwd",
+		"diff /etc/passwd /etc/group",
+		"xz -0 -c /etc/hostname",
+		"sha256sum /etc/passwd",
+		"od -x /etc/hostname",
 	};
 
-	if (i >= sizeof(list) / sizeof(*list))
+	if (i >= (getenv("FAULTLINE_SLICES") ? sizeof(list) / sizeof(*list) : FEW))
 		return NULL;
 	snprintf(text, sizeof(text), list[i], unit_env("BUILD"));
 	return text;
@@ -285,8 +295,10 @@ static void executed(void **state)
 			ok(dec_machine_seek(fl_trace_machine(r.trace), c.position, &w));
 			ok(dec_machine_regs(fl_trace_machine(r.trace), &regs));
 			c.value = regs.gpr[c.reg];
+			// Remembering what happened, or not.
+			o.max_nodes = tries & 1;
 			ok(fl_slice_walk(r.trace, &s, 1, &o, &slice));
-			for (size_t i = 0; i < 4 + n / 10 && done < n; i++) {
+			for (size_t i = 0; i < 4 + n / 50 && done < n; i++) {
 				uint64_t at, bits = 1ull << random_word(&seed) % 32;
 				uint64_t reach = i & 1 ? 60 : 2000;
 				bool is_kept;
@@ -372,10 +384,10 @@ static const struct dec_insn *insn_of(const struct plain *p, int64_t step)
 
 static uint32_t block_of(const struct plain *p, int64_t step)
 {
-	uint32_t block = FLOW_NONE;
+	struct trace_place at;
 
-	ok(fl_trace_flow(p->r->trace, p->r->steps.data[step].insn, &block));
-	return block;
+	ok(fl_trace_place(p->r->trace, p->r->steps.data[step].insn, &at));
+	return at.block;
 }
 
 static uint32_t function_of(const struct plain *p, int64_t step)
@@ -709,11 +721,13 @@ static void plain_deinit(struct plain *p)
 	free(p->is_needed);
 }
 
-/* The slice of what instruction number @p from of the run used, both ways. */
-static void compare(struct run *r, const char *program, int64_t from)
+/* The slice of what instruction number @p from of the run used, both ways; @p max_nodes: how soon
+ * instances are folded, and what happened is remembered. */
+static void compare(struct run *r, const char *program, int64_t from, size_t max_nodes)
 {
 	const struct fl_slice_options o = { .keeps_instances = true,
-					    .keeps_saves = true };
+					    .keeps_saves = true,
+					    .max_nodes = max_nodes };
 	const struct fl_seed seed = { .kind = FL_SEED_INSN,
 				      .position = r->steps.data[from].position };
 	struct plain p = { .r = r };
@@ -746,6 +760,57 @@ static void compare(struct run *r, const char *program, int64_t from)
 	plain_deinit(&p);
 }
 
+static uint64_t instances_of(const struct fl_slice *s, uint32_t from, uint32_t to,
+			     uint8_t edge, uint64_t from_at)
+{
+	size_t n;
+	const struct fl_slice_edge *e = fl_slice_edges(s, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (e[i].from == from && e[i].to == to && e[i].edge == edge)
+			return e[i].from_at == from_at ? e[i].n : 0;
+	return 0;
+}
+
+/* Of slices that fold instances at once and hardly at all: instructions, edges, and how often; of
+ * several at a time, and with registers saved and restored left out. */
+static void same_edges(struct run *r, int64_t from)
+{
+	struct fl_seed seeds[3];
+	struct fl_slice *s[2];
+	size_t n[2];
+	const struct fl_slice_edge *e;
+
+	for (size_t k = 1; k <= 3; k += 2) {
+		for (size_t i = 0; i < k; i++)
+			seeds[i] = (struct fl_seed){
+				.kind = FL_SEED_INSN,
+				.slice = i,
+				.position = r->steps.data[from - 1000 * i].position
+			};
+		for (int i = 0; i < 2; i++) {
+			const struct fl_slice_options o = { .max_nodes = i ? 1 :
+									     FL_NONE };
+
+			ok(fl_slice_walk(r->trace, seeds, k, &o, &s[i]));
+			e = fl_slice_edges(s[i], &n[i]);
+		}
+		assert_int_equal(n[0], n[1]);
+		assert_true(n[1] > 100);
+		for (size_t i = 0; i < n[1]; i++)
+			if (e[i].n != instances_of(s[0], e[i].from, e[i].to, e[i].edge,
+						   e[i].from_at))
+				fail_msg("edge from %u to %u: %lu", e[i].from, e[i].to,
+					 e[i].n);
+		for (uint32_t i = 0; fl_slice_insn(s[1], i); i++)
+			for (unsigned slice = 0; slice < k; slice++)
+				assert_int_equal(fl_slice_count(s[0], i, slice),
+						 fl_slice_count(s[1], i, slice));
+		for (int i = 0; i < 2; i++)
+			fl_slice_destroy(s[i]);
+	}
+}
+
 static void plain(void **state)
 {
 	static const char *const list[] = { "%s/examples/list-O0", "%s/examples/quad-O2",
@@ -766,7 +831,10 @@ static void plain(void **state)
 
 			while (r.steps.data[from].insn < 0)
 				from--;
-			compare(&r, command, from);
+			compare(&r, command, from, 0);
+			compare(&r, command, from, 1 + random_word(&seed) % 1000);
+			if (!k)
+				same_edges(&r, from);
 		}
 		end(&r);
 	}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What a walk remembers of pieces of blocks that it went over: a program runs the same code again,
+ * and much of it with the same registers wanted for the same reasons. Private to slice/.
+ *
+ * A *state* is what is wanted of a thread's registers: which bytes, by whom, for which node. A
+ * *piece* is some instructions of a block of which only the last may store. An *outcome* is what
+ * of that store was wanted, in memory. State, piece and outcome decide what happens in the piece:
+ * which instructions are in the slice, what they want, the state before. That is a *step*; met
+ * again, it is counted, and what it wants of memory is wanted.
+ *
+ * This needs nodes that are the same each time, so it begins when instances are folded (struct
+ * fl_node). What is counted comes to nodes, instructions and edges when a window ends.
+ */
+#ifndef FAULTLOCATE_SLICE_WALK_MEMO_H
+#define FAULTLOCATE_SLICE_WALK_MEMO_H
+
+#include "faultlocate/slice/live.h"
+#include "faultlocate/slice/trace.h"
+
+struct fl_slice;
+struct fl_node;
+struct operands;
+struct walk_thread;
+
+/** Some bytes of a register in a state. */
+struct memo_reg {
+	uint64_t bytes;
+	uint32_t link;
+	live_who who;
+	uint64_t reg; ///< as large as to leave nothing between
+};
+
+struct memo_state {
+	uint64_t any; ///< as live_regs.any
+	uint32_t first, n, tid;
+};
+
+/** What a step does again. */
+struct memo_op {
+	uint64_t bytes; ///< as those of a use; PEND: none
+	uint32_t what;	///< operand of the block; or the flow block that waits
+	uint32_t link;	///< or the node that waits
+	live_who who;
+	bool is_pend;
+};
+
+/** An instance of a step, but for what differs. */
+struct memo_add {
+	uint32_t insn, node, link, size;
+	uint32_t edge; ///< its number; FL_NONE: none
+	live_who who;
+	uint8_t at; ///< its place in the block
+	uint8_t reg;
+	bool is_mem;
+};
+
+struct memo_step {
+	uint64_t place; ///< block << 6 | instruction, or of a branch that decides
+	uint32_t state, outcome;
+	uint32_t before; ///< the state before
+	uint32_t then;	 ///< the step that came last behind it
+	uint32_t first_op, first_add;
+	uint16_t n_ops, n_adds;
+	uint8_t end; ///< the piece is that from instruction `end` on
+	uint32_t n;  ///< times that are not accounted for yet
+	uint64_t at,
+		addr; ///< the last time: position of the block; what of the store was wanted
+};
+
+/** What is being remembered, while it happens for the first time. */
+struct memo_recording {
+	const struct trace_mem *mem;   ///< operands are numbered from here
+	const struct live_want *taken; ///< what of the store was wanted
+	uint64_t first;		       ///< position of the block
+	uint32_t first_op, first_add;
+};
+
+struct memo {
+	VEC(struct memo_state) states; ///< [0] is none
+	VEC(struct memo_reg) regs;
+	VEC(struct live_want)
+	outcomes; ///< [0] is that nothing was; `first` counts from the store
+	VEC(struct memo_step) steps; ///< [0] is none
+	VEC(struct memo_op) ops;
+	VEC(struct memo_add) adds;
+	VEC(uint32_t) counted;			  ///< steps with n
+	struct map state_of, outcome_of, step_of; ///< hash -> index
+	struct memo_recording *recording;	  ///< or NULL
+	uint32_t last;				  ///< step
+};
+
+/** @return whether @p s remembers by now. */
+bool fl_memo_is_on(const struct fl_slice *s);
+
+/** Go over the first @p n_ran instructions of @p b, which no seed is at; the first one's position
+ * is @p first. */
+struct err *fl_memo_block(struct fl_slice *s, const struct trace_block *b,
+			  const uint8_t *rec, uint32_t n_ran, uint64_t first);
+
+/** Branch @p insn decided for node @p node: what fl_walk_decide() would do. */
+struct err *fl_memo_decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
+			   live_who who, uint32_t node);
+
+/** @return which registers of @p t are wanted, as live_regs.any. */
+uint64_t fl_memo_any(const struct fl_slice *s, const struct walk_thread *t);
+
+/** Have what is wanted of @p t's registers in t->regs, to be looked at and changed. */
+struct err *fl_memo_leave(struct fl_slice *s, struct walk_thread *t);
+
+/** While something is remembered, it wants bytes @p bytes of operand @p m; @p block waits; it adds
+ * @p node, whose edge is number @p edge. */
+struct err *fl_memo_want(struct fl_slice *s, const struct trace_mem *m, uint64_t bytes,
+			 live_who who, uint32_t link);
+struct err *fl_memo_pend(struct fl_slice *s, uint32_t block, live_who who, uint32_t node);
+struct err *fl_memo_add(struct fl_slice *s, uint32_t node, uint32_t edge, live_who who);
+
+/** Account for what was counted. */
+void fl_memo_count(struct fl_slice *s);
+
+void fl_memo_deinit(struct memo *m);
+
+#endif
