@@ -8,6 +8,7 @@
 
 #include "faultlocate/slice/trace.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -18,6 +19,8 @@
 
 #define PAGE 4096
 #define SEEN (1u << 14)
+#define STACK_WORDS \
+	(1u << 16) // of the stack at a crash: deeper calls are taken to have ended
 
 /* ---- instructions and blocks ------------------------------------------------------------ */
 
@@ -214,12 +217,40 @@ bool fl_trace_decode(void *ctx, uint64_t rip, struct dec_insn *ret)
 	return dec_insn_decode(bytes, here, rip, ret);
 }
 
-/* A call that was made, and behind which nothing ran. */
+/* Is the call that would return to @p next under way where a fault ended the run? */
+static bool is_under_way(struct fl_trace *t, uint64_t next)
+{
+	int signo = t->end.end_value;
+	struct cap_regs regs;
+	struct err *err;
+
+	if (t->end.at != DEC_AT_END || t->end.end != CAP_END_SIGNAL ||
+	    (signo != SIGSEGV && signo != SIGBUS && signo != SIGFPE && signo != SIGILL))
+		return false;
+	if (!t->stack.size) {
+		err = dec_machine_regs(t->machine, &regs);
+		for (uint64_t at = regs.gpr[CAP_RSP] & ~UINT64_C(7);
+		     !err && t->stack.size < STACK_WORDS; at += 8) {
+			uint64_t *slot = vec_push(&t->stack);
+
+			err = slot ? dec_machine_read(t->machine, at, slot, 8) :
+				     &err_nomem;
+		}
+		err_destroy(err);
+	}
+	for (size_t i = 0; i < t->stack.size; i++)
+		if (t->stack.data[i] == next)
+			return true;
+	return false;
+}
+
+/* A call that was made, and behind which nothing ran: it never came back, unless it would have. */
 static bool never_returned(void *ctx, uint64_t rip, uint64_t next)
 {
 	struct fl_trace *t = ctx;
 
-	return map_get(&t->insn_of, rip) && !map_get(&t->insn_of, next);
+	return map_get(&t->insn_of, rip) && !map_get(&t->insn_of, next) &&
+	       !is_under_way(t, next);
 }
 
 /* ---- the first time ---------------------------------------------------------------------------- */
@@ -474,6 +505,7 @@ void fl_trace_destroy(struct fl_trace *t)
 	window_deinit(&t->window);
 	for (size_t i = 0; i < t->insns.size; i++)
 		free(t->insns.data[i].effect);
+	vec_deinit(&t->stack);
 	vec_deinit(&t->modules);
 	vec_deinit(&t->insns);
 	vec_deinit(&t->places);

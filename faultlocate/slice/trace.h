@@ -91,7 +91,8 @@ struct fl_trace {
 	VEC(struct trace_block) blocks;
 	struct map block_of; ///< a hash of what is in it -> index
 	VEC(struct dec_range)
-	modules;	 ///< mappings of code, as far as they were asked for
+	modules;	     ///< mappings of code, as far as they were asked for
+	VEC(uint64_t) stack; ///< words of it where a fault ended the run
 	struct map code; ///< page -> its bytes, read from the machine; 0: there are none
 	struct trace_window window;
 };
