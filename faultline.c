@@ -124,6 +124,7 @@ static const struct reader {
 	  { .files = packets, .dirs = bundles, .beside = ".symfs", .has_inside = true } },
 	{ "graph", { .files = pictures } },
 	{ "info", {} },
+	{ "inputs", { .files = pictures } },
 	{ "linear", {} },
 	{ "rank", {} },
 	{ "recover", {} },

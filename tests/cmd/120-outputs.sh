@@ -27,6 +27,7 @@ encode  --flight     dir   encode --flight OUT CRASH
 encode  --output     file  encode -o OUT CRASH
 graph   --html       file  graph CRASH --html OUT
 graph   --svg        file  graph CRASH --svg OUT
+inputs  --html       file  inputs SETS --html OUT
 reduce  --output     dir   reduce SETS --no-record -o OUT
 record  --output     dir   record -o OUT -- /bin/true
 spec    --in-place   place spec format --in-place OUT
@@ -45,6 +46,7 @@ decode  --image --raw --symfs
 dump    --memory
 encode  --core --no-retcomp --probes --symfs --thread --timing
 graph   --dot --spec
+inputs  --json
 reduce  --input --json --oracle
 record  --end-core --object --snapshot
 replay  --stdout
@@ -54,7 +56,7 @@ suite   --tests
 EOF
 # Arguments that are no names of files.
 values="[ADDR:]PORT BYTES CPOINT EVENT FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
-A..B METHOD NAME NAME,.. NAME=FUNC PID PLACE PROCESS SEED SECONDS SIZE TID TIME TYPE WHAT"
+A..B METHOD NAME NAME,.. NAME=FUNC PID PLACE PROCESS ROLE SEED SECONDS SIZE TID TIME TYPE WHAT"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.
 options() {

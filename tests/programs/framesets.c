@@ -8,10 +8,10 @@
  * noframe is in the outermost frameset. H header, S frameset, F frame, N noframe, B body, P
  * paragraph; "x" a text; / ends what is open. Crashes in AddChild(), where p is NULL.
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { FALSE, TRUE };
 typedef enum { fSTag, noFTag, fTag, bTag, pTag } NodeType;
 
 typedef struct Node {
@@ -26,7 +26,7 @@ typedef struct Stream {
 } Stream;
 
 static struct {
-	bool seeEndBody;
+	int seeEndBody; // the paper's TRUE and FALSE: tests of a bool are none for equality
 	Node *fS;
 } Doc, *doc = &Doc;
 static Stream *fin;
@@ -160,7 +160,7 @@ static Node *FindBody(void)
 
 static void HandlePsOutsideBody(void)
 {
-	if (doc->seeEndBody == true) {
+	if (doc->seeEndBody == TRUE) {
 		Node *body = FindBody();
 
 		ParseParagraphs(body);
@@ -182,7 +182,7 @@ static void ParseBody(Node *noF)
 		if (c == '/') {
 			c = GetChar(fin);
 			if (c == 'B')
-				doc->seeEndBody = true;
+				doc->seeEndBody = TRUE;
 			else
 				Warn("body");
 		} else {
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 	fin->from = argc > 1 ? fopen(argv[1], "r") : stdin;
 	if (!fin->from)
 		return 2;
-	doc->seeEndBody = false;
+	doc->seeEndBody = FALSE;
 	doc->fS = NULL;
 	ParseHead();
 	ParseFrameSet(NULL);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Labels: what is known of the ways from something wanted to the value. One for each byte of a
+ * register or of memory. Private to inputs/.
+ */
+#ifndef FAULTLOCATE_INPUTS_LABEL_H
+#define FAULTLOCATE_INPUTS_LABEL_H
+
+#include "base/base.h"
+
+/**
+ * Kinds of ways, in bits. A way's role is that of its most particular step: an address, else a
+ * control dependence, else values alone. It is strong while all of its steps are.
+ *
+ * A link of a chain leads from a constant to what the exact test was of, and keeps the role DERIVED,
+ * but only for what stays strong from there on: WAY_CHAIN; WAY_CHAIN_WEAK, if the constant's own
+ * value was weakened later.
+ */
+enum way {
+	WAY_DERIVED = 1, ///< strong; _WEAK: no more
+	WAY_DERIVED_WEAK = 2,
+	WAY_CHAIN = 4,
+	WAY_CHAIN_WEAK = 8,
+	WAY_CONTROL = 16,
+	WAY_CONTROL_WEAK = 32,
+	WAY_ADDRESS = 64,
+	WAY_ADDRESS_WEAK = 128,
+	/** Part of an address being computed: adding to it and scaling it keep it strong. */
+	WAY_POINTER = 256,
+	/** The same of a jump's target, which a table holds: what selects there is what the jump
+	 * depends on, by these ways. */
+	WAY_TABLE = 512, ///< times the bits above up to WAY_ADDRESS_WEAK
+	/** And of what selects there, while it is only added to or scaled. */
+	WAY_INDEX = 1 << 17, ///< as WAY_TABLE
+};
+#define WAYS_PLAIN 255u
+#define WAYS_TABLE (WAYS_PLAIN * WAY_TABLE)
+#define WAYS_INDEX (WAYS_PLAIN * WAY_INDEX)
+#define WAYS_CHAIN (WAY_CHAIN | WAY_CHAIN_WEAK)
+
+struct label {
+	uint32_t ways; ///< 0: not wanted
+	uint32_t node; ///< of the tree: the nearest that wants it
+	uint32_t link; ///< of a chain
+};
+
+/** The ways themselves, whatever is being computed. */
+static inline uint32_t ways_plain(uint32_t w)
+{
+	return (w & WAYS_PLAIN) | (w & WAYS_TABLE) / WAY_TABLE |
+	       (w & WAYS_INDEX) / WAY_INDEX | (w & WAY_POINTER ? WAY_ADDRESS : 0);
+}
+
+/** Where it is loaded from: what is there is a value again. */
+static inline uint32_t ways_loaded(uint32_t w)
+{
+	return ways_plain(w & ~WAYS_TABLE);
+}
+
+/** What is left of ways behind a step that does not keep exact values. */
+static inline uint32_t ways_weak(uint32_t w)
+{
+	return ((w & WAY_DERIVED) << 1) | ((w & WAY_CONTROL) << 1) |
+	       ((w & WAY_ADDRESS) << 1) | (w & WAY_POINTER ? WAY_ADDRESS_WEAK : 0) |
+	       (w & (WAY_DERIVED_WEAK | WAY_CONTROL_WEAK | WAY_ADDRESS_WEAK));
+}
+
+/** Over a control dependence. */
+static inline uint32_t ways_control(uint32_t w)
+{
+	return (w & (WAY_DERIVED | WAY_CHAIN | WAY_CONTROL) ? WAY_CONTROL : 0) |
+	       (w & (WAY_DERIVED_WEAK | WAY_CHAIN_WEAK | WAY_CONTROL_WEAK) ?
+			WAY_CONTROL_WEAK :
+			0) |
+	       (w & (WAY_ADDRESS | WAY_POINTER) ? WAY_ADDRESS : 0) |
+	       (w & WAY_ADDRESS_WEAK);
+}
+
+/** Over an address dependence: to the register that has the address. */
+static inline uint32_t ways_address(uint32_t w)
+{
+	return (w & (WAY_DERIVED | WAY_CHAIN | WAY_CONTROL | WAY_ADDRESS | WAY_POINTER) ?
+			WAY_POINTER :
+			0) |
+	       (w & (WAY_DERIVED_WEAK | WAY_CHAIN_WEAK | WAY_CONTROL_WEAK |
+		     WAY_ADDRESS_WEAK) ?
+			WAY_ADDRESS_WEAK :
+			0);
+}
+
+/** From a constant to the exact test that it was assigned under. */
+static inline uint32_t ways_chain(uint32_t w)
+{
+	return (w & (WAY_DERIVED | WAY_CHAIN) ? WAY_CHAIN : 0) |
+	       (w & (WAY_DERIVED_WEAK | WAY_CHAIN_WEAK) ? WAY_CHAIN_WEAK : 0);
+}
+
+enum { LABEL_PAGE = 4096 };
+
+struct label_page {
+	uint64_t addr;
+	uint32_t n; ///< wanted
+	struct label at[LABEL_PAGE];
+};
+
+/** Memory that is wanted. */
+struct labels {
+	struct map pages; ///< number -> struct label_page *
+	VEC(struct label_page *) unused;
+	struct label_page *last;
+	uint8_t hint[1 << 16]; ///< 0: no page of such a number is wanted
+	uint64_t n;	       ///< bytes
+};
+
+/** @return whether some of [addr, addr + size), at most a page, may be wanted. */
+static inline bool fl_labels_may(const struct labels *l, uint64_t addr, uint64_t size)
+{
+	return l->hint[addr / LABEL_PAGE & 0xffff] |
+	       l->hint[(addr + size - 1) / LABEL_PAGE & 0xffff];
+}
+
+/** @return the page that holds @p addr; NULL: nothing of it is wanted. */
+struct label_page *fl_labels_page(struct labels *l, uint64_t addr);
+
+/** The label of the byte at @p addr, made when there is none, into @p ret. */
+struct err *fl_labels_make(struct labels *l, uint64_t addr, struct label **ret,
+			   struct label_page **page);
+
+/** The byte at @p addr is wanted no more. @return what it was. */
+struct label fl_labels_take(struct labels *l, uint64_t addr);
+void fl_labels_deinit(struct labels *l);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The walk back for roles: over the same windows of the same trace as a slice's (slice/trace.h),
+ * with the same effects of instructions and the same control dependences; only what is held differs.
+ * Private to inputs/: walk.c goes over the records, walk_insn.c over one instruction, walk_flow.c
+ * knows calls and branches, walk_kernel.c where the way back ends.
+ */
+#ifndef FAULTLOCATE_INPUTS_WALK_H
+#define FAULTLOCATE_INPUTS_WALK_H
+
+#include "faultlocate/inputs/inputs.h"
+#include "faultlocate/inputs/label.h"
+#include "faultlocate/slice/trace.h"
+
+enum { WALK_REGS = DEC_REG_MXCSR + 1, WALK_NODES_MAX = 1u << 28 };
+
+/** Something executed whose deciding branch lies further back: the ways that go to the branch, by
+ * control and, for constants, by chains. */
+struct waiting {
+	uint32_t block; ///< of the flow graphs
+	struct label by_control;
+	uint32_t chain_ways, chain_link;
+};
+
+/** A call, seen from its return, as in slice/walk.h. */
+struct call {
+	uint64_t slot;
+	size_t first; ///< its waiting things
+	uint32_t function;
+	struct wanted_regs *interrupted;
+};
+
+struct wanted_regs {
+	uint64_t any; ///< bit n: some of register n is wanted
+	uint64_t bytes[WALK_REGS];
+	struct label at[WALK_REGS][64];
+};
+
+struct walker_thread {
+	uint32_t tid, next;
+	bool is_met;
+	struct wanted_regs *regs;
+	VEC(struct call) calls; ///< outermost first; there is always one
+	VEC(struct waiting) waiting;
+};
+
+/** A byte that a system call wrote and that was wanted, until the call is met. */
+struct got {
+	uint64_t addr;
+	struct label label;
+};
+
+struct walker {
+	struct fl_trace *trace;
+	const struct fl_sources *sources;
+	struct fl_inputs *in;
+	struct fl_inputs_options o;
+	VEC(struct fl_seed) seeds; ///< the latest first
+	size_t next_seed;
+	VEC(struct walker_thread *) threads;
+	struct walker_thread *at;
+	uint64_t fs_base, position;
+	struct labels mem;
+	VEC(struct got) got;
+	bool is_signal;
+	VEC(uint32_t) depths; ///< of in->parents' nodes
+	struct map found;     ///< source << 40 | offset -> index into in->all
+	struct map other;     ///< number -> index into in->others
+	struct map
+		tables; ///< address of a jump table's entry -> is it the only one of its kind?
+	VEC(uint8_t) kinds; ///< of the trace's instructions (walk_insn.c); 0: not known
+};
+
+/** Where operands are: of a block's record, or of a single instruction's. */
+struct operand_places {
+	const struct trace_mem *mem;
+	const uint8_t *rec;
+	const struct dec_rec_slow *slow; ///< instead
+};
+
+static inline uint64_t walk_address(const struct walker *w,
+				    const struct operand_places *o, int m)
+{
+	return trace_address(&o->mem[m], o->rec, w->fs_base);
+}
+
+/* ---- walk.c ---------------------------------------------------------------------------------- */
+
+/** Join @p from to what is wanted at @p to. */
+void fl_inputs_join(const struct walker *w, struct label *to, const struct label *from);
+
+/** Want @p n bytes of memory, or byte @p byte of a register, as @p l says. */
+struct err *fl_inputs_want_mem(struct walker *w, uint64_t addr, uint64_t n,
+			       const struct label *l);
+void fl_inputs_want_reg(struct walker *w, int reg, int byte, const struct label *l);
+
+/** Byte @p byte of @p reg is wanted no more, unless it @p stays. @return what it was. */
+struct label fl_inputs_take_reg(struct walker *w, int reg, int byte, bool stays);
+
+/** Something executed, wanted as @p l says, is a node of the tree: from here on l->node is that. */
+struct err *fl_inputs_node(struct walker *w, struct label *l);
+
+/** @return whether the code at @p rip is the dynamic linker's (options.prunes). */
+bool fl_inputs_is_linker(const struct walker *w, uint64_t rip);
+
+/** Make thread @p tid the one at hand. */
+struct err *fl_inputs_thread(struct walker *w, uint32_t tid);
+
+/* ---- walk_insn.c ------------------------------------------------------------------------------- */
+
+/** Instruction number @p insn was executed. @p at, @p i: where in its block; or NULL. */
+struct err *fl_inputs_insn(struct walker *w, uint32_t insn,
+			   const struct operand_places *o, const struct trace_block *at,
+			   uint32_t i);
+
+/** One of which only its record tells what it touched. */
+struct err *fl_inputs_touched(struct walker *w, uint32_t insn,
+			      const struct dec_rec_slow *rec);
+
+/** Want uses @p from of @p insn: values by @p values, addresses by @p addresses. */
+struct err *fl_inputs_use(struct walker *w, uint32_t insn, uint64_t from,
+			  const struct operand_places *o, const struct label *values,
+			  const struct label *addresses);
+
+/** The target of jump or call @p insn is wanted, by ways of WAYS_TABLE. */
+struct err *fl_inputs_target(struct walker *w, uint32_t insn,
+			     const struct operand_places *o, const struct label *l);
+
+/** Seed @p seed, at the instruction @p insn. */
+struct err *fl_inputs_seed(struct walker *w, const struct fl_seed *seed, uint32_t insn,
+			   const struct operand_places *o);
+
+/* ---- walk_flow.c ------------------------------------------------------------------------------- */
+
+/** Instruction @p insn was executed for something: why? @p control: the ways to what decided it;
+ * @p chain: those of a constant, to the exact test that it follows from; or NULL. */
+struct err *fl_inputs_wait(struct walker *w, uint32_t insn, const struct label *control,
+			   const struct label *chain);
+
+/** The thread at hand executed @p insn, perhaps the first one that is met. */
+struct err *fl_inputs_meet(struct walker *w, uint32_t insn);
+
+/** The instruction @p insn, which may be a branch, ran. @p n_mem: its operands in memory. */
+struct err *fl_inputs_flow(struct walker *w, uint32_t insn,
+			   const struct operand_places *o, uint32_t n_mem);
+
+/* ---- walk_kernel.c ----------------------------------------------------------------------------- */
+
+/** A record that is neither a block nor an instruction. */
+struct err *fl_inputs_other(struct walker *w, const struct dec_rec *rec);
+
+/** Nothing lies further back. */
+struct err *fl_inputs_start(struct walker *w);
+
+#endif

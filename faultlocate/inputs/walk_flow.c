@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Why was it executed? As in slices (slice/walk_control.c): things wait, call by call, for the
+ * closest branch that their block depends on; what still waits where its call began depends on the
+ * call. What a branch tested is wanted by the ways that come together there: as they are, if its
+ * outcome means that two values were equal.
+ */
+
+#include "faultlocate/inputs/walk.h"
+
+#include "decode/x86/zydis.h"
+
+static struct call *top(struct walker_thread *t)
+{
+	return &t->calls.data[t->calls.size - 1];
+}
+
+static struct err *function_of(struct walker *w, uint32_t insn, uint32_t *ret)
+{
+	uint32_t block;
+	struct err *err;
+
+	*ret = FLOW_NONE;
+	if (insn == UINT32_MAX)
+		return NULL;
+	err = fl_trace_flow(w->trace, insn, &block);
+	if (!err && block != FLOW_NONE)
+		*ret = fl_flow_function(w->trace->flow, block);
+	return err;
+}
+
+struct err *fl_inputs_meet(struct walker *w, uint32_t insn)
+{
+	if (w->at->is_met || insn == UINT32_MAX)
+		return NULL;
+	w->at->is_met = true;
+	return function_of(w, insn, &w->at->calls.data[0].function);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void join_waiting(const struct walker *w, struct waiting *to,
+			 const struct waiting *from)
+{
+	if (from->by_control.ways)
+		fl_inputs_join(w, &to->by_control, &from->by_control);
+	to->chain_ways |= from->chain_ways;
+	to->chain_link = to->chain_link ?: from->chain_link;
+}
+
+static struct err *wait_here(struct walker *w, const struct waiting *p)
+{
+	struct walker_thread *t = w->at;
+
+	for (size_t i = t->waiting.size; i-- > top(t)->first;)
+		if (t->waiting.data[i].block == p->block) {
+			join_waiting(w, &t->waiting.data[i], p);
+			return NULL;
+		}
+	return vec_add(&t->waiting, *p);
+}
+
+/* @p p waits, as what instruction @p insn was executed for. */
+static struct err *wait_at(struct walker *w, uint32_t insn, struct waiting p)
+{
+	struct err *err;
+
+	// Why the linker does what it does is nobody's question: there the way back ends.
+	if (fl_inputs_is_linker(w, w->trace->insns.data[insn].insn.rip))
+		return NULL;
+	err = fl_trace_flow(w->trace, insn, &p.block);
+	return err || p.block == FLOW_NONE ? err : wait_here(w, &p);
+}
+
+struct err *fl_inputs_wait(struct walker *w, uint32_t insn, const struct label *control,
+			   const struct label *chain)
+{
+	struct waiting p = { .by_control = *control };
+
+	if (chain) {
+		p.chain_ways = chain->ways;
+		p.chain_link = chain->link;
+	}
+	return control->ways || chain ? wait_at(w, insn, p) : NULL;
+}
+
+/* ---- deciding --------------------------------------------------------------------------------- */
+
+/* Does the outcome of branch @p insn, behind which @p next was executed, mean equality? */
+static bool is_exact(const struct walker *w, uint32_t insn, uint32_t next)
+{
+	const struct dec_insn *b = &w->trace->insns.data[insn].insn;
+	bool is_taken = next != UINT32_MAX &&
+			w->trace->insns.data[next].insn.rip == b->target;
+
+	return next != UINT32_MAX && ((b->mnemonic == ZYDIS_MNEMONIC_JZ && is_taken) ||
+				      (b->mnemonic == ZYDIS_MNEMONIC_JNZ && !is_taken));
+}
+
+/* Instruction @p insn decided for what @p p has. */
+static struct err *decide(struct walker *w, uint32_t insn, const struct operand_places *o,
+			  const struct waiting *p)
+{
+	const struct effect *e = fl_trace_effect(w->trace, insn);
+	uint8_t flow = w->trace->insns.data[insn].insn.flow;
+	struct label value = p->by_control, address;
+	struct waiting up = *p;
+	struct err *err = e ? NULL : &err_nomem;
+
+	if (err || fl_inputs_is_linker(w, w->trace->insns.data[insn].insn.rip))
+		return err;
+	err = fl_inputs_node(w, &value);
+	if (err)
+		return err;
+	up.by_control.node = value.node;
+	address = value;
+	switch (flow) {
+	case DEC_FLOW_CALL:
+		// What is executed in a call is so because of what leads to it.
+		return wait_at(w, insn, up);
+	case DEC_FLOW_JMP_IND:
+	case DEC_FLOW_CALL_IND:
+		address.ways = value.ways = (value.ways | p->chain_ways) * WAY_TABLE;
+		value.link = p->chain_link;
+		break;
+	default:
+		if (is_exact(w, insn, w->at->next)) {
+			value.ways |= p->chain_ways;
+			value.link = p->chain_link;
+		} else {
+			value.ways = ways_weak(value.ways);
+		}
+		address.ways = ways_address(value.ways);
+	}
+	up.chain_ways = up.chain_link = 0;
+	if (flow == DEC_FLOW_JMP_IND || flow == DEC_FLOW_CALL_IND)
+		err = fl_inputs_target(w, insn, o, &value);
+	else
+		err = fl_inputs_use(w, insn, e->control, o, &value, &address);
+	return err ?: wait_at(w, insn, up);
+}
+
+/* Take what waits in the call on top and is of @p function (FLOW_NONE: all), into @p ret. */
+static bool take_waiting(struct walker *w, uint32_t function, struct waiting *ret)
+{
+	struct walker_thread *t = w->at;
+	size_t kept = top(t)->first;
+	bool has_any = false;
+
+	*ret = (struct waiting){};
+	for (size_t i = kept; i < t->waiting.size; i++) {
+		struct waiting p = t->waiting.data[i];
+
+		if (function != FLOW_NONE &&
+		    fl_flow_function(w->trace->flow, p.block) != function) {
+			t->waiting.data[kept++] = p;
+			continue;
+		}
+		join_waiting(w, ret, &p);
+		has_any = true;
+	}
+	t->waiting.size = kept;
+	return has_any;
+}
+
+/* ---- branches ---------------------------------------------------------------------------------- */
+
+static struct err *branch(struct walker *w, uint32_t insn, const struct operand_places *o)
+{
+	struct walker_thread *t = w->at;
+	struct waiting all = {};
+	size_t kept = top(t)->first;
+	bool has_any = false;
+	uint32_t block;
+	struct err *err;
+
+	if (t->waiting.size == kept)
+		return NULL;
+	err = fl_trace_flow(w->trace, insn, &block);
+	if (err || block == FLOW_NONE)
+		return err;
+	for (size_t i = kept; i < t->waiting.size; i++) {
+		struct waiting p = t->waiting.data[i];
+
+		if (!fl_flow_depends(w->trace->flow, p.block, block)) {
+			t->waiting.data[kept++] = p;
+			continue;
+		}
+		join_waiting(w, &all, &p);
+		has_any = true;
+	}
+	t->waiting.size = kept;
+	return has_any ? decide(w, insn, o, &all) : NULL;
+}
+
+/* A jump from one function to another: what waits there goes on waiting here. */
+static struct err *jump(struct walker *w, uint32_t insn, const struct operand_places *o)
+{
+	const struct dec_insn *from = &w->trace->insns.data[insn].insn;
+	struct walker_thread *t = w->at;
+	uint32_t here, there;
+	struct waiting p;
+	bool is_stub;
+	struct err *err;
+
+	if (t->next == UINT32_MAX ||
+	    (t->waiting.size == top(t)->first && top(t)->function == FLOW_NONE))
+		return NULL;
+	err = function_of(w, insn, &here);
+	if (!err)
+		err = function_of(w, t->next, &there);
+	if (err || here == FLOW_NONE || there == FLOW_NONE || here == there)
+		return err;
+	if (top(t)->function == there)
+		top(t)->function = here;
+	if (!take_waiting(w, there, &p))
+		return NULL;
+	// Where an import is was decided by the linker.
+	is_stub = from->flow == DEC_FLOW_JMP_IND &&
+		  ((from->n_mem && from->mem[0].is_absolute) ||
+		   fl_trace_leaves_module(w->trace, from->rip,
+					  w->trace->insns.data[t->next].insn.rip));
+	return from->flow != DEC_FLOW_JMP && !is_stub ? decide(w, insn, o, &p) :
+							wait_at(w, insn, p);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------- */
+
+/* Calls that were left without a return being met: theirs waits in the one below. */
+static void drop_stale(struct walker_thread *t, uint64_t slot)
+{
+	while (t->calls.size > 1 && top(t)->slot && top(t)->slot < slot &&
+	       !top(t)->interrupted)
+		t->calls.size--;
+}
+
+static struct err *call(struct walker *w, uint32_t insn, uint64_t slot,
+			const struct operand_places *o)
+{
+	struct walker_thread *t = w->at;
+	uint32_t callee, mine;
+	struct call *c;
+	struct waiting p;
+	bool has_any;
+	struct err *err;
+
+	drop_stale(t, slot);
+	c = top(t);
+	if (c->slot == slot && t->calls.size > 1) {
+		has_any = take_waiting(w, FLOW_NONE, &p);
+		t->calls.size--;
+		return has_any ? decide(w, insn, o, &p) : NULL;
+	}
+	err = function_of(w, t->next, &callee);
+	if (!err)
+		err = function_of(w, insn, &mine);
+	if (err || callee == FLOW_NONE)
+		return err;
+	// The outermost one that is known begins here, when it is of that function.
+	if (t->calls.size == 1 && !c->slot && c->function == callee) {
+		c->function = mine;
+		has_any = take_waiting(w, FLOW_NONE, &p);
+	} else {
+		has_any = callee != mine && take_waiting(w, callee, &p);
+	}
+	return has_any ? decide(w, insn, o, &p) : NULL;
+}
+
+struct err *fl_inputs_flow(struct walker *w, uint32_t insn,
+			   const struct operand_places *o, uint32_t n_mem)
+{
+	struct walker_thread *t = w->at;
+	struct err *err;
+
+	switch (w->trace->insns.data[insn].insn.flow) {
+	case DEC_FLOW_CALL:
+	case DEC_FLOW_CALL_IND:
+		// The return address is the last operand.
+		return call(w, insn, walk_address(w, o, n_mem - 1), o);
+	case DEC_FLOW_RET:
+		return vec_add(&t->calls, (struct call){ .slot = walk_address(w, o, 0),
+							 .first = t->waiting.size,
+							 .function = FLOW_NONE });
+	case DEC_FLOW_JMP:
+		return jump(w, insn, o);
+	case DEC_FLOW_JCC:
+	case DEC_FLOW_JRCX:
+	case DEC_FLOW_JMP_IND:
+		err = jump(w, insn, o);
+		return err ?: branch(w, insn, o);
+	default:
+		return NULL;
+	}
+}
