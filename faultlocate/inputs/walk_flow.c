@@ -17,17 +17,24 @@ static struct call *top(struct walker_thread *t)
 	return &t->calls.data[t->calls.size - 1];
 }
 
+/* The flow block that instruction @p insn is in. */
+static struct err *block_of(struct walker *w, uint32_t insn, uint32_t *ret)
+{
+	struct trace_place place = { .block = FLOW_NONE };
+	struct err *err = fl_trace_place(w->trace, insn, &place);
+
+	*ret = place.block;
+	return err;
+}
+
 static struct err *function_of(struct walker *w, uint32_t insn, uint32_t *ret)
 {
-	uint32_t block;
-	struct err *err;
+	struct trace_place place = { .function = FLOW_NONE };
+	struct err *err = NULL;
 
-	*ret = FLOW_NONE;
-	if (insn == UINT32_MAX)
-		return NULL;
-	err = fl_trace_flow(w->trace, insn, &block);
-	if (!err && block != FLOW_NONE)
-		*ret = fl_flow_function(w->trace->flow, block);
+	if (insn != UINT32_MAX)
+		err = fl_trace_place(w->trace, insn, &place);
+	*ret = place.function;
 	return err;
 }
 
@@ -70,7 +77,7 @@ static struct err *wait_at(struct walker *w, uint32_t insn, struct waiting p)
 	// Why the linker does what it does is nobody's question: there the way back ends.
 	if (fl_inputs_is_linker(w, w->trace->insns.data[insn].insn.rip))
 		return NULL;
-	err = fl_trace_flow(w->trace, insn, &p.block);
+	err = block_of(w, insn, &p.block);
 	return err || p.block == FLOW_NONE ? err : wait_here(w, &p);
 }
 
@@ -178,7 +185,7 @@ static struct err *branch(struct walker *w, uint32_t insn, const struct operand_
 
 	if (t->waiting.size == kept)
 		return NULL;
-	err = fl_trace_flow(w->trace, insn, &block);
+	err = block_of(w, insn, &block);
 	if (err || block == FLOW_NONE)
 		return err;
 	for (size_t i = kept; i < t->waiting.size; i++) {
