@@ -34,7 +34,8 @@ static bool names_function(const char *symbol, const char *name)
 
 	if (strncmp(symbol, name, n))
 		return false;
-	return symbol[n] == 0 || (symbol[n] == '.' && !strstr(symbol + n, ".cold"));
+	return symbol[n] == 0 || symbol[n] == '@' ||
+	       (symbol[n] == '.' && !strstr(symbol + n, ".cold"));
 }
 
 /* ---- the index ------------------------------------------------------------------- */

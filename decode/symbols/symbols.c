@@ -38,6 +38,7 @@ void dec_symbols_destroy(struct dec_symbols *s)
 	map_deinit(&s->alloc_by_rip);
 	vec_deinit(&s->allocs);
 	vec_deinit(&s->structs);
+	vec_deinit(&s->globals);
 	arena_deinit(&s->arena);
 	free(s);
 }

@@ -91,6 +91,13 @@ struct dec_sym_alloc {
 	uint32_t next; ///< index plus 1 of the next for the same return address
 };
 
+/** A variable that has one place: link-time. */
+struct dec_sym_global {
+	const struct dec_sym_unit *unit;
+	uint64_t addr, size;
+	Dwarf_Die die;
+};
+
 struct dec_symbols {
 	const struct capture *capture; ///< borrowed; NULL when modules come by path
 	struct dec_sym_unit **units;
@@ -104,6 +111,8 @@ struct dec_symbols {
 	struct map alloc_by_rip; ///< to index plus 1 in allocs
 	VEC(struct dec_sym_alloc) allocs;
 	VEC(const struct dec_struct *) structs; ///< in arena
+	VEC(struct dec_sym_global) globals;	///< by unit and address
+	size_t n_global_units;			///< of units, that they are of
 	struct arena arena;
 };
 

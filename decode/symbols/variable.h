@@ -68,6 +68,16 @@ struct err *dec_symbols_variable_named(struct dec_symbols *s, const char *name,
 				       const char *source, struct dec_variable *ret,
 				       enum dec_var_fate *fate, const char **others);
 
+/** A variable that has one place as long as its module is mapped. */
+struct dec_global {
+	const char *name;    ///< its own alone; NULL: it has none
+	uint64_t addr, size; ///< bytes
+	bool is_atomic; ///< what is at the address that was asked for: _Atomic, std::atomic
+};
+
+/** @return whether DWARF knows a global or static variable at @p addr, which is @p ret. */
+bool dec_symbols_global(struct dec_symbols *s, uint64_t addr, struct dec_global *ret);
+
 /** Call @p fn with the names of all variables that have one, functions' before their locals'
  * (`main::list`), some repeatedly. */
 void dec_symbols_variables(struct dec_symbols *s, void (*fn)(void *ctx, const char *name),
