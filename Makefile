@@ -21,7 +21,7 @@ BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 ROOMS ?= base confine capture decode/x86 storeplan pt-collect/tracee pt-collect/log \
 	pt-collect/kernel pt-collect/probes pt-collect/pt pt-collect/inputs pt-collect/start \
 	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols decode/pt \
-	decode/history decode/past faultlocate/slice decode/explain debug \
+	decode/history decode/past faultlocate/slice faultlocate/race decode/explain debug \
 	heapgraph specdsl faultlocate \
 	faultlocate/linear faultlocate/inputs faultlocate/reduce suppress-hw/suppress suppress-hw/rank suppress-hw bench report cmd
 

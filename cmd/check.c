@@ -63,7 +63,8 @@ static const struct argp_option options[] = {
 static const char doc[] =
 	"Replay CAPTURE and look for what bug rules say is wrong: what is freed twice or was never "
 	"allocated, accesses outside of their allocation or after it was freed, NULL pointers, "
-	"mismatched functions, overlapping copies, closed descriptors, leaks. The language: "
+	"mismatched functions, overlapping copies, closed descriptors, leaks, data races. The "
+	"language: "
 	"doc/rules.md.\v"
 	"Exit status: 0 nothing that is an error, 1 errors, 2 could not check.\n\n"
 	"Examples:\n"

@@ -270,6 +270,10 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 				     a->end.has_value && a->end.value.bad == FL_BAD_NULL,
 				     &a->accesses);
 	if (!err && o->check)
+		err = fl_check_races(
+			o->check, a->capture, a->symbols,
+			&(struct fl_race_options){ .with_progress = o->with_progress });
+	if (!err && o->check)
 		err = fl_chains_find(a);
 	start_s = clock_now_s();
 	if (!err)

@@ -14,7 +14,8 @@
 
 // specs/rules/, as fl_rules_text.S has them.
 extern const char fl_rules_heap[], fl_rules_heap_end[], fl_rules_leaks[],
-	fl_rules_leaks_end[], fl_rules_calls[], fl_rules_calls_end[];
+	fl_rules_leaks_end[], fl_rules_calls[], fl_rules_calls_end[], fl_rules_threads[],
+	fl_rules_threads_end[];
 
 static struct err *read_built_in(struct spec *s)
 {
@@ -27,6 +28,9 @@ static struct err *read_built_in(struct spec *s)
 	if (!err)
 		err = spec_add_text(s, "calls.rules", fl_rules_calls,
 				    fl_rules_calls_end - fl_rules_calls);
+	if (!err)
+		err = spec_add_text(s, "threads.rules", fl_rules_threads,
+				    fl_rules_threads_end - fl_rules_threads);
 	return err;
 }
 
@@ -197,6 +201,7 @@ void fl_check_destroy(struct fl_check *c)
 	vec_deinit(&c->functions);
 	vec_deinit(&c->of_rule);
 	vec_deinit(&c->errors);
+	vec_deinit(&c->races);
 	vec_deinit(&c->pointers);
 	map_deinit(&c->seen);
 	map_deinit(&c->closed);

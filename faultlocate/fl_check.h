@@ -10,6 +10,7 @@
 #define FAULTLOCATE_FL_CHECK_H
 
 #include "decode/machine/machine.h"
+#include "faultlocate/race/race.h"
 #include "heapgraph/hg_access.h"
 #include "specdsl/bugs.h"
 
@@ -25,6 +26,8 @@ struct fl_error {
 	bool is_write;		     ///< of an access
 	int reg; ///< .. that ended the run: the base of its address; -1: not known
 	struct hg_chain callers;
+	const struct fl_race
+		*race;	       ///< of SPEC_POINT_RACE: both sides; as long as the check
 	uint64_t count, bytes; ///< how often; of the blocks that `bound` stands for
 };
 
@@ -72,6 +75,11 @@ struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frame
 /** Ask about the access that was kept, unless what was found (@p accesses, too) at its statement led to it.
  * @p is_null: the address was made of a NULL pointer. */
 struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *accesses);
+
+/** Look for accesses of two threads that nothing orders, if a rule asks for that: more replays. @return what
+ * fl_races_find() does. */
+struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
+			   struct dec_symbols *symbols, const struct fl_race_options *o);
 
 /** What was found, in the order of time. */
 size_t fl_check_errors(const struct fl_check *c);

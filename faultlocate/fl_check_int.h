@@ -32,6 +32,7 @@ struct fl_check {
 	struct fl_error fault; ///< the access that ended the run, if has_fault
 	uint64_t fault_bytes;
 	bool has_fault;
+	fl_races races;
 };
 
 /** @p x was found: it is added, or counted where it was found before. @return ERR_NOMEM. */

@@ -6,6 +6,7 @@
 	.section .rodata
 	.global fl_rules_heap, fl_rules_heap_end, fl_rules_leaks, fl_rules_leaks_end
 	.global fl_rules_calls, fl_rules_calls_end
+	.global fl_rules_threads, fl_rules_threads_end
 fl_rules_heap:
 	.incbin "specs/rules/heap.rules"
 fl_rules_heap_end:
@@ -15,4 +16,7 @@ fl_rules_leaks_end:
 fl_rules_calls:
 	.incbin "specs/rules/calls.rules"
 fl_rules_calls_end:
+fl_rules_threads:
+	.incbin "specs/rules/threads.rules"
+fl_rules_threads_end:
 	.section .note.GNU-stack,"",@progbits

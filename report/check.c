@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "decode/symbols/variable.h"
 #include "report/report.h"
 #include "report/source.h"
 
@@ -207,6 +208,56 @@ static void print_block(const struct fl_analysis *a, uint32_t bid, uint64_t valu
 	fputc('\n', out);
 }
 
+static void print_locks(const struct fl_analysis *a, const struct fl_race_access *x,
+			FILE *out)
+{
+	struct dec_global g;
+
+	for (uint32_t i = 0; i < x->n_locks && i < FL_RACE_LOCKS; i++) {
+		uint64_t at = x->lock[i] & ~1ull; // the lowest bit: it was shared
+
+		fputs(i ? ", " : ", holding ", out);
+		if (dec_symbols_global(a->symbols, at, &g) && g.name && g.addr == at)
+			fprintf(out, "%s", g.name);
+		else
+			fprintf(out, "the lock at %#llx", (unsigned long long)at);
+		fputs(x->lock[i] & 1 ? " to read" : "", out);
+	}
+	if (!x->n_locks)
+		fputs(", holding no lock", out);
+}
+
+static void print_side(const struct fl_analysis *a, const struct fl_race_access *x,
+		       const char *word, FILE *out)
+{
+	fprintf(out, "       %s: %s%s of %u byte%s by thread %u at ", word,
+		x->is_atomic ? "atomic " : "", x->is_write ? "write" : "read", x->size,
+		x->size == 1 ? "" : "s", x->tid);
+	print_place(a, x->rip, out);
+	fprintf(out, " (time %llu)", (unsigned long long)x->time);
+	print_locks(a, x, out);
+	fputc('\n', out);
+	for (uint32_t i = 0; i < x->n_callers; i++) {
+		fputs(i ? ", " : "              called at ", out);
+		print_place(a, x->caller[i], out);
+	}
+	if (x->n_callers)
+		fputc('\n', out);
+}
+
+/* Both sides, and what they meet in. */
+static void print_race(const struct fl_analysis *a, const struct fl_error *e, FILE *out)
+{
+	struct dec_global g;
+
+	print_side(a, &e->race->later, "one", out);
+	print_side(a, &e->race->earlier, "other", out);
+	if (dec_symbols_global(a->symbols, e->value[0].n, &g) && g.name)
+		fprintf(out, "       in %s, at byte %llu of %llu\n", g.name,
+			(unsigned long long)(e->value[0].n - g.addr),
+			(unsigned long long)g.size);
+}
+
 static void print_error(const struct fl_analysis *a, const struct report_finding *x,
 			size_t number, FILE *out)
 {
@@ -223,7 +274,10 @@ static void print_error(const struct fl_analysis *a, const struct report_finding
 	else
 		fprintf(out, "  (%s%llu)\n", e->count == 1 ? "time " : "first at time ",
 			(unsigned long long)e->time);
-	print_callers(a, &e->callers, out);
+	if (e->race)
+		print_race(a, e, out);
+	else
+		print_callers(a, &e->callers, out);
 	for (int i = 0; i < e->n_values; i++)
 		if (e->value[i].bid)
 			print_block(a, e->value[i].bid, e->value[i].n, e->time, out);

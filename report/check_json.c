@@ -7,6 +7,7 @@
  * forges and editors read.
  */
 #include "base/file.h"
+#include "decode/symbols/variable.h"
 #include "report/check.h"
 #include "report/json.h"
 
@@ -63,6 +64,47 @@ static bool add_values(cJSON *o, const struct spec_bug *b, const struct fl_error
 	return values;
 }
 
+static cJSON *json_side(const struct fl_analysis *a, const struct fl_race_access *x)
+{
+	cJSON *o = report_json_place(a, x->rip), *callers, *locks;
+	char text[32];
+
+	if (!o || !add_number(o, "time", x->time) || !add_number(o, "thread", x->tid) ||
+	    !add_number(o, "bytes", x->size) ||
+	    !add(o, "write", cJSON_CreateBool(x->is_write)) ||
+	    !add(o, "atomic", cJSON_CreateBool(x->is_atomic)))
+		goto no_memory;
+	callers = cJSON_AddArrayToObject(o, "callers");
+	locks = cJSON_AddArrayToObject(o, "locks");
+	for (uint32_t i = 0; i < x->n_callers; i++)
+		if (!cJSON_AddItemToArray(callers, report_json_place(a, x->caller[i])))
+			goto no_memory;
+	for (uint32_t i = 0; i < x->n_locks && i < FL_RACE_LOCKS; i++) {
+		snprintf(text, sizeof(text), "%#llx",
+			 (unsigned long long)(x->lock[i] & ~1ull));
+		if (!cJSON_AddItemToArray(locks, cJSON_CreateString(text)))
+			goto no_memory;
+	}
+	if (callers && locks)
+		return o;
+no_memory:
+	cJSON_Delete(o);
+	return NULL;
+}
+
+/* Of a race both accesses, the later first, and the variable that they meet in. */
+static bool add_race(const struct fl_analysis *a, cJSON *o, const struct fl_race *r)
+{
+	struct dec_global g = {};
+
+	if (!r)
+		return true;
+	dec_symbols_global(a->symbols, r->later.addr, &g);
+	return add(o, "one", json_side(a, &r->later)) &&
+	       add(o, "other", json_side(a, &r->earlier)) &&
+	       add_text(o, "variable", g.name);
+}
+
 static bool add_error(const struct fl_analysis *a, cJSON *o, const struct spec_bug *b,
 		      const struct fl_error *e)
 {
@@ -72,7 +114,8 @@ static bool add_error(const struct fl_analysis *a, cJSON *o, const struct spec_b
 	return callers &&
 	       cJSON_AddItemToArray(callers, report_json_chain(a, &e->callers)) &&
 	       add_number(o, "instances", e->count) && add_number(o, "bytes", e->bytes) &&
-	       add_block(a, o, bid, e->time) && add_values(o, b, e);
+	       add_block(a, o, bid, e->time) && add_values(o, b, e) &&
+	       add_race(a, o, e->race);
 }
 
 static cJSON *json_links(const struct fl_analysis *a, const struct fl_chain *c)

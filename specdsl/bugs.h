@@ -15,7 +15,7 @@
 
 #include "specdsl/specdsl.h"
 
-/** Where a rule is asked (Table 3.1 and three more). */
+/** Where a rule is asked (Table 3.1 and four more). */
 enum spec_point {
 	SPEC_POINT_READ,    ///< deref_r r
 	SPEC_POINT_WRITE,   ///< deref_w r
@@ -25,6 +25,7 @@ enum spec_point {
 	SPEC_POINT_RET,	    ///< ret z v
 	SPEC_POINT_SYSCALL, ///< syscall z v..
 	SPEC_POINT_FAULT,   ///< fault r: a signal ends the program for an access
+	SPEC_POINT_RACE,    ///< race r: two threads access r, in no order, one writes
 	SPEC_POINT_USE, ///< use r: a value decides: a branch, an address, a system call
 	SPEC_POINTS
 };

@@ -660,6 +660,7 @@ static const struct {
 	[SPEC_POINT_RET] = { "ret", true },
 	[SPEC_POINT_SYSCALL] = { "syscall", true },
 	[SPEC_POINT_FAULT] = { "fault", false },
+	[SPEC_POINT_RACE] = { "race", false },
 	[SPEC_POINT_USE] = { "use", false },
 };
 
@@ -727,7 +728,7 @@ static void parse_point(struct reader *r, struct spec_bug *b)
 	if (i == SPEC_POINTS) {
 		spec_parse_error(r->p, at,
 				 "there are deref, deref_r, deref_w, free, call, ret, "
-				 "syscall, fault, use",
+				 "syscall, fault, race, use",
 				 "'%s' is no point of a run", word);
 		return;
 	}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Vector clocks: of threads, and of what synchronises them. Private to race/.
+ *
+ * Invariant: clock[u] of thread t is the time of u's last release that happened before what t does now; so
+ * u's access at its time k happened before it if k <= clock[u].
+ */
+#ifndef FAULTLOCATE_RACE_CLOCK_H
+#define FAULTLOCATE_RACE_CLOCK_H
+
+#include "base/base.h"
+
+typedef VEC(uint32_t) clock_times; ///< by thread; behind the last: 0
+
+struct clocks {
+	VEC(clock_times) threads;
+	VEC(clock_times) objects;
+	struct map known; ///< key of an object -> index + 1
+};
+
+void clocks_deinit(struct clocks *c);
+
+/** Be there for threads 0 to @p n - 1, each at time 1 of its own. @return ERR_NOMEM. */
+struct err *clocks_threads(struct clocks *c, size_t n);
+
+static inline uint32_t clock_at(const clock_times *t, size_t i)
+{
+	return i < t->size ? t->data[i] : 0;
+}
+
+/** @return the time of thread @p t. */
+static inline uint32_t clocks_now(const struct clocks *c, size_t t)
+{
+	return c->threads.data[t].data[t];
+}
+
+/** @return whether what thread @p u did at its time @p when happened before what @p t does now. */
+static inline bool clocks_is_before(const struct clocks *c, size_t u, uint32_t when,
+				    size_t t)
+{
+	return u == t || when <= clock_at(&c->threads.data[t], u);
+}
+
+/** What thread @p t did so far happens before who acquires object @p key from here on. @return ERR_NOMEM. */
+struct err *clocks_release(struct clocks *c, size_t t, uint64_t key);
+struct err *clocks_acquire(struct clocks *c, size_t t, uint64_t key);
+
+/** What @p from did so far happens before what @p t does from here on. */
+struct err *clocks_order(struct clocks *c, size_t from, size_t t);
+
+/** Object @p to is what @p from is; that is new again. */
+struct err *clocks_move(struct clocks *c, uint64_t from, uint64_t to);
+
+#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The replays: one that learns, one that looks; that again, as long as it finds races that are none because what
+ * is accessed is an atomic object, by DWARF or by the text of the line; and one for the calls under
+ * way at the earlier of two accesses.
+ */
+#include "faultlocate/race/race.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "decode/history/heap.h"
+#include "decode/machine/machine.h"
+#include "decode/symbols/variable.h"
+#include "faultlocate/race/race_int.h"
+
+#define ENTRIES 16
+#define SLOTS 256    // of one function: a module has one or two
+#define ROUNDS_MAX 4 // of looking again
+
+/* ---- modules -------------------------------------------------------------------------------------- */
+
+static struct err *watch(struct race_walk *w, uint64_t rip)
+{
+	if (map_get(&w->watched, rip))
+		return NULL;
+	if (map_put(&w->watched, rip, 1))
+		return &err_nomem;
+	return dec_machine_log_regs_at(w->machine, rip);
+}
+
+static struct err *find_calls(struct race_walk *w)
+{
+	uint64_t entry[ENTRIES];
+	struct err *err = NULL;
+
+	for (size_t i = 0; race_calls[i].name && !err; i++) {
+		size_t n = dec_symbols_entries(w->symbols, race_calls[i].name, entry,
+					       ENTRIES);
+
+		for (size_t k = 0; k < n && k < ENTRIES && !err; k++) {
+			if (map_put(&w->entries, entry[k], i + 1))
+				return &err_nomem;
+			err = watch(w, entry[k]);
+		}
+	}
+	return err;
+}
+
+static struct err *find_strings(struct race_walk *w)
+{
+	uint64_t at[SLOTS];
+
+	for (size_t i = 0; race_strings[i].name; i++) {
+		const char *name = race_strings[i].name;
+		uint64_t value = race_strings[i].is_exact ? RACE_EXACT : RACE_WRITES;
+		struct dec_place place = {};
+		size_t n = dec_symbols_resolvers(w->symbols, name, at, ENTRIES);
+
+		// The linker has some of its own; those of the C library are chosen by the CPU.
+		if (n && !w->library) {
+			dec_symbols_place(w->symbols, at[0], &place);
+			w->library = place.module;
+		}
+		n = dec_symbols_entries(w->symbols, name, at, ENTRIES);
+		for (size_t k = 0; k < n && k < ENTRIES; k++)
+			if (!dec_frames_is_own(&w->frames, at[k]) &&
+			    map_put(&w->strings, at[k], value))
+				return &err_nomem;
+		n = dec_symbols_slots(w->symbols, name, at, SLOTS);
+		for (size_t k = 0; k < n && k < SLOTS; k++)
+			if (map_put(&w->slots, at[k], value))
+				return &err_nomem;
+	}
+	return NULL;
+}
+
+static struct err *find_functions(struct race_walk *w)
+{
+	struct err *err;
+
+	dec_frames_refresh(&w->frames);
+	err = find_calls(w);
+	return err ? err : find_strings(w);
+}
+
+static struct err *mapped(void *ctx, const struct dec_where *where)
+{
+	struct race_walk *w = ctx;
+	struct err *err = dec_symbols_add(w->symbols, where->map.file, where->map.addr,
+					  where->map.size, where->map.file_offset);
+
+	return err ? err : find_functions(w);
+}
+
+static void progress(void *ctx, const struct dec_where *where)
+{
+	struct race_walk *w = ctx;
+
+	if (w->o->with_progress && clock_now_s() - w->start > 2)
+		fprintf(stderr,
+			TEXT_AGAIN
+			"faultline: looked for races in %lu million instructions",
+			where->position / 1000000);
+}
+
+/* ---- one replay ------------------------------------------------------------------------------------ */
+
+/* Forget the replay, not what was learnt. */
+static void walk_reset(struct race_walk *w)
+{
+	struct map *maps[] = { &w->entries,   &w->slots,	&w->strings,
+			       &w->watched,   &w->by_tid,	&w->by_base,
+			       &w->callbacks, &w->once,		&w->rounds,
+			       &w->blocks,    &w->statement_of, &w->lock_set_of,
+			       &w->seen };
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		map_deinit(maps[i]);
+	for (size_t i = 0; i < w->threads.size; i++) {
+		vec_deinit(&w->threads.data[i].open);
+		vec_deinit(&w->threads.data[i].locks);
+	}
+	vec_deinit(&w->threads);
+	vec_deinit(&w->stacks);
+	vec_deinit(&w->statements);
+	vec_deinit(&w->lock_sets);
+	vec_deinit(&w->found);
+	clocks_deinit(&w->clocks);
+	w->clocks = (struct clocks){};
+	shadow_deinit(&w->shadow);
+	w->library = NULL;
+}
+
+static struct err *on_log(void *ctx, const uint8_t *log, size_t bytes)
+{
+	struct log_sink sink = race_sink;
+	struct race_walk *w = ctx;
+
+	sink.ctx = w;
+	return dec_log_reader_feed(&w->reader, &sink, log, bytes);
+}
+
+static struct err *start(struct race_walk *w)
+{
+	struct dec_thread first;
+	struct err *err = dec_machine_thread(w->machine, 0, &first);
+
+	if (!err)
+		err = race_switch(w, first.tid, false);
+	if (!err)
+		err = find_functions(w);
+	for (size_t i = 0; i < w->returns.capacity && !err; i++)
+		if (w->returns.slots[i].key != MAP_EMPTY_KEY)
+			err = watch(w, w->returns.slots[i].key);
+	return err ? err : dec_machine_log(w->machine, DEC_LOG_ADDRESSES, on_log, w);
+}
+
+static struct err *replay(struct race_walk *w, const struct capture *c, bool is_learning)
+{
+	const struct dec_machine_options mo = {
+		.output_fd = -1, .mapped = mapped, .progress = progress, .ctx = w
+	};
+	struct dec_where where;
+	struct err *err;
+
+	walk_reset(w);
+	w->is_learning = is_learning;
+	w->start = clock_now_s();
+	dec_symbols_rewind(w->symbols);
+	dec_frames_init(&w->frames, w->symbols, capture_info(c)->exe);
+	dec_log_reader_init(&w->reader, DEC_LOG_ADDRESSES, 0);
+	err = dec_machine_create(c, &mo, &w->machine);
+	if (!err)
+		err = start(w);
+	if (!err)
+		err = dec_machine_run(w->machine, UINT64_MAX >> 1, &where);
+	dec_machine_destroy(w->machine);
+	w->machine = NULL;
+	dec_log_reader_deinit(&w->reader);
+	dec_frames_deinit(&w->frames);
+	return err;
+}
+
+/* ---- what is no race ------------------------------------------------------------------------------- */
+
+static bool has_word(const char *text, const char *word)
+{
+	return strcasestr(text, word);
+}
+
+/* Does the line of @p rip, or a directive just before it, say that what it does is atomic? */
+static bool says_atomic(struct race_walk *w, uint64_t rip)
+{
+	struct dec_place place = {};
+	char line[2][1024] = {};
+	FILE *f;
+
+	dec_symbols_place(w->symbols, rip, &place);
+	f = place.line ? dec_symbols_source(w->symbols, &place) : NULL;
+	if (!f)
+		return false;
+	for (int i = 1; i <= place.line; i++) {
+		memcpy(line[0], line[1], sizeof(line[0]));
+		if (!fgets(line[1], sizeof(line[1]), f))
+			break;
+	}
+	fclose(f);
+	return has_word(line[1], "atomic") || has_word(line[1], "__sync_") ||
+	       (has_word(line[0], "#pragma") && has_word(line[0], "atomic"));
+}
+
+/* Is the object of @p x one that is accessed atomically? Then whoever is at that instruction does so. */
+static bool is_atomic(struct race_walk *w, const struct fl_race_access *x)
+{
+	struct dec_global g;
+
+	return (dec_symbols_global(w->symbols, x->addr, &g) && g.is_atomic) ||
+	       says_atomic(w, x->rip);
+}
+
+static struct err *learn_from(struct race_walk *w, bool *has_learnt)
+{
+	*has_learnt = false;
+	for (size_t i = 0; i < w->found.size; i++) {
+		const struct fl_race *r = &w->found.data[i];
+		const struct fl_race_access *side[] = { &r->earlier, &r->later };
+
+		for (int k = 0; k < 2; k++) {
+			if (map_get(&w->instructions, side[k]->rip) ||
+			    !is_atomic(w, side[k]))
+				continue;
+			if (map_put(&w->instructions, side[k]->rip, 1))
+				return &err_nomem;
+			*has_learnt = true;
+		}
+	}
+	return NULL;
+}
+
+/* ---- what is one race -------------------------------------------------------------------------- */
+
+/* The same for all instructions of a line of a function. */
+static uint64_t line_of(struct dec_symbols *symbols, uint64_t rip)
+{
+	struct dec_place place = {};
+
+	dec_symbols_place(symbols, rip, &place);
+	return place.line ? (uintptr_t)place.file * 31 + (uintptr_t)place.outer * 7 +
+				    place.line :
+			    rip;
+}
+
+/* Of two lines that race the first pair of instructions is told. */
+static void join_lines(struct dec_symbols *symbols, fl_races *races)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < races->size; i++) {
+		const struct fl_race *r = &races->data[i];
+		uint64_t a = line_of(symbols, r->later.rip);
+		uint64_t b = line_of(symbols, r->earlier.rip);
+		struct fl_race *known = NULL;
+
+		for (size_t k = 0; k < n && !known; k++) {
+			uint64_t c = line_of(symbols, races->data[k].later.rip);
+			uint64_t d = line_of(symbols, races->data[k].earlier.rip);
+
+			if ((a == c && b == d) || (a == d && b == c))
+				known = &races->data[k];
+		}
+		if (!known) {
+			races->data[n++] = *r;
+			continue;
+		}
+		known->count += r->count;
+		if (r->last_time > known->last_time)
+			known->last_time = r->last_time;
+	}
+	races->size = n;
+}
+
+/* ---- the calls under way ----------------------------------------------------------------------------- */
+
+static int compare_times(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void take_calls(struct fl_race_access *x, uint64_t time, const uint64_t *calls,
+		       size_t n)
+{
+	if (x->time != time)
+		return;
+	for (size_t i = n && *calls == x->rip; i < n && x->n_callers < FL_RACE_CALLERS;
+	     i++)
+		x->caller[x->n_callers++] = calls[i];
+}
+
+static struct err *on_calls(void *ctx, uint64_t time, const uint64_t *calls, size_t n)
+{
+	fl_races *races = ctx;
+
+	for (size_t i = 0; i < races->size; i++) {
+		take_calls(&races->data[i].earlier, time, calls, n);
+		take_calls(&races->data[i].later, time, calls, n);
+	}
+	return NULL;
+}
+
+static struct err *find_calls_under_way(const struct capture *c,
+					struct dec_symbols *symbols, fl_races *races)
+{
+	const struct dec_heap_events nothing_else = {};
+	struct dec_heap_options o = { .calls = on_calls, .calls_ctx = races };
+	VEC(uint64_t) times = {};
+	struct dec_run run = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < races->size && !err; i++) {
+		err = vec_add(&times, races->data[i].earlier.time);
+		if (!err)
+			err = vec_add(&times, races->data[i].later.time);
+	}
+	if (!err && times.size) {
+		size_t n = 1;
+
+		qsort(times.data, times.size, sizeof(*times.data), compare_times);
+		for (size_t i = 1; i < times.size; i++)
+			if (times.data[i] != times.data[n - 1])
+				times.data[n++] = times.data[i];
+		o.calls_at = times.data;
+		o.n_calls_at = n;
+		err = dec_heap_trace(c, symbols, &o, &nothing_else, &run);
+	}
+	dec_run_deinit(&run);
+	vec_deinit(&times);
+	return err;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------- */
+
+static struct err *note_thread(void *ctx, const struct cap_event *ev)
+{
+	bool *has_threads = ctx;
+
+	*has_threads |= ev->kind == CAP_EV_SWITCH;
+	return NULL;
+}
+
+static struct err *look(struct race_walk *w, const struct capture *c)
+{
+	struct err *err = replay(w, c, true);
+	bool again = true;
+
+	for (int i = 0; i < ROUNDS_MAX && again && !err; i++) {
+		err = replay(w, c, false);
+		again = false;
+		if (!err)
+			err = learn_from(w, &again);
+	}
+	return err;
+}
+
+struct err *fl_races_find(const struct capture *c, struct dec_symbols *symbols,
+			  const struct fl_race_options *o, fl_races *ret)
+{
+	struct race_walk *w;
+	bool has_threads = false;
+	struct err *err = cap_events_readable(c, note_thread, &has_threads);
+
+	if (err || !has_threads)
+		return err;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return &err_nomem;
+	w->o = o;
+	w->symbols = symbols;
+	err = look(w, c);
+	join_lines(symbols, &w->found);
+	if (!err)
+		err = find_calls_under_way(c, symbols, &w->found);
+	if (!err) {
+		*ret = w->found;
+		w->found = (fl_races){};
+	}
+	walk_reset(w);
+	map_deinit(&w->returns);
+	map_deinit(&w->atomics);
+	map_deinit(&w->instructions);
+	free(w);
+	return err;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to race/: a replay that is looked at, by walk.c (instructions), sync.c (what synchronises) and
+ * race.c (what comes of it). The first time it learns: to where the calls return whose results are
+ * wanted, and which words are accessed atomically.
+ */
+#ifndef FAULTLOCATE_RACE_RACE_INT_H
+#define FAULTLOCATE_RACE_RACE_INT_H
+
+#include "decode/history/frames.h"
+#include "decode/machine/log.h"
+#include "decode/machine/machine.h"
+#include "faultlocate/race/calls.h"
+#include "faultlocate/race/race.h"
+#include "faultlocate/race/shadow.h"
+
+/** A call under way that synchronises, or a function that one had called later. */
+struct race_open {
+	uint8_t does;
+	bool is_callback, has_result;
+	uint64_t rsp;	    ///< where its return address lies
+	uint64_t key, more; ///< its object; RACE_WAIT: the lock, RACE_GIVES: bytes, ..
+	uint64_t outer;	    ///< callback of RACE_FORK: the team before
+};
+
+struct race_thread {
+	uint32_t tid;
+	VEC(struct race_open) open;
+	struct race_open
+		pending; ///< it returned; its result is known where the thread goes on
+	bool has_pending;
+	bool is_in_call; ///< a system call that is not answered yet
+	bool was_call;	 ///< the last block ended with a call
+	VEC(uint64_t) locks;
+	uint32_t lock_set; ///< number of that
+	uint64_t team;
+	uint64_t
+		string_rsp; ///< in a string function of the C library that the user called; 0: not
+	bool is_exact; ///< .. of which all counts, not what it writes alone
+};
+
+/** An operand in memory of a block of the log. */
+struct race_operand {
+	uint8_t insn, mem;
+	bool is_read, is_write, is_fs;
+	bool is_own;	///< the user's code
+	bool is_locked; ///< lock prefix, xchg
+	bool is_known;	///< .. or else known to be atomic
+	bool is_plain;	///< a load or store that may be one of an atomic object
+	bool acquires;	///< somebody looks at what it read
+};
+
+struct race_block {
+	uint64_t jump_end;
+	uint64_t slot; ///< that its jump or call goes through; 0: none
+	int8_t branch; ///< operand of the return address; -1: none
+	bool has_call, has_ret;
+	bool is_library; ///< of the module that has the string functions
+	uint8_t string;	 ///< RACE_EXACT ..: one begins here; 0: none
+	uint32_t n;
+	struct race_operand operand[];
+};
+
+/** Lock sets, each once. */
+struct race_lock_set {
+	uint64_t lock[FL_RACE_LOCKS];
+	uint32_t n;
+};
+
+struct race_walk {
+	const struct fl_race_options *o;
+	struct dec_symbols *symbols;
+	struct dec_machine *machine;
+	struct frames frames;
+	struct log_reader reader;
+	bool is_learning;
+	uint64_t fs_base;
+	double start;
+	// What was learnt, as long as the question.
+	struct map returns; ///< addresses to which calls return whose result is wanted
+	struct map atomics; ///< addresses that are accessed atomically
+	struct map instructions; ///< .. and instructions that do so
+	// Of modules.
+	struct map entries;	   ///< address -> index in race_calls + 1
+	struct map slots, strings; ///< of string functions; their entries
+	const char *library;	   ///< the module that has them
+	struct map watched;
+	// Of this replay.
+	struct clocks clocks;
+	struct shadow shadow;
+	VEC(struct race_thread) threads;
+	size_t thread;	      ///< that runs
+	struct map by_tid;    ///< -> index
+	struct map by_base;   ///< fs base -> index
+	struct map callbacks; ///< function -> does << 56 | 1: they run later
+	struct map once;      ///< function -> key
+	struct map rounds;    ///< key of a barrier -> how often it was passed
+	struct map blocks;    ///< of the allocator -> bytes
+	VEC(struct dec_range) stacks;
+	VEC(uint64_t) statements;
+	struct map statement_of; ///< -> index + 1
+	VEC(struct race_lock_set) lock_sets;
+	struct map lock_set_of;
+	// What is found.
+	fl_races found;
+	struct map seen; ///< hash of two statements -> index + 1
+};
+
+enum { RACE_EXACT = 1, RACE_WRITES }; ///< values of slots and strings
+
+enum race_space { ///< of keys: what is at one address may be several objects
+	SPACE_OBJECT,
+	SPACE_READERS,
+	SPACE_FORK,
+	SPACE_ENDED,
+	SPACE_TEAM,
+	SPACE_THREAD,
+	SPACE_TASKS,
+	SPACE_TASKS_ENDED,
+	SPACE_FILES,
+	SPACE_OWN,
+	SPACE_ROUND,
+};
+
+static inline uint64_t race_key(enum race_space space, uint64_t what)
+{
+	return what * 16 + space;
+}
+
+static inline struct race_thread *race_now(struct race_walk *w)
+{
+	return &w->threads.data[w->thread];
+}
+
+/* ---- walk.c ------------------------------------------------------------------------------------- */
+
+extern const struct log_sink race_sink; ///< ctx: the walk; to be copied
+
+/** An access by the thread that runs; @p rip is the statement. @return what shadow_access() does. */
+struct err *race_access(struct race_walk *w, uint64_t time, uint64_t rip, uint64_t addr,
+			uint64_t size, bool is_write, bool is_atomic);
+
+/* ---- sync.c -------------------------------------------------------------------------------------- */
+
+/** The function that begins, with registers @p gpr: does it synchronise? */
+struct err *race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16],
+		       uint64_t time);
+
+/** A function that was to be called later begins, its return address at @p rsp? */
+struct err *race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t rsp);
+
+/** A return, of what has its return address at @p rsp. */
+struct err *race_return(struct race_walk *w, uint64_t rsp);
+
+/** The thread goes on behind a call that returned @p result. */
+struct err *race_finish(struct race_walk *w, uint64_t result);
+
+/** A system call was answered. */
+struct err *race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_t time);
+
+/** Thread @p tid runs from here on; the one that ran is in a system call, or not. */
+struct err *race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call);
+
+#endif

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What calls, system calls and the life of threads say about order.
+ *
+ * A call is known by its entry, with its arguments, and ends by a return; where its result matters, that is
+ * known one block later. What is done inside of it is the library's, but for functions that
+ * it calls for the user.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "faultlocate/race/race_int.h"
+
+static const int arguments[] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_RCX, CAP_R8, CAP_R9 };
+
+/* ---- locks --------------------------------------------------------------------------------------- */
+
+static struct err *number_locks(struct race_walk *w, struct race_thread *t)
+{
+	struct race_lock_set set = { .n = t->locks.size };
+	uint64_t key = 1;
+	const uint64_t *known;
+
+	for (size_t i = 0; i < t->locks.size; i++) {
+		key = (key ^ t->locks.data[i]) * 0x9e3779b97f4a7c15u;
+		key ^= key >> 29;
+		if (i < FL_RACE_LOCKS)
+			set.lock[i] = t->locks.data[i];
+	}
+	known = map_get(&w->lock_set_of, key);
+	if (!known && (vec_add(&w->lock_sets, set) ||
+		       map_put(&w->lock_set_of, key, w->lock_sets.size)))
+		return &err_nomem;
+	t->lock_set = known ? *known : w->lock_sets.size;
+	return NULL;
+}
+
+static struct err *hold(struct race_walk *w, uint64_t lock)
+{
+	struct race_thread *t = race_now(w);
+	struct err *err = vec_add(&t->locks, lock);
+
+	return err ? err : number_locks(w, t);
+}
+
+/* @return whether it was held. */
+static bool let_go(struct race_walk *w, uint64_t lock)
+{
+	struct race_thread *t = race_now(w);
+
+	for (size_t i = t->locks.size; i; i--) {
+		if (t->locks.data[i - 1] != lock)
+			continue;
+		memmove(&t->locks.data[i - 1], &t->locks.data[i],
+			(t->locks.size - i) * sizeof(*t->locks.data));
+		t->locks.size--;
+		err_destroy(number_locks(w, t)); // then the report tells of one too many
+		return true;
+	}
+	return false;
+}
+
+// A reader's is told apart from a writer's by its lowest bit: none is at an odd address.
+static struct err *unlock(struct race_walk *w, uint64_t lock)
+{
+	bool is_reader = let_go(w, lock | 1) && !(lock & 1);
+
+	if (!is_reader)
+		let_go(w, lock);
+	return clocks_release(&w->clocks, w->thread,
+			      race_key(is_reader ? SPACE_READERS : SPACE_OBJECT, lock));
+}
+
+static struct err *lock(struct race_walk *w, uint64_t lock, bool is_reader)
+{
+	struct err *err =
+		clocks_acquire(&w->clocks, w->thread, race_key(SPACE_OBJECT, lock));
+
+	if (!err && !is_reader)
+		err = clocks_acquire(&w->clocks, w->thread,
+				     race_key(SPACE_READERS, lock));
+	return err ? err : hold(w, lock | is_reader);
+}
+
+/* ---- barriers ------------------------------------------------------------------------------------ */
+
+/* All come before one goes on: what they released until then is the round's. */
+static struct err *pass_barrier(struct race_walk *w, const struct race_open *o)
+{
+	const uint64_t *known = map_get(&w->rounds, o->key);
+	uint64_t round = known ? *known : 0;
+	uint64_t at = race_key(SPACE_ROUND, o->key * 31 + o->more);
+	struct err *err = NULL;
+
+	if (o->more == round) {
+		err = clocks_move(&w->clocks, o->key, at);
+		if (!err && map_put(&w->rounds, o->key, round + 1))
+			err = &err_nomem;
+	}
+	if (!err)
+		err = clocks_acquire(&w->clocks, w->thread, at);
+	return err ? err :
+		     clocks_acquire(&w->clocks, w->thread,
+				    race_key(SPACE_TASKS_ENDED, 0));
+}
+
+static struct err *come_to_barrier(struct race_walk *w, struct race_open *o)
+{
+	const uint64_t *round = map_get(&w->rounds, o->key);
+
+	o->more = round ? *round : 0;
+	return clocks_release(&w->clocks, w->thread, o->key);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------- */
+
+static uint64_t key_of(const struct race_walk *w, const struct race_call *c,
+		       const uint64_t *gpr)
+{
+	if (c->which == RACE_TEAM)
+		return race_key(SPACE_TEAM, w->threads.data[w->thread].team);
+	if (c->which ==
+	    RACE_OWN) // OpenMP's names of one thing differ at its start and end
+		return race_key(SPACE_OWN, strstr(c->name, "reduce") ? 2 :
+					   strstr(c->name, "atomic") ? 1 :
+								       0);
+	return gpr[arguments[c->which]];
+}
+
+/* Where does the call return to? Of tail calls the outermost is a call. */
+static uint64_t return_of(const struct race_walk *w, uint64_t rsp)
+{
+	const struct frames *f = &w->frames;
+	size_t i = f->stack.size;
+
+	if (!i || f->stack.data[i - 1].rsp != rsp)
+		return 0;
+	while (i > 1 && f->stack.data[i - 2].rsp == rsp)
+		i--;
+	return f->stack.data[i - 1].return_rip;
+}
+
+static struct err *later(struct race_walk *w, uint64_t function, uint8_t does,
+			 uint64_t key)
+{
+	if (map_put(&w->callbacks, function, does) || map_put(&w->once, function, key))
+		return &err_nomem;
+	return NULL;
+}
+
+static struct err *take_block(struct race_walk *w, uint64_t addr, uint64_t rip,
+			      uint64_t time)
+{
+	const uint64_t *bytes = addr ? map_get(&w->blocks, addr) : NULL;
+	uint64_t n = bytes ? *bytes : 0;
+	struct err *err = NULL;
+
+	if (!n)
+		return NULL;
+	map_remove(&w->blocks, addr);
+	// Freeing is as good as writing: whoever still reads it has no right to.
+	if (dec_frames_is_own(&w->frames, rip))
+		err = race_access(w, time, rip, addr, n, true, false);
+	shadow_clear(&w->shadow, addr, n);
+	return err;
+}
+
+/* What is done before the call. */
+static struct err *begin(struct race_walk *w, struct race_open *o, uint64_t rip,
+			 const uint64_t *gpr, uint64_t time)
+{
+	uint64_t statement = dec_frames_statement(&w->frames, rip);
+
+	switch (o->does) {
+	case RACE_RELEASE:
+		return clocks_release(&w->clocks, w->thread,
+				      race_key(SPACE_OBJECT, o->key));
+	case RACE_UNLOCK:
+		return unlock(w, o->key);
+	case RACE_WAIT:
+		o->more = gpr[CAP_RSI];
+		return unlock(w, o->more);
+	case RACE_BARRIER:
+		o->key = race_key(SPACE_OBJECT, o->key);
+		return come_to_barrier(w, o);
+	case RACE_ONCE:
+		return later(w, gpr[CAP_RSI], RACE_ONCE, o->key);
+	case RACE_GUARD:
+		return map_put(&w->atomics, o->key, 1) ? &err_nomem : NULL;
+	case RACE_FORK:
+		return clocks_release(&w->clocks, w->thread, race_key(SPACE_FORK, o->key)) ?:
+			       later(w, o->key, RACE_FORK, 0);
+	case RACE_TASK:
+		return clocks_release(&w->clocks, w->thread, race_key(SPACE_TASKS, 0)) ?:
+			       later(w, o->key, RACE_TASK, 0);
+	case RACE_TAKES:
+	case RACE_RESIZES:
+		return take_block(w, gpr[CAP_RDI], statement, time);
+	default:
+		return NULL;
+	}
+}
+
+struct err *race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16],
+		       uint64_t time)
+{
+	const uint64_t *known = map_get(&w->entries, rip);
+	struct race_thread *t = race_now(w);
+	const struct race_call *c;
+	struct race_open o;
+	uint64_t back;
+	struct err *err;
+
+	// What one of them calls itself is its own affair.
+	if (!known || (t->open.size && !t->open.data[t->open.size - 1].is_callback))
+		return NULL;
+	c = &race_calls[*known - 1];
+	o = (struct race_open){ .does = c->does,
+				.rsp = gpr[CAP_RSP],
+				.key = key_of(w, c, gpr),
+				.has_result = c->has_result };
+	if (c->does == RACE_GIVES || c->does == RACE_RESIZES)
+		o.more = c->which ? gpr[CAP_RSI] : gpr[CAP_RDI];
+	if (!strcmp(c->name, "calloc"))
+		o.more *= gpr[CAP_RDI];
+	if (c->does == RACE_JOIN) {
+		const uint64_t *thread = map_get(&w->by_base, o.key);
+
+		o.more = thread ? *thread + 1 : 0;
+	}
+	back = return_of(w, o.rsp);
+	if (w->is_learning && back &&
+	    (o.has_result || c->does == RACE_GIVES || c->does == RACE_RESIZES) &&
+	    map_put(&w->returns, back, 1))
+		return &err_nomem;
+	err = begin(w, &o, rip, gpr, time);
+	return err ? err : vec_add(&race_now(w)->open, o);
+}
+
+struct err *race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t rsp)
+{
+	const uint64_t *known = map_get(&w->callbacks, rip);
+	struct race_thread *t = race_now(w);
+	struct race_open o;
+	struct err *err = NULL;
+
+	if (!known)
+		return NULL;
+	o = (struct race_open){ .does = *known,
+				.is_callback = true,
+				.rsp = rsp,
+				.key = *known == RACE_ONCE ? *map_get(&w->once, rip) :
+							     rip,
+				.outer = t->team };
+	if (o.does == RACE_FORK) {
+		err = clocks_acquire(&w->clocks, w->thread, race_key(SPACE_FORK, rip));
+		t->team = rip;
+	} else if (o.does == RACE_TASK) {
+		err = clocks_acquire(&w->clocks, w->thread, race_key(SPACE_TASKS, 0));
+	}
+	return err ? err : vec_add(&t->open, o);
+}
+
+/* A function that was called for the user ends. */
+static struct err *end_callback(struct race_walk *w, const struct race_open *o)
+{
+	uint64_t key = o->does == RACE_ONCE ? race_key(SPACE_OBJECT, o->key) :
+		       o->does == RACE_TASK ? race_key(SPACE_TASKS_ENDED, 0) :
+					      race_key(SPACE_ENDED, o->key);
+
+	if (o->does == RACE_FORK)
+		race_now(w)->team = o->outer;
+	return clocks_release(&w->clocks, w->thread, key);
+}
+
+struct err *race_return(struct race_walk *w, uint64_t rsp)
+{
+	struct race_thread *t = race_now(w);
+	struct err *err = NULL;
+
+	if (t->string_rsp && rsp >= t->string_rsp)
+		t->string_rsp = 0;
+	while (t->open.size && t->open.data[t->open.size - 1].rsp <= rsp && !err) {
+		struct race_open o = t->open.data[--t->open.size];
+
+		if (o.is_callback) {
+			err = end_callback(w, &o);
+		} else if (o.rsp == rsp) { // else it was left by longjmp, or an exception
+			t->pending = o;
+			t->has_pending = true;
+		}
+	}
+	return err;
+}
+
+static struct err *give_block(struct race_walk *w, uint64_t addr, uint64_t bytes)
+{
+	if (!addr)
+		return NULL;
+	shadow_clear(&w->shadow, addr, bytes);
+	return map_put(&w->blocks, addr, bytes) ? &err_nomem : NULL;
+}
+
+struct err *race_finish(struct race_walk *w, uint64_t result)
+{
+	struct race_thread *t = race_now(w);
+	struct race_open o = t->pending;
+
+	t->has_pending = false;
+	if (o.has_result && (uint32_t)result)
+		return NULL;
+	switch (o.does) {
+	case RACE_ACQUIRE:
+	case RACE_ONCE:
+	case RACE_GUARD:
+		return clocks_acquire(&w->clocks, w->thread,
+				      race_key(SPACE_OBJECT, o.key));
+	case RACE_LOCK:
+		return lock(w, o.key, false);
+	case RACE_READ_LOCK:
+		return lock(w, o.key, true);
+	case RACE_WAIT:
+		return clocks_acquire(&w->clocks, w->thread, race_key(SPACE_OBJECT, o.key)) ?:
+			       lock(w, o.more, false);
+	case RACE_BARRIER:
+		return pass_barrier(w, &o);
+	case RACE_JOIN:
+		return o.more ? clocks_order(&w->clocks, o.more - 1, w->thread) : NULL;
+	case RACE_FORK:
+		return clocks_acquire(&w->clocks, w->thread, race_key(SPACE_ENDED, o.key)) ?:
+			       clocks_acquire(&w->clocks, w->thread,
+					      race_key(SPACE_TASKS_ENDED, 0));
+	case RACE_TASKS:
+		return clocks_acquire(&w->clocks, w->thread,
+				      race_key(SPACE_TASKS_ENDED, 0));
+	case RACE_GIVES:
+	case RACE_RESIZES:
+		return give_block(w, result, o.more);
+	default:
+		return NULL;
+	}
+}
+
+/* ---- system calls ---------------------------------------------------------------------------------- */
+
+/* Does the user's code make the call, by a function of the C library's that does nothing else? */
+static uint64_t own_statement(struct race_walk *w, uint64_t rip)
+{
+	const struct frames *f = &w->frames;
+	uint64_t caller =
+		f->stack.size ? f->stack.data[f->stack.size - 1].return_rip - 1 : 0;
+
+	if (dec_frames_is_own(&w->frames, rip))
+		return rip;
+	return caller && dec_frames_is_own(&w->frames, caller) ? caller : 0;
+}
+
+/* Of files, pipes and sockets who reads may have got what somebody wrote. */
+static struct err *transfer(struct race_walk *w, const struct dec_rec *rec, uint64_t time,
+			    bool is_read, bool has_buffer)
+{
+	uint64_t statement = own_statement(w, rec->value[2]);
+	uint64_t key = race_key(SPACE_FILES, 0);
+	struct err *err = NULL;
+
+	if (is_read)
+		err = clocks_acquire(&w->clocks, w->thread, key);
+	else if (rec->value[3] > 2)
+		err = clocks_release(&w->clocks, w->thread, key);
+	if (err || !statement || !has_buffer)
+		return err;
+	return race_access(w, time, statement, rec->value[4], rec->value[1], is_read,
+			   false);
+}
+
+#define FUTEX_OPERATION 0x7f
+
+static struct err *futex(struct race_walk *w, const struct dec_rec *rec)
+{
+	uint64_t key = race_key(SPACE_OBJECT, rec->value[3]);
+	bool is_wait = (rec->value[4] & FUTEX_OPERATION) == 0 ||
+		       (rec->value[4] & FUTEX_OPERATION) == 9;
+
+	if (!own_statement(w, rec->value[2]))
+		return NULL;
+	return is_wait ? clocks_acquire(&w->clocks, w->thread, key) :
+			 clocks_release(&w->clocks, w->thread, key);
+}
+
+static struct err *map_memory(struct race_walk *w, uint64_t addr, uint64_t size,
+			      bool is_stack)
+{
+	shadow_clear(&w->shadow, addr, size);
+	return is_stack ? vec_add(&w->stacks, (struct dec_range){ .start = addr,
+								  .end = addr + size }) :
+			  NULL;
+}
+
+struct err *race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_t time)
+{
+	int64_t result = rec->value[1];
+
+	if (result < 0 && result > -4096)
+		return rec->value[0] == SYS_futex ? futex(w, rec) : NULL;
+	switch (rec->value[0]) {
+	case SYS_clone:
+	case SYS_clone3:
+		return result ? clocks_release(&w->clocks, w->thread,
+					       race_key(SPACE_THREAD, result)) :
+				NULL;
+	case SYS_futex:
+		return futex(w, rec);
+	case SYS_mmap:
+		return map_memory(w, result, rec->value[4], rec->value[6] & MAP_STACK);
+	case SYS_munmap:
+		return map_memory(w, rec->value[3], rec->value[4], false);
+	case SYS_read:
+	case SYS_pread64:
+	case SYS_recvfrom:
+		return transfer(w, rec, time, true, true);
+	case SYS_readv:
+	case SYS_recvmsg:
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_rt_sigtimedwait:
+	case SYS_accept:
+	case SYS_accept4:
+		return transfer(w, rec, time, true, false);
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto:
+		return transfer(w, rec, time, false, true);
+	case SYS_writev:
+	case SYS_sendmsg:
+	case SYS_tgkill:
+	case SYS_kill:
+	case SYS_close:
+	case SYS_shutdown:
+		return transfer(w, rec, time, false, false);
+	default:
+		return NULL;
+	}
+}
+
+/* ---- threads -------------------------------------------------------------------------------------- */
+
+/* A new one runs. Its maker has returned from the call, or is still in it: then whoever is in a call may be it. */
+static struct err *start_thread(struct race_walk *w, uint32_t tid)
+{
+	uint64_t key = race_key(SPACE_THREAD, tid);
+	struct err *err = clocks_threads(&w->clocks, w->threads.size);
+
+	if (map_get(&w->clocks.known, key))
+		return err ? err : clocks_acquire(&w->clocks, w->thread, key);
+	for (size_t i = 0; i < w->thread && !err; i++)
+		if (w->threads.data[i].is_in_call)
+			err = clocks_order(&w->clocks, i, w->thread);
+	return err;
+}
+
+struct err *race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call)
+{
+	const uint64_t *known = map_get(&w->by_tid, tid);
+	struct err *err = dec_frames_switch(&w->frames, tid);
+	struct race_thread *t;
+
+	if (err)
+		return err;
+	if (w->threads.size)
+		race_now(w)->is_in_call = is_left_in_call;
+	if (known) {
+		w->thread = *known;
+		race_now(w)->is_in_call = false;
+		return NULL;
+	}
+	t = vec_push(&w->threads);
+	if (!t || map_put(&w->by_tid, tid, w->threads.size - 1))
+		return &err_nomem;
+	t->tid = tid;
+	w->thread = w->threads.size - 1;
+	return start_thread(w, tid);
+}

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The run, from the machine's log of addresses: calls and returns, and each access of the user's code,
+ * or of a string function that it called. What else libraries do in memory is theirs.
+ *
+ * What is atomic? An instruction with a lock prefix, or xchg; what is inlined of <atomic>; and loads and
+ * stores of words that such are used on elsewhere, as x86 has no other instructions for those. An
+ * atomic load acquires and a store releases, which the weakest do there.
+ */
+#include <string.h>
+
+#include "decode/translator/emit.h"
+#include "faultlocate/race/race_int.h"
+
+#include "decode/x86/zydis.h"
+
+/* ---- accesses ------------------------------------------------------------------------------------ */
+
+static uint32_t number_statement(struct race_walk *w, uint64_t rip)
+{
+	const uint64_t *known = map_get(&w->statement_of, rip);
+
+	if (known)
+		return *known;
+	if (vec_add(&w->statements, rip) ||
+	    map_put(&w->statement_of, rip, w->statements.size))
+		return 0;
+	return w->statements.size;
+}
+
+static void fill(const struct race_walk *w, const struct shadow_record *r, uint64_t addr,
+		 struct fl_race_access *ret)
+{
+	*ret = (struct fl_race_access){
+		.time = r->time,
+		.rip = w->statements.data[r->statement - 1],
+		.addr = addr,
+		.size = r->size,
+		.tid = w->threads.data[r->thread].tid,
+		.is_write = r->is_write,
+		.is_atomic = r->is_atomic,
+	};
+	if (r->locks) {
+		const struct race_lock_set *set = &w->lock_sets.data[r->locks - 1];
+
+		memcpy(ret->lock, set->lock, sizeof(ret->lock));
+		ret->n_locks = set->n;
+	}
+}
+
+static struct err *on_race(void *ctx, const struct shadow_record *earlier,
+			   const struct shadow_record *later, uint64_t addr)
+{
+	struct race_walk *w = ctx;
+	uint64_t a = earlier->statement, b = later->statement, key;
+	const uint64_t *known;
+	struct fl_race *race;
+
+	key = a < b ? a << 32 | b : b << 32 | a;
+	known = map_get(&w->seen, key);
+	if (known) {
+		race = &w->found.data[*known - 1];
+		race->count++;
+		race->last_time = later->time;
+		return NULL;
+	}
+	race = vec_push(&w->found);
+	if (!race || map_put(&w->seen, key, w->found.size))
+		return &err_nomem;
+	race->count = 1;
+	race->last_time = later->time;
+	fill(w, earlier, addr, &race->earlier);
+	fill(w, later, addr, &race->later);
+	return NULL;
+}
+
+struct err *race_access(struct race_walk *w, uint64_t time, uint64_t rip, uint64_t addr,
+			uint64_t size, bool is_write, bool is_atomic)
+{
+	const struct race_thread *t = race_now(w);
+	struct shadow_record x = { .time = time,
+				   .clock = clocks_now(&w->clocks, w->thread),
+				   .locks = t->lock_set,
+				   .thread = w->thread,
+				   .is_write = is_write,
+				   .is_atomic = is_atomic,
+				   .size = size < UINT32_MAX ? size : UINT32_MAX };
+
+	// Before there is a second thread all is in order.
+	if (w->is_learning || w->threads.size < 2 || !x.size)
+		return NULL;
+	x.statement = number_statement(w, rip);
+	return x.statement ? shadow_access(&w->shadow, &w->clocks, addr, &x, on_race, w) :
+			     &err_nomem;
+}
+
+/* ---- atomic objects ------------------------------------------------------------------------------- */
+
+static bool is_locked(const struct dec_insn *insn, int m)
+{
+	if (insn->mnemonic == ZYDIS_MNEMONIC_XCHG)
+		return insn->mem[m].is_write;
+	for (int i = 0; i < insn->len && emit_is_legacy_prefix(insn->bytes[i]); i++)
+		if (insn->bytes[i] == 0xf0)
+			return true;
+	return false;
+}
+
+/* Is @p file one of those in which atomic objects' functions are? */
+static bool is_atomics_header(const char *file)
+{
+	static const char *const names[] = { "atomic",
+					     "atomic_base.h",
+					     "atomic_wait.h",
+					     "atomic_futex.h",
+					     "atomicity.h",
+					     "stdatomic.h",
+					     "atomic_timed_wait.h",
+					     "shared_ptr_atomic.h" };
+	const char *name = file ? strrchr(file, '/') : NULL;
+
+	name = name ? name + 1 : file;
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Does instruction @p i of @p b, which is atomic, tell what it found? Only who looks acquires. */
+static bool is_looked_at(const struct log_block *b, uint32_t i)
+{
+	const struct dec_insn *insn = &b->insn[i];
+
+	return insn->gpr_written || i + 1 >= b->n_insns || b->insn[i + 1].reads_flags;
+}
+
+/* An atomic access: what it orders, and that it is there. */
+static struct err *access_atomic(struct race_walk *w, const struct race_operand *o,
+				 uint64_t time, uint64_t rip, uint64_t addr,
+				 uint64_t size)
+{
+	uint64_t key = race_key(SPACE_OBJECT, addr);
+	struct err *err = NULL;
+
+	if (w->is_learning && !o->is_plain && map_put(&w->atomics, addr, 1))
+		return &err_nomem;
+	if (o->is_read && o->acquires)
+		err = clocks_acquire(&w->clocks, w->thread, key);
+	if (!err)
+		err = race_access(w, time, rip, addr, size, o->is_write, true);
+	if (!err && o->is_write)
+		err = clocks_release(&w->clocks, w->thread, key);
+	return err;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------- */
+
+static bool is_of_stack(const struct dec_insn *insn, const struct dec_mem *m)
+{
+	return m->base == CAP_RSP &&
+	       (dec_insn_rsp_step(insn) || insn->flow != DEC_FLOW_NEXT);
+}
+
+static void lay_out_operand(struct race_walk *w, const struct log_block *b, uint32_t i,
+			    int m, struct race_operand *ret)
+{
+	const struct dec_insn *insn = &b->insn[i];
+	const struct dec_mem *d = &insn->mem[m];
+	bool is_frames = d->base == CAP_RSP || d->base == CAP_RBP;
+	struct dec_place place = {};
+
+	*ret = (struct race_operand){ .insn = i,
+				      .mem = m,
+				      .is_read = d->is_read,
+				      .is_write = d->is_write,
+				      .is_fs = d->is_fs,
+				      .is_own =
+					      dec_frames_is_own(&w->frames, insn->rip) };
+	if (!ret->is_own)
+		return;
+	ret->is_locked = is_locked(insn, m);
+	ret->acquires = !ret->is_locked || is_looked_at(b, i);
+	ret->is_plain = !ret->is_locked && d->is_read != d->is_write;
+	if (ret->is_plain && map_get(&w->instructions, insn->rip)) {
+		ret->is_known = true;
+		return;
+	}
+	if (!is_frames)
+		dec_symbols_place(w->symbols, insn->rip, &place);
+	ret->is_known = ret->is_plain && is_atomics_header(place.file);
+}
+
+static struct race_block *lay_out(struct race_walk *w, struct log_block *b)
+{
+	uint32_t n = 0, last = b->n_insns - 1;
+	struct race_block *rb;
+	struct dec_place place = {};
+
+	for (uint32_t i = 0; i < b->n_insns; i++)
+		n += b->insn[i].n_mem;
+	rb = calloc(1, sizeof(*rb) + n * sizeof(rb->operand[0]));
+	if (!rb)
+		return NULL;
+	b->user = rb;
+	rb->branch = -1;
+	for (uint32_t i = 0; i < b->n_insns; i++) {
+		const struct dec_insn *insn = &b->insn[i];
+
+		for (int m = 0; m < insn->n_mem; m++) {
+			bool is_stack = is_of_stack(insn, &insn->mem[m]);
+
+			if (!is_stack)
+				lay_out_operand(w, b, i, m, &rb->operand[rb->n++]);
+			else if (i == last && insn->flow != DEC_FLOW_NEXT)
+				rb->branch = m;
+		}
+	}
+	if (!b->n_insns)
+		return rb;
+	rb->has_call = b->insn[last].flow == DEC_FLOW_CALL ||
+		       b->insn[last].flow == DEC_FLOW_CALL_IND;
+	rb->has_ret = b->insn[last].flow == DEC_FLOW_RET;
+	rb->jump_end = dec_frames_jump_end(&w->frames, &b->insn[last]);
+	if ((b->insn[last].flow == DEC_FLOW_JMP_IND ||
+	     b->insn[last].flow == DEC_FLOW_CALL_IND) &&
+	    b->insn[last].n_mem && b->insn[last].mem[0].is_absolute)
+		rb->slot = b->insn[last].mem[0].disp;
+	if (map_get(&w->strings, b->rip))
+		rb->string = *map_get(&w->strings, b->rip);
+	if (w->library)
+		dec_symbols_place(w->symbols, b->rip, &place);
+	rb->is_library = place.module && w->library && !strcmp(place.module, w->library);
+	return rb;
+}
+
+/* Whose is an access there at present? @return the statement; 0: nobody's that is looked at. */
+static uint64_t statement_of(struct race_walk *w, uint64_t rip, bool is_own,
+			     bool is_library, bool is_write)
+{
+	const struct race_thread *t = race_now(w);
+	const struct frames *f = &w->frames;
+
+	if (t->open.size && !t->open.data[t->open.size - 1].is_callback)
+		return 0;
+	if (is_own)
+		return rip;
+	if (!is_library || !t->string_rsp || !(is_write || t->is_exact))
+		return 0;
+	for (size_t i = f->stack.size; i && f->stack.data[i - 1].rsp <= t->string_rsp;
+	     i--)
+		if (f->stack.data[i - 1].rsp == t->string_rsp)
+			return f->stack.data[i - 1].return_rip - 1;
+	return 0;
+}
+
+static struct err *on_operand(struct race_walk *w, const struct log_block *b,
+			      const struct race_operand *o, const uint8_t *rec,
+			      uint64_t time, bool is_library)
+{
+	const struct dec_insn *insn = &b->insn[o->insn];
+	uint64_t rip = statement_of(w, insn->rip, o->is_own, is_library, o->is_write);
+	struct log_run run[LOG_RUNS];
+	struct err *err = NULL;
+	uint64_t addr;
+	int n;
+
+	if (!rip)
+		return NULL;
+	addr = dec_log_address(b, o->insn, o->mem, rec) + (o->is_fs ? w->fs_base : 0);
+	if (o->is_locked || o->is_known ||
+	    (o->is_plain && w->atomics.size && map_get(&w->atomics, addr)))
+		return access_atomic(w, o, time, rip, addr, insn->mem[o->mem].size);
+	if (w->is_learning)
+		return NULL;
+	n = dec_log_accesses(b, o->insn, o->mem, rec, run);
+	for (int i = 0; i < n && !err; i++) {
+		if (o->is_read)
+			err = race_access(w, time, rip, addr + run[i].offset, run[i].size,
+					  false, false);
+		if (o->is_write && !err)
+			err = race_access(w, time, rip, addr + run[i].offset, run[i].size,
+					  true, false);
+	}
+	return err;
+}
+
+/* The string function that @p string tells of begins, if it is the user who calls it. */
+static void begin_string(struct race_walk *w, int string)
+{
+	struct race_thread *t = race_now(w);
+	const struct frames *f = &w->frames;
+	const struct frame *top = f->stack.size ? &f->stack.data[f->stack.size - 1] :
+						  NULL;
+
+	if (!string || !top || t->string_rsp ||
+	    !dec_frames_is_own(&w->frames, top->return_rip - 1))
+		return;
+	t->string_rsp = top->rsp;
+	t->is_exact = string == RACE_EXACT;
+}
+
+/* A function begins, perhaps: behind a call or jump. */
+static struct err *land(struct race_walk *w, const struct race_block *rb, uint64_t rip)
+{
+	struct race_thread *t = race_now(w);
+	const struct frames *f = &w->frames;
+	const struct frame *top = f->stack.size ? &f->stack.data[f->stack.size - 1] :
+						  NULL;
+
+	if (!top)
+		return NULL;
+	if (t->was_call && w->callbacks.size) {
+		struct err *err = race_enter_callback(w, rip, top->rsp);
+
+		if (err)
+			return err;
+	}
+	begin_string(w, rb->string);
+	return NULL;
+}
+
+static struct err *begin_block(struct race_walk *w, uint64_t rip, const uint64_t *gpr,
+			       const struct race_block *rb, uint64_t time)
+{
+	struct err *err = frames_land(&w->frames, rip);
+
+	if (!err && race_now(w)->has_pending)
+		err = race_finish(w, gpr ? gpr[CAP_RAX] : 0);
+	if (!err && gpr)
+		err = race_enter(w, rip, gpr, time);
+	return err ? err : land(w, rb, rip);
+}
+
+/* The thread jumps, or calls, through a slot: to a string function? */
+static void follow_slot(struct race_walk *w, const struct race_block *rb)
+{
+	const uint64_t *known = rb->slot ? map_get(&w->slots, rb->slot) : NULL;
+
+	begin_string(w, known ? *known : 0);
+}
+
+static struct err *end_block(struct race_walk *w, const struct log_block *b,
+			     const struct race_block *rb, const uint8_t *rec,
+			     uint64_t time)
+{
+	const struct dec_insn *last = &b->insn[b->n_insns - 1];
+	struct err *err = NULL;
+	uint64_t at =
+		rb->branch < 0 ? 0 : dec_log_address(b, b->n_insns - 1, rb->branch, rec);
+
+	w->frames.jump_end = rb->jump_end;
+	race_now(w)->was_call = rb->has_call;
+	if (rb->has_call)
+		err = dec_frames_call(&w->frames, last->rip + last->len, at, time);
+	follow_slot(w, rb);
+	if (rb->has_ret && !err) {
+		dec_frames_return(&w->frames, at);
+		err = race_return(w, at);
+	}
+	return err;
+}
+
+static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
+			    uint32_t n_ran, uint64_t time)
+{
+	struct race_walk *w = ctx;
+	const struct race_block *rb = b->user ? b->user : lay_out(w, b);
+	uint64_t gpr[16];
+	struct err *err;
+
+	if (!rb)
+		return &err_nomem;
+	if (!b->n_insns || !n_ran)
+		return NULL;
+	if (b->is_watched)
+		memcpy(gpr, rec + 8, sizeof(gpr));
+	err = begin_block(w, b->rip, b->is_watched ? gpr : NULL, rb, time);
+	for (uint32_t i = 0; i < rb->n && rb->operand[i].insn < n_ran && !err; i++)
+		err = on_operand(w, b, &rb->operand[i], rec, time + rb->operand[i].insn,
+				 rb->is_library);
+	return err || n_ran < b->n_insns ? err :
+					   end_block(w, b, rb, rec, time + n_ran - 1);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------------- */
+
+static bool is_library(struct race_walk *w, uint64_t rip)
+{
+	struct dec_place place = {};
+
+	if (!race_now(w)->string_rsp || !w->library)
+		return false;
+	dec_symbols_place(w->symbols, rip, &place);
+	return place.module && !strcmp(place.module, w->library);
+}
+
+/* An instruction that was stepped in C: rep movs, and rare ones. */
+static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
+			   const struct dec_insn *insn, uint64_t time)
+{
+	const struct race_block none = {};
+	struct log_refs refs = dec_log_refs(rec);
+	const struct dec_rec_ref *ref;
+	struct race_walk *w = ctx;
+	uint64_t at = rec->gpr[CAP_RSP] - (insn->flow == DEC_FLOW_RET ? 0 : 8), rip;
+	bool is_own = dec_frames_is_own(&w->frames, insn->rip);
+	bool is_of_library = !is_own && is_library(w, insn->rip);
+	struct err *err =
+		begin_block(w, rec->rip, rec->is_watched ? rec->gpr : NULL, &none, time);
+	const uint8_t *data;
+
+	while (!err && insn->flow == DEC_FLOW_NEXT &&
+	       (ref = dec_log_next_ref(&refs, &data))) {
+		rip = ref->is_mem ? statement_of(w, insn->rip, is_own, is_of_library,
+						 ref->is_def) :
+				    0;
+		if (rip)
+			err = race_access(w, time, rip, ref->addr, ref->bytes,
+					  ref->is_def, false);
+	}
+	dec_log_follow_fs(rec, insn, &w->fs_base);
+	w->frames.jump_end = dec_frames_jump_end(&w->frames, insn);
+	race_now(w)->was_call = insn->flow == DEC_FLOW_CALL ||
+				insn->flow == DEC_FLOW_CALL_IND;
+	if (!err && race_now(w)->was_call)
+		err = dec_frames_call(&w->frames, insn->rip + insn->len, at, time);
+	if (!err && insn->flow == DEC_FLOW_RET) {
+		dec_frames_return(&w->frames, at);
+		err = race_return(w, at);
+	}
+	return err;
+}
+
+/* Registers of the thread from here on. Where it begins, its stack may be that of one that is gone. */
+static struct err *on_state(struct race_walk *w, const struct dec_rec *rec)
+{
+	uint64_t base = rec->value[17], rsp = rec->value[CAP_RSP];
+	const uint64_t *known = map_get(&w->by_base, base);
+	const struct dec_range *stack;
+
+	w->fs_base = base;
+	if (!base || (known && *known == w->thread))
+		return NULL;
+	if (w->thread) {
+		stack = vec_find(&w->stacks, s, rsp - s->start < s->end - s->start);
+		if (stack)
+			shadow_clear(&w->shadow, stack->start, stack->end - stack->start);
+	}
+	return map_put(&w->by_base, base, w->thread) ? &err_nomem : NULL;
+}
+
+static struct err *on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	struct race_walk *w = ctx;
+
+	switch (rec->id) {
+	case DEC_REC_THREAD:
+		return race_switch(w, rec->value[0], rec->value[2]);
+	case DEC_REC_STATE:
+		return w->threads.size ? on_state(w, rec) : NULL;
+	case DEC_REC_SYSCALL:
+		w->fs_base = rec->value[13];
+		return w->threads.size ? race_syscall(w, rec, time) : NULL;
+	default:
+		return NULL;
+	}
+}
+
+const struct log_sink race_sink = { NULL, on_block, on_slow, on_other };
