@@ -81,6 +81,9 @@ struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *
 struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, const struct fl_race_options *o);
 
+/** @return whether races were looked for, there being several threads. */
+bool fl_check_has_threads(const struct fl_check *c);
+
 /** What was found, in the order of time. */
 size_t fl_check_errors(const struct fl_check *c);
 const struct fl_error *fl_check_error(const struct fl_check *c, size_t i);

@@ -33,6 +33,7 @@ struct fl_check {
 	uint64_t fault_bytes;
 	bool has_fault;
 	fl_races races;
+	bool has_threads; ///< and was asked about them
 };
 
 /** @p x was found: it is added, or counted where it was found before. @return ERR_NOMEM. */

@@ -48,6 +48,11 @@ static struct err *ask(struct fl_check *c, const struct fl_race *race)
 	return NULL;
 }
 
+bool fl_check_has_threads(const struct fl_check *c)
+{
+	return c->has_threads;
+}
+
 struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, const struct fl_race_options *o)
 {
@@ -58,7 +63,7 @@ struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 		is_asked |= c->is_on[i] &&
 			    spec_bug(c->rules, i)->point == SPEC_POINT_RACE;
 	if (is_asked)
-		err = fl_races_find(capture, symbols, o, &c->races);
+		err = fl_races_find(capture, symbols, o, &c->races, &c->has_threads);
 	for (size_t i = 0; i < c->races.size && !err; i++)
 		err = ask(c, &c->races.data[i]);
 	return err;

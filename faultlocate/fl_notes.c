@@ -220,6 +220,12 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 			   "nodes without");
 	if (!err && !o->is_heap_only)
 		err = add_notes(a, "C-point ", fl_cpoints_notes(a->cpoints, a->symbols));
+	if (!err && a->check && fl_check_has_threads(a->check) &&
+	    !dec_symbols_has_debug(a->symbols, 0))
+		err = fl_note_add(
+			a, "races are looked for in code with line information alone, as "
+			   "without it atomic accesses look like others: the program has "
+			   "none (-g)");
 	if (!err && fl_cpoints_is_overrun(a->cpoints))
 		err = fl_note_add(a,
 				  "no C-point was named, and the functions that change "

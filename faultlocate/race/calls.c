@@ -3,7 +3,7 @@
 
 #include "faultlocate/race/calls.h"
 
-const struct race_call race_calls[] = {
+const struct race_call fl_race_calls[] = {
 	{ "pthread_mutex_lock", RACE_LOCK, 0, true },
 	{ "pthread_mutex_trylock", RACE_LOCK, 0, true },
 	{ "pthread_mutex_timedlock", RACE_LOCK, 0, true },
@@ -119,7 +119,7 @@ const struct race_call race_calls[] = {
 	{},
 };
 
-const struct race_string race_strings[] = {
+const struct race_string fl_race_strings[] = {
 	{ "memcpy", true },
 	{ "__memcpy_chk", true },
 	{ "memmove", true },

@@ -44,12 +44,12 @@ struct race_call {
 enum { RACE_OWN = 16, RACE_TEAM };
 
 /** The last has no name. */
-extern const struct race_call race_calls[];
+extern const struct race_call fl_race_calls[];
 
 /** Functions of the C library that write what they are given, and nothing else; the last has no name. */
 extern const struct race_string {
 	const char *name;
 	bool is_exact; ///< they read no more than they are to, either: not up to the end of a vector
-} race_strings[];
+} fl_race_strings[];
 
 #endif

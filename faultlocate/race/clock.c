@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void clocks_deinit(struct clocks *c)
+void fl_clocks_deinit(struct clocks *c)
 {
 	for (size_t i = 0; i < c->threads.size; i++)
 		vec_deinit(&c->threads.data[i]);
@@ -24,7 +24,7 @@ static struct err *grow(clock_times *t, size_t n)
 	return NULL;
 }
 
-struct err *clocks_threads(struct clocks *c, size_t n)
+struct err *fl_clocks_threads(struct clocks *c, size_t n)
 {
 	while (c->threads.size < n) {
 		size_t t = c->threads.size;
@@ -58,7 +58,7 @@ static clock_times *object(struct clocks *c, uint64_t key)
 	return &c->objects.data[c->objects.size - 1];
 }
 
-struct err *clocks_release(struct clocks *c, size_t t, uint64_t key)
+struct err *fl_clocks_release(struct clocks *c, size_t t, uint64_t key)
 {
 	clock_times *o = object(c, key);
 	struct err *err = o ? join(o, &c->threads.data[t]) : &err_nomem;
@@ -68,14 +68,14 @@ struct err *clocks_release(struct clocks *c, size_t t, uint64_t key)
 	return err;
 }
 
-struct err *clocks_acquire(struct clocks *c, size_t t, uint64_t key)
+struct err *fl_clocks_acquire(struct clocks *c, size_t t, uint64_t key)
 {
 	const uint64_t *at = map_get(&c->known, key);
 
 	return at ? join(&c->threads.data[t], &c->objects.data[*at - 1]) : NULL;
 }
 
-struct err *clocks_order(struct clocks *c, size_t from, size_t t)
+struct err *fl_clocks_order(struct clocks *c, size_t from, size_t t)
 {
 	struct err *err = join(&c->threads.data[t], &c->threads.data[from]);
 
@@ -84,7 +84,7 @@ struct err *clocks_order(struct clocks *c, size_t from, size_t t)
 	return err;
 }
 
-struct err *clocks_move(struct clocks *c, uint64_t from, uint64_t to)
+struct err *fl_clocks_move(struct clocks *c, uint64_t from, uint64_t to)
 {
 	clock_times *a, *b = object(c, to);
 	clock_times gone;

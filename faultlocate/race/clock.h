@@ -21,10 +21,10 @@ struct clocks {
 	struct map known; ///< key of an object -> index + 1
 };
 
-void clocks_deinit(struct clocks *c);
+void fl_clocks_deinit(struct clocks *c);
 
 /** Be there for threads 0 to @p n - 1, each at time 1 of its own. @return ERR_NOMEM. */
-struct err *clocks_threads(struct clocks *c, size_t n);
+struct err *fl_clocks_threads(struct clocks *c, size_t n);
 
 static inline uint32_t clock_at(const clock_times *t, size_t i)
 {
@@ -45,13 +45,13 @@ static inline bool clocks_is_before(const struct clocks *c, size_t u, uint32_t w
 }
 
 /** What thread @p t did so far happens before who acquires object @p key from here on. @return ERR_NOMEM. */
-struct err *clocks_release(struct clocks *c, size_t t, uint64_t key);
-struct err *clocks_acquire(struct clocks *c, size_t t, uint64_t key);
+struct err *fl_clocks_release(struct clocks *c, size_t t, uint64_t key);
+struct err *fl_clocks_acquire(struct clocks *c, size_t t, uint64_t key);
 
 /** What @p from did so far happens before what @p t does from here on. */
-struct err *clocks_order(struct clocks *c, size_t from, size_t t);
+struct err *fl_clocks_order(struct clocks *c, size_t from, size_t t);
 
 /** Object @p to is what @p from is; that is new again. */
-struct err *clocks_move(struct clocks *c, uint64_t from, uint64_t to);
+struct err *fl_clocks_move(struct clocks *c, uint64_t from, uint64_t to);
 
 #endif

@@ -21,6 +21,7 @@
 #define ENTRIES 16
 #define SLOTS 256    // of one function: a module has one or two
 #define ROUNDS_MAX 4 // of looking again
+#define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 /* ---- modules -------------------------------------------------------------------------------------- */
 
@@ -38,8 +39,8 @@ static struct err *find_calls(struct race_walk *w)
 	uint64_t entry[ENTRIES];
 	struct err *err = NULL;
 
-	for (size_t i = 0; race_calls[i].name && !err; i++) {
-		size_t n = dec_symbols_entries(w->symbols, race_calls[i].name, entry,
+	for (size_t i = 0; fl_race_calls[i].name && !err; i++) {
+		size_t n = dec_symbols_entries(w->symbols, fl_race_calls[i].name, entry,
 					       ENTRIES);
 
 		for (size_t k = 0; k < n && k < ENTRIES && !err; k++) {
@@ -55,9 +56,9 @@ static struct err *find_strings(struct race_walk *w)
 {
 	uint64_t at[SLOTS];
 
-	for (size_t i = 0; race_strings[i].name; i++) {
-		const char *name = race_strings[i].name;
-		uint64_t value = race_strings[i].is_exact ? RACE_EXACT : RACE_WRITES;
+	for (size_t i = 0; fl_race_strings[i].name; i++) {
+		const char *name = fl_race_strings[i].name;
+		uint64_t value = fl_race_strings[i].is_exact ? RACE_EXACT : RACE_WRITES;
 		struct dec_place place = {};
 		size_t n = dec_symbols_resolvers(w->symbols, name, at, ENTRIES);
 
@@ -84,6 +85,8 @@ static struct err *find_functions(struct race_walk *w)
 	struct err *err;
 
 	dec_frames_refresh(&w->frames);
+	// Without lines atomic accesses look like others: such code is nobody's.
+	w->frames.exe_has_lines = true;
 	err = find_calls(w);
 	return err ? err : find_strings(w);
 }
@@ -130,15 +133,15 @@ static void walk_reset(struct race_walk *w)
 	vec_deinit(&w->statements);
 	vec_deinit(&w->lock_sets);
 	vec_deinit(&w->found);
-	clocks_deinit(&w->clocks);
+	fl_clocks_deinit(&w->clocks);
 	w->clocks = (struct clocks){};
-	shadow_deinit(&w->shadow);
+	fl_shadow_deinit(&w->shadow);
 	w->library = NULL;
 }
 
 static struct err *on_log(void *ctx, const uint8_t *log, size_t bytes)
 {
-	struct log_sink sink = race_sink;
+	struct log_sink sink = fl_race_sink;
 	struct race_walk *w = ctx;
 
 	sink.ctx = w;
@@ -151,7 +154,7 @@ static struct err *start(struct race_walk *w)
 	struct err *err = dec_machine_thread(w->machine, 0, &first);
 
 	if (!err)
-		err = race_switch(w, first.tid, false);
+		err = fl_race_switch(w, first.tid, false);
 	if (!err)
 		err = find_functions(w);
 	for (size_t i = 0; i < w->returns.capacity && !err; i++)
@@ -188,9 +191,26 @@ static struct err *replay(struct race_walk *w, const struct capture *c, bool is_
 
 /* ---- what is no race ------------------------------------------------------------------------------- */
 
-static bool has_word(const char *text, const char *word)
+/* Does @p line, its comments left out, call a function that is an atomic operation? */
+static bool calls_atomic(const char *line)
 {
-	return strcasestr(text, word);
+	static const char *const names[] = { "atomic",	"__atomic", "__c11_atomic",
+					     "__sync_", "g_atomic", "uatomic",
+					     "qatomic" };
+
+	for (const char *at = line; *at && strncmp(at, "//", 2) && strncmp(at, "/*", 2);
+	     at++) {
+		size_t n = strspn(at, WORD);
+
+		if (!n)
+			continue;
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (!strncasecmp(at, names[i], strlen(names[i])) &&
+			    at[n + strspn(at + n, " \t")] == '(')
+				return true;
+		at += n - 1;
+	}
+	return false;
 }
 
 /* Does the line of @p rip, or a directive just before it, say that what it does is atomic? */
@@ -210,8 +230,8 @@ static bool says_atomic(struct race_walk *w, uint64_t rip)
 			break;
 	}
 	fclose(f);
-	return has_word(line[1], "atomic") || has_word(line[1], "__sync_") ||
-	       (has_word(line[0], "#pragma") && has_word(line[0], "atomic"));
+	return calls_atomic(line[1]) ||
+	       (strstr(line[0], "#pragma") && strstr(line[0], "atomic"));
 }
 
 /* Is the object of @p x one that is accessed atomically? Then whoever is at that instruction does so. */
@@ -369,13 +389,13 @@ static struct err *look(struct race_walk *w, const struct capture *c)
 }
 
 struct err *fl_races_find(const struct capture *c, struct dec_symbols *symbols,
-			  const struct fl_race_options *o, fl_races *ret)
+			  const struct fl_race_options *o, fl_races *ret,
+			  bool *has_threads)
 {
 	struct race_walk *w;
-	bool has_threads = false;
-	struct err *err = cap_events_readable(c, note_thread, &has_threads);
+	struct err *err = cap_events_readable(c, note_thread, has_threads);
 
-	if (err || !has_threads)
+	if (err || !*has_threads)
 		return err;
 	w = calloc(1, sizeof(*w));
 	if (!w)

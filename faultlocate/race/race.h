@@ -50,10 +50,15 @@ struct fl_race_options {
  * replayed.
  *
  * @param symbols  for its functions; modules are added as they are mapped.
- * @param ret	   Empty before; vec_deinit() by the caller.
+ * Only code with line information is looked at: an atomic load or store is a plain one on x86, but for what
+ * DWARF says.
+ *
+ * @param ret	       Empty before; vec_deinit() by the caller.
+ * @param has_threads  False before; set if there is a second thread.
  * @return ERR_DIVERGED, ERR_NOMEM, what a machine does.
  */
 struct err *fl_races_find(const struct capture *c, struct dec_symbols *symbols,
-			  const struct fl_race_options *o, fl_races *ret);
+			  const struct fl_race_options *o, fl_races *ret,
+			  bool *has_threads);
 
 #endif

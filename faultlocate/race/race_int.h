@@ -84,7 +84,7 @@ struct race_walk {
 	struct map atomics; ///< addresses that are accessed atomically
 	struct map instructions; ///< .. and instructions that do so
 	// Of modules.
-	struct map entries;	   ///< address -> index in race_calls + 1
+	struct map entries;	   ///< address -> index in fl_race_calls + 1
 	struct map slots, strings; ///< of string functions; their entries
 	const char *library;	   ///< the module that has them
 	struct map watched;
@@ -137,31 +137,32 @@ static inline struct race_thread *race_now(struct race_walk *w)
 
 /* ---- walk.c ------------------------------------------------------------------------------------- */
 
-extern const struct log_sink race_sink; ///< ctx: the walk; to be copied
+extern const struct log_sink fl_race_sink; ///< ctx: the walk; to be copied
 
-/** An access by the thread that runs; @p rip is the statement. @return what shadow_access() does. */
-struct err *race_access(struct race_walk *w, uint64_t time, uint64_t rip, uint64_t addr,
-			uint64_t size, bool is_write, bool is_atomic);
+/** An access by the thread that runs; @p rip is the statement. @return what fl_shadow_access() does. */
+struct err *fl_race_access(struct race_walk *w, uint64_t time, uint64_t rip,
+			   uint64_t addr, uint64_t size, bool is_write, bool is_atomic);
 
 /* ---- sync.c -------------------------------------------------------------------------------------- */
 
 /** The function that begins, with registers @p gpr: does it synchronise? */
-struct err *race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16],
-		       uint64_t time);
+struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16],
+			  uint64_t time);
 
 /** A function that was to be called later begins, its return address at @p rsp? */
-struct err *race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t rsp);
+struct err *fl_race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t rsp);
 
 /** A return, of what has its return address at @p rsp. */
-struct err *race_return(struct race_walk *w, uint64_t rsp);
+struct err *fl_race_return(struct race_walk *w, uint64_t rsp);
 
 /** The thread goes on behind a call that returned @p result. */
-struct err *race_finish(struct race_walk *w, uint64_t result);
+struct err *fl_race_finish(struct race_walk *w, uint64_t result);
 
 /** A system call was answered. */
-struct err *race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_t time);
+struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec,
+			    uint64_t time);
 
 /** Thread @p tid runs from here on; the one that ran is in a system call, or not. */
-struct err *race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call);
+struct err *fl_race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void shadow_deinit(struct shadow *s)
+void fl_shadow_deinit(struct shadow *s)
 {
 	for (size_t i = 0; i < s->pages.capacity; i++)
 		if (s->pages.slots[i].key != MAP_EMPTY_KEY)
@@ -135,8 +135,8 @@ static struct err *access_word(struct shadow *s, const struct clocks *c,
 	return add(s, first, x);
 }
 
-struct err *shadow_access(struct shadow *s, const struct clocks *c, uint64_t addr,
-			  const struct shadow_record *x, shadow_race_fn fn, void *ctx)
+struct err *fl_shadow_access(struct shadow *s, const struct clocks *c, uint64_t addr,
+			     const struct shadow_record *x, shadow_race_fn fn, void *ctx)
 {
 	uint64_t end = addr + x->size;
 	struct shadow_record part = *x;
@@ -176,7 +176,7 @@ static void clear_word(struct shadow *s, struct shadow_record *first, uint8_t by
 	first->bytes &= ~bytes;
 }
 
-void shadow_clear(struct shadow *s, uint64_t addr, uint64_t size)
+void fl_shadow_clear(struct shadow *s, uint64_t addr, uint64_t size)
 {
 	uint64_t end = addr + size < addr ? UINT64_MAX - 7 : addr + size;
 

@@ -39,7 +39,7 @@ struct shadow {
 	uint32_t free; ///< of more: index + 1; 0: none
 };
 
-void shadow_deinit(struct shadow *s);
+void fl_shadow_deinit(struct shadow *s);
 
 /** Told of a race: the access at @p addr, and one before it. */
 typedef struct err *(*shadow_race_fn)(void *ctx, const struct shadow_record *earlier,
@@ -47,10 +47,10 @@ typedef struct err *(*shadow_race_fn)(void *ctx, const struct shadow_record *ear
 
 /** Thread x->thread accesses x->size bytes at @p addr. @p x: bytes, next and begin are not looked at.
  * @return ERR_NOMEM, what @p fn does. */
-struct err *shadow_access(struct shadow *s, const struct clocks *c, uint64_t addr,
-			  const struct shadow_record *x, shadow_race_fn fn, void *ctx);
+struct err *fl_shadow_access(struct shadow *s, const struct clocks *c, uint64_t addr,
+			     const struct shadow_record *x, shadow_race_fn fn, void *ctx);
 
 /** What lies in [addr, addr + size) is new. */
-void shadow_clear(struct shadow *s, uint64_t addr, uint64_t size);
+void fl_shadow_clear(struct shadow *s, uint64_t addr, uint64_t size);
 
 #endif

@@ -71,18 +71,19 @@ static struct err *unlock(struct race_walk *w, uint64_t lock)
 
 	if (!is_reader)
 		let_go(w, lock);
-	return clocks_release(&w->clocks, w->thread,
-			      race_key(is_reader ? SPACE_READERS : SPACE_OBJECT, lock));
+	return fl_clocks_release(&w->clocks, w->thread,
+				 race_key(is_reader ? SPACE_READERS : SPACE_OBJECT,
+					  lock));
 }
 
 static struct err *lock(struct race_walk *w, uint64_t lock, bool is_reader)
 {
 	struct err *err =
-		clocks_acquire(&w->clocks, w->thread, race_key(SPACE_OBJECT, lock));
+		fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_OBJECT, lock));
 
 	if (!err && !is_reader)
-		err = clocks_acquire(&w->clocks, w->thread,
-				     race_key(SPACE_READERS, lock));
+		err = fl_clocks_acquire(&w->clocks, w->thread,
+					race_key(SPACE_READERS, lock));
 	return err ? err : hold(w, lock | is_reader);
 }
 
@@ -97,15 +98,15 @@ static struct err *pass_barrier(struct race_walk *w, const struct race_open *o)
 	struct err *err = NULL;
 
 	if (o->more == round) {
-		err = clocks_move(&w->clocks, o->key, at);
+		err = fl_clocks_move(&w->clocks, o->key, at);
 		if (!err && map_put(&w->rounds, o->key, round + 1))
 			err = &err_nomem;
 	}
 	if (!err)
-		err = clocks_acquire(&w->clocks, w->thread, at);
+		err = fl_clocks_acquire(&w->clocks, w->thread, at);
 	return err ? err :
-		     clocks_acquire(&w->clocks, w->thread,
-				    race_key(SPACE_TASKS_ENDED, 0));
+		     fl_clocks_acquire(&w->clocks, w->thread,
+				       race_key(SPACE_TASKS_ENDED, 0));
 }
 
 static struct err *come_to_barrier(struct race_walk *w, struct race_open *o)
@@ -113,7 +114,7 @@ static struct err *come_to_barrier(struct race_walk *w, struct race_open *o)
 	const uint64_t *round = map_get(&w->rounds, o->key);
 
 	o->more = round ? *round : 0;
-	return clocks_release(&w->clocks, w->thread, o->key);
+	return fl_clocks_release(&w->clocks, w->thread, o->key);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
@@ -164,8 +165,8 @@ static struct err *take_block(struct race_walk *w, uint64_t addr, uint64_t rip,
 	map_remove(&w->blocks, addr);
 	// Freeing is as good as writing: whoever still reads it has no right to.
 	if (dec_frames_is_own(&w->frames, rip))
-		err = race_access(w, time, rip, addr, n, true, false);
-	shadow_clear(&w->shadow, addr, n);
+		err = fl_race_access(w, time, rip, addr, n, true, false);
+	fl_shadow_clear(&w->shadow, addr, n);
 	return err;
 }
 
@@ -177,8 +178,8 @@ static struct err *begin(struct race_walk *w, struct race_open *o, uint64_t rip,
 
 	switch (o->does) {
 	case RACE_RELEASE:
-		return clocks_release(&w->clocks, w->thread,
-				      race_key(SPACE_OBJECT, o->key));
+		return fl_clocks_release(&w->clocks, w->thread,
+					 race_key(SPACE_OBJECT, o->key));
 	case RACE_UNLOCK:
 		return unlock(w, o->key);
 	case RACE_WAIT:
@@ -192,10 +193,10 @@ static struct err *begin(struct race_walk *w, struct race_open *o, uint64_t rip,
 	case RACE_GUARD:
 		return map_put(&w->atomics, o->key, 1) ? &err_nomem : NULL;
 	case RACE_FORK:
-		return clocks_release(&w->clocks, w->thread, race_key(SPACE_FORK, o->key)) ?:
+		return fl_clocks_release(&w->clocks, w->thread, race_key(SPACE_FORK, o->key)) ?:
 			       later(w, o->key, RACE_FORK, 0);
 	case RACE_TASK:
-		return clocks_release(&w->clocks, w->thread, race_key(SPACE_TASKS, 0)) ?:
+		return fl_clocks_release(&w->clocks, w->thread, race_key(SPACE_TASKS, 0)) ?:
 			       later(w, o->key, RACE_TASK, 0);
 	case RACE_TAKES:
 	case RACE_RESIZES:
@@ -205,8 +206,8 @@ static struct err *begin(struct race_walk *w, struct race_open *o, uint64_t rip,
 	}
 }
 
-struct err *race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16],
-		       uint64_t time)
+struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16],
+			  uint64_t time)
 {
 	const uint64_t *known = map_get(&w->entries, rip);
 	struct race_thread *t = race_now(w);
@@ -218,7 +219,7 @@ struct err *race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16]
 	// What one of them calls itself is its own affair.
 	if (!known || (t->open.size && !t->open.data[t->open.size - 1].is_callback))
 		return NULL;
-	c = &race_calls[*known - 1];
+	c = &fl_race_calls[*known - 1];
 	o = (struct race_open){ .does = c->does,
 				.rsp = gpr[CAP_RSP],
 				.key = key_of(w, c, gpr),
@@ -241,7 +242,7 @@ struct err *race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16]
 	return err ? err : vec_add(&race_now(w)->open, o);
 }
 
-struct err *race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t rsp)
+struct err *fl_race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t rsp)
 {
 	const uint64_t *known = map_get(&w->callbacks, rip);
 	struct race_thread *t = race_now(w);
@@ -257,10 +258,10 @@ struct err *race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t rsp)
 							     rip,
 				.outer = t->team };
 	if (o.does == RACE_FORK) {
-		err = clocks_acquire(&w->clocks, w->thread, race_key(SPACE_FORK, rip));
+		err = fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_FORK, rip));
 		t->team = rip;
 	} else if (o.does == RACE_TASK) {
-		err = clocks_acquire(&w->clocks, w->thread, race_key(SPACE_TASKS, 0));
+		err = fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_TASKS, 0));
 	}
 	return err ? err : vec_add(&t->open, o);
 }
@@ -274,10 +275,10 @@ static struct err *end_callback(struct race_walk *w, const struct race_open *o)
 
 	if (o->does == RACE_FORK)
 		race_now(w)->team = o->outer;
-	return clocks_release(&w->clocks, w->thread, key);
+	return fl_clocks_release(&w->clocks, w->thread, key);
 }
 
-struct err *race_return(struct race_walk *w, uint64_t rsp)
+struct err *fl_race_return(struct race_walk *w, uint64_t rsp)
 {
 	struct race_thread *t = race_now(w);
 	struct err *err = NULL;
@@ -301,11 +302,25 @@ static struct err *give_block(struct race_walk *w, uint64_t addr, uint64_t bytes
 {
 	if (!addr)
 		return NULL;
-	shadow_clear(&w->shadow, addr, bytes);
+	fl_shadow_clear(&w->shadow, addr, bytes);
 	return map_put(&w->blocks, addr, bytes) ? &err_nomem : NULL;
 }
 
-struct err *race_finish(struct race_walk *w, uint64_t result)
+/* pthread_t is what the thread's fs was. When it was called it may not have run yet; when it ends, another
+ * may have its place, if just so. */
+static struct err *join_thread(struct race_walk *w, const struct race_open *o)
+{
+	const uint64_t *now = map_get(&w->by_base, o->key);
+	struct err *err = NULL;
+
+	if (now)
+		err = fl_clocks_order(&w->clocks, *now, w->thread);
+	if (!err && o->more && (!now || o->more != *now + 1))
+		err = fl_clocks_order(&w->clocks, o->more - 1, w->thread);
+	return err;
+}
+
+struct err *fl_race_finish(struct race_walk *w, uint64_t result)
 {
 	struct race_thread *t = race_now(w);
 	struct race_open o = t->pending;
@@ -317,26 +332,26 @@ struct err *race_finish(struct race_walk *w, uint64_t result)
 	case RACE_ACQUIRE:
 	case RACE_ONCE:
 	case RACE_GUARD:
-		return clocks_acquire(&w->clocks, w->thread,
-				      race_key(SPACE_OBJECT, o.key));
+		return fl_clocks_acquire(&w->clocks, w->thread,
+					 race_key(SPACE_OBJECT, o.key));
 	case RACE_LOCK:
 		return lock(w, o.key, false);
 	case RACE_READ_LOCK:
 		return lock(w, o.key, true);
 	case RACE_WAIT:
-		return clocks_acquire(&w->clocks, w->thread, race_key(SPACE_OBJECT, o.key)) ?:
+		return fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_OBJECT, o.key)) ?:
 			       lock(w, o.more, false);
 	case RACE_BARRIER:
 		return pass_barrier(w, &o);
 	case RACE_JOIN:
-		return o.more ? clocks_order(&w->clocks, o.more - 1, w->thread) : NULL;
+		return join_thread(w, &o);
 	case RACE_FORK:
-		return clocks_acquire(&w->clocks, w->thread, race_key(SPACE_ENDED, o.key)) ?:
-			       clocks_acquire(&w->clocks, w->thread,
-					      race_key(SPACE_TASKS_ENDED, 0));
+		return fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_ENDED, o.key)) ?:
+			       fl_clocks_acquire(&w->clocks, w->thread,
+						 race_key(SPACE_TASKS_ENDED, 0));
 	case RACE_TASKS:
-		return clocks_acquire(&w->clocks, w->thread,
-				      race_key(SPACE_TASKS_ENDED, 0));
+		return fl_clocks_acquire(&w->clocks, w->thread,
+					 race_key(SPACE_TASKS_ENDED, 0));
 	case RACE_GIVES:
 	case RACE_RESIZES:
 		return give_block(w, result, o.more);
@@ -368,13 +383,13 @@ static struct err *transfer(struct race_walk *w, const struct dec_rec *rec, uint
 	struct err *err = NULL;
 
 	if (is_read)
-		err = clocks_acquire(&w->clocks, w->thread, key);
+		err = fl_clocks_acquire(&w->clocks, w->thread, key);
 	else if (rec->value[3] > 2)
-		err = clocks_release(&w->clocks, w->thread, key);
+		err = fl_clocks_release(&w->clocks, w->thread, key);
 	if (err || !statement || !has_buffer)
 		return err;
-	return race_access(w, time, statement, rec->value[4], rec->value[1], is_read,
-			   false);
+	return fl_race_access(w, time, statement, rec->value[4], rec->value[1], is_read,
+			      false);
 }
 
 #define FUTEX_OPERATION 0x7f
@@ -387,20 +402,20 @@ static struct err *futex(struct race_walk *w, const struct dec_rec *rec)
 
 	if (!own_statement(w, rec->value[2]))
 		return NULL;
-	return is_wait ? clocks_acquire(&w->clocks, w->thread, key) :
-			 clocks_release(&w->clocks, w->thread, key);
+	return is_wait ? fl_clocks_acquire(&w->clocks, w->thread, key) :
+			 fl_clocks_release(&w->clocks, w->thread, key);
 }
 
 static struct err *map_memory(struct race_walk *w, uint64_t addr, uint64_t size,
 			      bool is_stack)
 {
-	shadow_clear(&w->shadow, addr, size);
+	fl_shadow_clear(&w->shadow, addr, size);
 	return is_stack ? vec_add(&w->stacks, (struct dec_range){ .start = addr,
 								  .end = addr + size }) :
 			  NULL;
 }
 
-struct err *race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_t time)
+struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_t time)
 {
 	int64_t result = rec->value[1];
 
@@ -409,8 +424,8 @@ struct err *race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_
 	switch (rec->value[0]) {
 	case SYS_clone:
 	case SYS_clone3:
-		return result ? clocks_release(&w->clocks, w->thread,
-					       race_key(SPACE_THREAD, result)) :
+		return result ? fl_clocks_release(&w->clocks, w->thread,
+						  race_key(SPACE_THREAD, result)) :
 				NULL;
 	case SYS_futex:
 		return futex(w, rec);
@@ -456,17 +471,17 @@ struct err *race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_
 static struct err *start_thread(struct race_walk *w, uint32_t tid)
 {
 	uint64_t key = race_key(SPACE_THREAD, tid);
-	struct err *err = clocks_threads(&w->clocks, w->threads.size);
+	struct err *err = fl_clocks_threads(&w->clocks, w->threads.size);
 
 	if (map_get(&w->clocks.known, key))
-		return err ? err : clocks_acquire(&w->clocks, w->thread, key);
+		return err ? err : fl_clocks_acquire(&w->clocks, w->thread, key);
 	for (size_t i = 0; i < w->thread && !err; i++)
 		if (w->threads.data[i].is_in_call)
-			err = clocks_order(&w->clocks, i, w->thread);
+			err = fl_clocks_order(&w->clocks, i, w->thread);
 	return err;
 }
 
-struct err *race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call)
+struct err *fl_race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call)
 {
 	const uint64_t *known = map_get(&w->by_tid, tid);
 	struct err *err = dec_frames_switch(&w->frames, tid);

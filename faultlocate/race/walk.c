@@ -77,8 +77,8 @@ static struct err *on_race(void *ctx, const struct shadow_record *earlier,
 	return NULL;
 }
 
-struct err *race_access(struct race_walk *w, uint64_t time, uint64_t rip, uint64_t addr,
-			uint64_t size, bool is_write, bool is_atomic)
+struct err *fl_race_access(struct race_walk *w, uint64_t time, uint64_t rip,
+			   uint64_t addr, uint64_t size, bool is_write, bool is_atomic)
 {
 	const struct race_thread *t = race_now(w);
 	struct shadow_record x = { .time = time,
@@ -93,8 +93,9 @@ struct err *race_access(struct race_walk *w, uint64_t time, uint64_t rip, uint64
 	if (w->is_learning || w->threads.size < 2 || !x.size)
 		return NULL;
 	x.statement = number_statement(w, rip);
-	return x.statement ? shadow_access(&w->shadow, &w->clocks, addr, &x, on_race, w) :
-			     &err_nomem;
+	return x.statement ?
+		       fl_shadow_access(&w->shadow, &w->clocks, addr, &x, on_race, w) :
+		       &err_nomem;
 }
 
 /* ---- atomic objects ------------------------------------------------------------------------------- */
@@ -109,24 +110,14 @@ static bool is_locked(const struct dec_insn *insn, int m)
 	return false;
 }
 
-/* Is @p file one of those in which atomic objects' functions are? */
+/* Is @p file a header in which atomic objects' functions are? */
 static bool is_atomics_header(const char *file)
 {
-	static const char *const names[] = { "atomic",
-					     "atomic_base.h",
-					     "atomic_wait.h",
-					     "atomic_futex.h",
-					     "atomicity.h",
-					     "stdatomic.h",
-					     "atomic_timed_wait.h",
-					     "shared_ptr_atomic.h" };
-	const char *name = file ? strrchr(file, '/') : NULL;
+	const char *name = file ? strrchr(file, '/') : NULL, *end;
 
 	name = name ? name + 1 : file;
-	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+	end = name ? strrchr(name, '.') : NULL;
+	return name && strcasestr(name, "atomic") && (!end || end[1] == 'h');
 }
 
 /* Does instruction @p i of @p b, which is atomic, tell what it found? Only who looks acquires. */
@@ -148,11 +139,11 @@ static struct err *access_atomic(struct race_walk *w, const struct race_operand 
 	if (w->is_learning && !o->is_plain && map_put(&w->atomics, addr, 1))
 		return &err_nomem;
 	if (o->is_read && o->acquires)
-		err = clocks_acquire(&w->clocks, w->thread, key);
+		err = fl_clocks_acquire(&w->clocks, w->thread, key);
 	if (!err)
-		err = race_access(w, time, rip, addr, size, o->is_write, true);
+		err = fl_race_access(w, time, rip, addr, size, o->is_write, true);
 	if (!err && o->is_write)
-		err = clocks_release(&w->clocks, w->thread, key);
+		err = fl_clocks_release(&w->clocks, w->thread, key);
 	return err;
 }
 
@@ -278,11 +269,11 @@ static struct err *on_operand(struct race_walk *w, const struct log_block *b,
 	n = dec_log_accesses(b, o->insn, o->mem, rec, run);
 	for (int i = 0; i < n && !err; i++) {
 		if (o->is_read)
-			err = race_access(w, time, rip, addr + run[i].offset, run[i].size,
-					  false, false);
+			err = fl_race_access(w, time, rip, addr + run[i].offset,
+					     run[i].size, false, false);
 		if (o->is_write && !err)
-			err = race_access(w, time, rip, addr + run[i].offset, run[i].size,
-					  true, false);
+			err = fl_race_access(w, time, rip, addr + run[i].offset,
+					     run[i].size, true, false);
 	}
 	return err;
 }
@@ -313,7 +304,7 @@ static struct err *land(struct race_walk *w, const struct race_block *rb, uint64
 	if (!top)
 		return NULL;
 	if (t->was_call && w->callbacks.size) {
-		struct err *err = race_enter_callback(w, rip, top->rsp);
+		struct err *err = fl_race_enter_callback(w, rip, top->rsp);
 
 		if (err)
 			return err;
@@ -328,9 +319,9 @@ static struct err *begin_block(struct race_walk *w, uint64_t rip, const uint64_t
 	struct err *err = frames_land(&w->frames, rip);
 
 	if (!err && race_now(w)->has_pending)
-		err = race_finish(w, gpr ? gpr[CAP_RAX] : 0);
+		err = fl_race_finish(w, gpr ? gpr[CAP_RAX] : 0);
 	if (!err && gpr)
-		err = race_enter(w, rip, gpr, time);
+		err = fl_race_enter(w, rip, gpr, time);
 	return err ? err : land(w, rb, rip);
 }
 
@@ -358,7 +349,7 @@ static struct err *end_block(struct race_walk *w, const struct log_block *b,
 	follow_slot(w, rb);
 	if (rb->has_ret && !err) {
 		dec_frames_return(&w->frames, at);
-		err = race_return(w, at);
+		err = fl_race_return(w, at);
 	}
 	return err;
 }
@@ -418,8 +409,8 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 						 ref->is_def) :
 				    0;
 		if (rip)
-			err = race_access(w, time, rip, ref->addr, ref->bytes,
-					  ref->is_def, false);
+			err = fl_race_access(w, time, rip, ref->addr, ref->bytes,
+					     ref->is_def, false);
 	}
 	dec_log_follow_fs(rec, insn, &w->fs_base);
 	w->frames.jump_end = dec_frames_jump_end(&w->frames, insn);
@@ -429,7 +420,7 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 		err = dec_frames_call(&w->frames, insn->rip + insn->len, at, time);
 	if (!err && insn->flow == DEC_FLOW_RET) {
 		dec_frames_return(&w->frames, at);
-		err = race_return(w, at);
+		err = fl_race_return(w, at);
 	}
 	return err;
 }
@@ -447,7 +438,8 @@ static struct err *on_state(struct race_walk *w, const struct dec_rec *rec)
 	if (w->thread) {
 		stack = vec_find(&w->stacks, s, rsp - s->start < s->end - s->start);
 		if (stack)
-			shadow_clear(&w->shadow, stack->start, stack->end - stack->start);
+			fl_shadow_clear(&w->shadow, stack->start,
+					stack->end - stack->start);
 	}
 	return map_put(&w->by_base, base, w->thread) ? &err_nomem : NULL;
 }
@@ -458,15 +450,15 @@ static struct err *on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 
 	switch (rec->id) {
 	case DEC_REC_THREAD:
-		return race_switch(w, rec->value[0], rec->value[2]);
+		return fl_race_switch(w, rec->value[0], rec->value[2]);
 	case DEC_REC_STATE:
 		return w->threads.size ? on_state(w, rec) : NULL;
 	case DEC_REC_SYSCALL:
 		w->fs_base = rec->value[13];
-		return w->threads.size ? race_syscall(w, rec, time) : NULL;
+		return w->threads.size ? fl_race_syscall(w, rec, time) : NULL;
 	default:
 		return NULL;
 	}
 }
 
-const struct log_sink race_sink = { NULL, on_block, on_slow, on_other };
+const struct log_sink fl_race_sink = { NULL, on_block, on_slow, on_other };

@@ -49,6 +49,11 @@ make_capture "$TMPDIR/c" "$TMPDIR/raced" racy
 expect_status 0 "$FAULTLINE" check --json --rules "$TMPDIR/mine.rules" "$TMPDIR/c"
 jq -e '.findings | length >= 1 and all(.rule == "LARGE" and .severity == "note")' "$TMPDIR/out" >/dev/null ||
 	fail "LARGE: $(cat "$TMPDIR/out")"
+gcc -std=gnu11 -D_GNU_SOURCE -O2 -w -pthread -o "$TMPDIR/plain" $source
+make_capture "$TMPDIR/plain.c" "$TMPDIR/plain" racy
+expect_status 0 "$FAULTLINE" check --only RACE "$TMPDIR/plain.c"
+grep -q 'races are looked for in code with line information alone' "$TMPDIR/err" ||
+	fail "without lines: $(cat "$TMPDIR/err")"
 expect_status 1 "$FAULTLINE" check --only RACE "$TMPDIR/c"
 grep -q 'holding lock_a$' "$TMPDIR/out" || fail "the lock's name is not told: $(cat "$TMPDIR/out")"
 grep -q 'in guarded, at byte 0 of 4' "$TMPDIR/out" || fail "the variable is not told"
