@@ -2,6 +2,7 @@
 # Copyright 2026 The Faultline authors
 """Commands of `faultline debug', which gdb runs: the stub's, with completion and help."""
 
+import contextlib
 import re
 
 import gdb
@@ -52,6 +53,17 @@ seek time SECONDS     after the first event"""
         return [w for w in ("start", "end", "event", "time") if w.startswith(word)]
 
 
+@contextlib.contextmanager
+def quietly():
+    """Stops are not shown."""
+    shown = gdb.parameter("suppress-cli-notifications")
+    gdb.execute("set suppress-cli-notifications on")
+    try:
+        yield
+    finally:
+        gdb.execute("set suppress-cli-notifications %s" % ("on" if shown else "off"))
+
+
 def learn():
     """It may stand where gdb does not know: the next resumption tells, and moves nothing."""
     tid = int(monitor("moved"))
@@ -66,6 +78,12 @@ def learn():
         if thread.ptid[1] == tid:
             thread.switch()
     gdb.execute("stepi")
+
+
+def go(position):
+    """Stand at a position, without a word. @return what the stub says."""
+    with quietly():
+        return gdb.execute("monitor seek %s" % position, to_string=True).strip()
 
 
 class Process(gdb.Command):

@@ -10,5 +10,6 @@ dbg_commands:
 	.incbin "debug/values.py"
 	.incbin "debug/places.py"
 	.incbin "debug/altering.py"
+	.incbin "debug/slices.py"
 dbg_commands_end:
 	.section .note.GNU-stack,"",@progbits

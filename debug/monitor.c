@@ -28,6 +28,15 @@ static const char help[] =
 	"                           thread, instruction, value, place; last, what it began as\n"
 	"count ADDR...              how often one of the instructions was executed before here\n"
 	"next POSITION ADDR...      where one of them is executed next\n"
+	"slice WORD...              what had a part in it: crash, i:POSITION (what an instruction\n"
+	"                           used), r:POSITION:REGISTER:BYTES, m:POSITION:ADDR:BYTES before it;\n"
+	"                           not followed: R:REGISTER, M:FROM:TO, C:FROM:TO (code), S:FROM:TO\n"
+	"                           (what that stores is an input); b:POSITION: back to there. Tells\n"
+	"                           nodes, instances, whether it is incomplete, where it ended, the\n"
+	"                           run's end\n"
+	"slice-nodes FROM           some of them: position, thread, instruction, the one that needed\n"
+	"                           it, as data, address, control; register, memory or input\n"
+	"at-crash                   whether a signal ended the run here: yes, no\n"
 	"checkpoint                 make coming back here quick; tells the position\n"
 	"alter NTH TURN...          from here on in an altered run, in each instance of a\n"
 	"                           statement (NTH 0) or the Nth from here. s:ADDR: an instance\n"
@@ -65,6 +74,11 @@ static void when(struct dbg_stub *st)
 	say(st, "position %lu, instruction %lu, event %lu, %.6f s, thread %u%s\n",
 	    w->position, w->instructions, w->seq, seconds(&st->session, w->at_ns), w->tid,
 	    st->session.altered ? ", in an altered run" : "");
+}
+
+static bool is_at_crash(const struct dbg_session *s)
+{
+	return s->where.at == DEC_AT_END && s->where.end == CAP_END_SIGNAL;
 }
 
 /* @return whether @p text is a number, and nothing else. */
@@ -242,6 +256,8 @@ static const struct {
 	{ "count", count },
 	{ "next", next },
 	{ "checkpoint", checkpoint },
+	{ "slice", dbg_slices_make },
+	{ "slice-nodes", dbg_slices_nodes },
 };
 
 /* Go on in the altered run that was left for @p err's question. */
@@ -328,6 +344,8 @@ void dbg_monitor(struct dbg_stub *st, const char *line)
 		when(st);
 	else if (!strcmp(word, "moved"))
 		say(st, "%u\n", st->is_moved ? st->session.where.tid : 0);
+	else if (!strcmp(word, "at-crash"))
+		say(st, "%s\n", is_at_crash(&st->session) ? "yes" : "no");
 	else if (look(st, word, rest))
 		; // it has said what there is to say
 	else if (!strcmp(word, "alter"))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "debug/altered.h"
+#include "faultlocate/slice/slice.h"
 
 #define PAGE 4096u
 #define PROGRESS_AFTER_S 2
@@ -164,6 +165,8 @@ void dbg_session_deinit(struct dbg_session *s)
 	dbg_points_clear(s);
 	vec_deinit(&s->points);
 	vec_deinit(&s->calls);
+	fl_slice_destroy(s->slice);
+	fl_trace_destroy(s->trace);
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */

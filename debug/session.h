@@ -111,6 +111,8 @@ struct dbg_session {
 	void (*tell)(void *ctx, const char *text);
 	void *ctx;		       ///< of both
 	double moving_since_s, told_s; ///< for progress
+	struct fl_trace *trace;	       ///< for slices; NULL: none was asked for
+	struct fl_slice *slice;	       ///< the last one
 	struct err *failure;	       ///< of a move: nothing can be done but to end
 };
 

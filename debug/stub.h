@@ -85,6 +85,16 @@ struct err *dbg_trail_defines(struct dbg_session *s, const char *words,
 struct err *dbg_trail_origin(struct dbg_session *s, const char *words,
 			     struct dbg_text *to);
 
+/** @return whether there is a register called @p name; its number comes into @p ret. */
+bool dbg_trail_register(const char *name, uint8_t *ret);
+
+/** slices.c: `monitor slice', `slice-nodes': make one of what @p words say; list it. @return
+ * ERR_USAGE, or as fl_trace_create(), fl_slice_walk(). */
+struct err *dbg_slices_make(struct dbg_session *s, const char *words,
+			    struct dbg_text *to);
+struct err *dbg_slices_nodes(struct dbg_session *s, const char *words,
+			     struct dbg_text *to);
+
 /** monitor.c: the command @p line. */
 void dbg_monitor(struct dbg_stub *st, const char *line);
 

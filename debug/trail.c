@@ -92,7 +92,7 @@ struct err *dbg_trail_writes(struct dbg_session *s, const char *words,
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-static bool find_register(const char *name, uint8_t *ret)
+bool dbg_trail_register(const char *name, uint8_t *ret)
 {
 	char buf[DEC_REG_NAME];
 
@@ -151,7 +151,7 @@ struct err *dbg_trail_defines(struct dbg_session *s, const char *words,
 
 	if (sscanf(words, "%7s %u %li %li %li", name, &l.tid, &most, &span.since,
 		   &span.until) < 3 ||
-	    !find_register(name, &l.reg))
+	    !dbg_trail_register(name, &l.reg))
 		return err_new(ERR_USAGE, "defines takes a register, a thread, how many");
 	err = leave_home(s, &span, &home);
 	if (!err)
@@ -381,7 +381,7 @@ struct err *dbg_trail_origin(struct dbg_session *s, const char *words,
 		l.is_mem = true;
 	else if (sscanf(words, "r %7s %u %i %lu", name, &l.tid, (int *)&l.size,
 			&span.until) < 3 ||
-		 !find_register(name, &l.reg))
+		 !dbg_trail_register(name, &l.reg))
 		l.size = 0;
 	if (!l.size || l.size > 8)
 		return err_new(ERR_USAGE, "origin takes 'm ADDR SIZE' or 'r REGISTER "
