@@ -29,14 +29,16 @@ enum {
 	KEY_JSON,
 	KEY_TIMEOUT,
 	KEY_FRAMES,
-	KEY_NO_RECORD
+	KEY_NO_RECORD,
+	KEY_AT
 };
 
-enum method { DDMIN, CHARS, LINES, TOKENS, METHODS };
-static const char *const methods[] = { "ddmin", "chars", "lines", "tokens" };
+enum method { IDTHDD, IDTHDD_STAR, DDMIN, CHARS, LINES, TOKENS, METHODS };
+static const char *const methods[] = { "idthdd", "idthdd*", "ddmin",
+				       "chars",	 "lines",   "tokens" };
 
 struct arguments {
-	const char *capture, *process, *oracle, *input, *out;
+	const char *capture, *process, *oracle, *input, *out, *at;
 	enum method method;
 	bool with_json, without_record;
 	double timeout_s;
@@ -50,7 +52,12 @@ static const struct argp_option options[] = {
 	  "program ends by the same signal in the same functions",
 	  0 },
 	{ "method", KEY_METHOD, "METHOD", 0,
-	  "ddmin (the default): delta debugging by bytes; chars, lines, tokens: by these",
+	  "idthdd* (the default) and idthdd: by the parts that bytes had in the failure; "
+	  "ddmin: delta debugging by bytes; chars, lines, tokens: by these",
+	  0 },
+	{ "at", KEY_AT, "PLACE", 0,
+	  "for idthdd: what is wrong is wrong here, a place as of `faultline inputs --at' "
+	  "(default: crash)",
 	  0 },
 	{ "input", KEY_INPUT, "INPUT", 0,
 	  "what is to become smaller: a file that the program read, stdin, argv or env; else "
@@ -103,6 +110,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_METHOD:
 		a->method = parse_method(state, arg);
 		break;
+	case KEY_AT:
+		a->at = arg;
+		break;
 	case KEY_INPUT:
 		a->input = arg;
 		break;
@@ -138,7 +148,10 @@ static int plan_fd = -1;
 
 static int make_plan(int argc, char **argv)
 {
-	const struct fl_plan_options o = { .input = planned->input };
+	const struct fl_plan_options o = { .input = planned->input,
+					   .at = planned->method <= IDTHDD_STAR ?
+							 planned->at :
+							 NULL };
 	_cleanup_free_ char *dir = NULL;
 	struct err *err = cmd_command_process(planned->capture, planned->process,
 					      &planned->none, &dir);
@@ -164,6 +177,7 @@ struct reducing {
 	fl_units units;
 	struct fl_reduce *search;
 	struct fl_text result;
+	size_t step1; ///< bytes left by the roles alone
 	unsigned n_verified;
 	double begun_s, shown_s, seconds;
 	char *out, *oracle;
@@ -339,8 +353,11 @@ static struct err *begin(struct reducing *r)
 
 static struct err *search(struct reducing *r)
 {
-	static const enum fl_unit_kind kinds[] = { FL_UNIT_BYTES, FL_UNIT_CHARS,
-						   FL_UNIT_LINES, FL_UNIT_TOKENS };
+	static const enum fl_unit_kind kinds[] = {
+		[IDTHDD] = FL_UNIT_BYTES, [IDTHDD_STAR] = FL_UNIT_BYTES,
+		[DDMIN] = FL_UNIT_BYTES,  [CHARS] = FL_UNIT_CHARS,
+		[LINES] = FL_UNIT_LINES,  [TOKENS] = FL_UNIT_TOKENS
+	};
 	struct fl_reduce_options o = { .data = r->plan.data.data,
 				       .size = r->plan.data.size,
 				       .at_once = r->run.n_workers,
@@ -358,7 +375,10 @@ static struct err *search(struct reducing *r)
 	r->begun_s = clock_now_s();
 	err = fl_reduce_create(&o, &r->search);
 	if (!err)
-		err = fl_reduce_ddmin(r->search);
+		err = r->plan.has_tree ?
+			      fl_tree_reduce(r->search, &r->plan.tree,
+					     r->args->method == IDTHDD_STAR, &r->step1) :
+			      fl_reduce_ddmin(r->search);
 	r->seconds = clock_now_s() - r->begun_s;
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, TEXT_AGAIN);
@@ -467,6 +487,8 @@ static struct err *print_json(const struct reducing *r)
 	cJSON_AddStringToObject(o, "method", methods[r->args->method]);
 	cJSON_AddNumberToObject(o, "bytes_before", r->plan.data.size);
 	cJSON_AddNumberToObject(o, "bytes", r->result.size);
+	if (r->plan.has_tree)
+		cJSON_AddNumberToObject(o, "bytes_after_roles", r->step1);
 	cJSON_AddNumberToObject(o, "units_before", r->units.size);
 	cJSON_AddNumberToObject(o, "units", s.n_units);
 	cJSON_AddNumberToObject(o, "runs", s.runs);
@@ -552,7 +574,7 @@ int cmd_reduce(int argc, char **argv)
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "CAPTURE", .doc = doc
 	};
-	struct arguments args = { .frames = 2 };
+	struct arguments args = { .frames = 2, .method = IDTHDD_STAR, .at = "crash" };
 	struct reducing r = { .args = &args, .dir_fd = -1 };
 	_cleanup_err_ struct err *err = NULL;
 	int status;

@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "faultlocate/inputs/sources.h"
+#include "faultlocate/inputs/inputs.h"
+#include "faultlocate/slice/question.h"
 
 enum {
 	PLAN_EXE,
@@ -26,7 +27,8 @@ enum {
 	PLAN_DATA,
 	PLAN_NOTES,
 	PLAN_ROLES,
-	PLAN_GROUPS,
+	PLAN_NODES,   ///< 4 bytes each
+	PLAN_PARENTS, ///< 4 bytes each
 	PLAN_TEXTS
 };
 
@@ -41,6 +43,9 @@ struct making {
 	char notes[1024];
 	struct fl_text texts[PLAN_TEXTS];
 	uint32_t numbers[3];
+	uint8_t *roles;
+	uint32_t *nodes;
+	VEC(uint32_t) parents;
 };
 
 static void note(struct making *m, const char *text)
@@ -132,6 +137,129 @@ static void compare_program(struct making *m)
 			"build-id)");
 }
 
+/* ---- the tree ---------------------------------------------------------------------------------- */
+
+/** An analysis under way. */
+struct analysis {
+	struct fl_trace *trace;
+	struct dec_symbols *symbols;
+	VEC(struct dec_where) maps;
+	fl_seeds seeds;
+	fl_prunes prunes;
+	struct fl_inputs inputs;
+};
+
+static struct err *note_map(void *ctx, const struct dec_where *w)
+{
+	struct analysis *a = ctx;
+
+	return vec_add(&a->maps, *w);
+}
+
+static struct err *analyse(struct analysis *a, const struct making *m, const char *at)
+{
+	const struct fl_trace_options to = { .mapped = note_map, .ctx = a };
+	struct fl_inputs_options o = { .with_tree = true };
+	struct fl_question told;
+	struct err *err = fl_trace_create(m->capture, &to, &a->trace);
+
+	if (!err)
+		err = dec_symbols_create(m->capture, &a->symbols);
+	for (size_t i = 0; i < a->maps.size && !err; i++)
+		err = dec_symbols_add(a->symbols, a->maps.data[i].map.file,
+				      a->maps.data[i].map.addr, a->maps.data[i].map.size,
+				      a->maps.data[i].map.file_offset);
+	if (!err)
+		err = fl_question_ask(a->trace, a->symbols, at, NULL, 0, 0, &a->seeds,
+				      &told);
+	if (!err)
+		err = fl_question_cut_linker(a->trace, a->symbols, &a->prunes);
+	o.prunes = a->prunes.data;
+	o.n_prunes = a->prunes.size;
+	return err   ?:
+		       fl_inputs_walk(a->trace, &m->sources, a->seeds.data, a->seeds.size,
+				      &o, &a->inputs);
+}
+
+static void analysis_deinit(struct analysis *a)
+{
+	fl_inputs_deinit(&a->inputs);
+	fl_trace_destroy(a->trace);
+	dec_symbols_destroy(a->symbols);
+	vec_deinit(&a->maps);
+	vec_deinit(&a->seeds);
+	vec_deinit(&a->prunes);
+}
+
+/* Of the tree, hand over what leads to bytes of the input, numbered anew. */
+static struct err *take_tree(struct making *m, const struct fl_inputs *in)
+{
+	uint32_t source = m->input - m->sources.all.data;
+	size_t n = m->input->bytes.size;
+	_cleanup_free_ uint32_t *number = calloc(in->parents.size, sizeof(*number));
+	struct err *err = NULL;
+
+	m->roles = calloc(n + 1, 1);
+	m->nodes = calloc(n + 1, sizeof(*m->nodes));
+	if (!number || !m->roles || !m->nodes)
+		return &err_nomem;
+	for (size_t i = 0; i < in->all.size; i++) {
+		const struct fl_input *b = &in->all.data[i];
+
+		if (b->source != source || b->offset >= n)
+			continue;
+		m->roles[b->offset] = b->roles;
+		for (uint32_t k = b->node; k && !number[k]; k = in->parents.data[k])
+			number[k] = 1;
+	}
+	number[1] = 1;
+	err = vec_add(&m->parents, 0);
+	for (size_t i = 1; i < in->parents.size && !err; i++) {
+		if (!number[i])
+			continue;
+		number[i] = m->parents.size;
+		err = vec_add(&m->parents, number[in->parents.data[i]]);
+	}
+	for (size_t i = 0; i < in->all.size && !err; i++) {
+		const struct fl_input *b = &in->all.data[i];
+
+		if (b->source == source && b->offset < n)
+			m->nodes[b->offset] = number[b->node];
+	}
+	m->texts[PLAN_ROLES] = (struct fl_text){ m->roles, n };
+	m->texts[PLAN_NODES] =
+		(struct fl_text){ (uint8_t *)m->nodes, n * sizeof(*m->nodes) };
+	m->texts[PLAN_PARENTS] =
+		(struct fl_text){ (uint8_t *)m->parents.data,
+				  m->parents.size * sizeof(*m->parents.data) };
+	return err;
+}
+
+/* Without a tree the methods that use one are ddmin: say why. */
+static struct err *make_tree(struct making *m, const char *at)
+{
+	struct analysis a = {};
+	struct err *err = analyse(&a, m, at);
+
+	if (!err && a.inputs.has_tree)
+		err = take_tree(m, &a.inputs);
+	else if (!err)
+		note(m, "the tree of dependences is too large: ddmin it is");
+	if (err && err->code != ERR_NOMEM) {
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "no tree of dependences (%.400s): ddmin it is", err->message);
+		note(m, text);
+		err_destroy(err);
+		err = NULL;
+	}
+	analysis_deinit(&a);
+	return err;
+}
+
+/* ---- handing over --------------------------------------------------------------------------------- */
+
 static struct fl_text text_of(const char *s)
 {
 	return (struct fl_text){ (const uint8_t *)(s ?: ""), strlen(s ?: "") };
@@ -193,8 +321,9 @@ static struct err *make(struct making *m, const struct fl_plan_options *o, int f
 	m->texts[PLAN_NAME] = text_of(m->input->name);
 	m->texts[PLAN_DATA] =
 		(struct fl_text){ m->input->bytes.data, m->input->bytes.size };
+	err = o->at ? make_tree(m, o->at) : NULL;
 	m->texts[PLAN_NOTES] = text_of(m->notes);
-	return put(m, fd);
+	return err ?: put(m, fd);
 }
 
 struct err *fl_plan_make(const char *dir, const struct fl_plan_options *o, int fd)
@@ -212,8 +341,12 @@ struct err *fl_plan_make(const char *dir, const struct fl_plan_options *o, int f
 	}
 	if (!err)
 		err = make(m, o, fd);
-	if (m)
+	if (m) {
 		fl_sources_deinit(&m->sources);
+		free(m->roles);
+		free(m->nodes);
+		vec_deinit(&m->parents);
+	}
 	free(m);
 	capture_close(c);
 	return err;
@@ -260,6 +393,38 @@ static bool ends_well(struct fl_text t)
 	return !t.size || !t.data[t.size - 1];
 }
 
+/* Numbers of a text, whose place need not be even. @return free(); NULL: no memory. */
+static uint32_t *numbers_of(struct fl_text t)
+{
+	uint32_t *ret = malloc(t.size + 1);
+
+	if (ret)
+		memcpy(ret, t.data, t.size);
+	return ret;
+}
+
+static struct err *take_tree_texts(struct fl_plan *p, const struct fl_text *t)
+{
+	size_t n = t[PLAN_DATA].size, n_nodes = t[PLAN_PARENTS].size / 4;
+	bool is_fine = t[PLAN_NODES].size == 4 * n && n_nodes >= 2 &&
+		       t[PLAN_PARENTS].size % 4 == 0;
+
+	if (!is_fine)
+		return damaged();
+	p->nodes = numbers_of(t[PLAN_NODES]);
+	p->parents = numbers_of(t[PLAN_PARENTS]);
+	if (!p->nodes || !p->parents)
+		return &err_nomem;
+	for (size_t i = 1; i < n_nodes; i++)
+		is_fine &= p->parents[i] < i;
+	for (size_t i = 0; i < n; i++)
+		is_fine &= p->nodes[i] < n_nodes;
+	p->tree =
+		(struct fl_tree){ t[PLAN_ROLES].data, p->nodes, p->parents, n_nodes, n };
+	p->has_tree = true;
+	return is_fine ? NULL : damaged();
+}
+
 static struct err *take(struct fl_plan *p, const struct fl_text *t)
 {
 	char **const names[] = { &p->exe, &p->cwd, &p->argv0, &p->name, &p->notes };
@@ -272,8 +437,7 @@ static struct err *take(struct fl_plan *p, const struct fl_text *t)
 	for (int i = 0; i < 5 && !err; i++)
 		err = copy_text(t[which[i]], names[i]);
 	if (err || t[PLAN_NUMBERS].size != sizeof(numbers) || !ends_well(t[PLAN_ARGS]) ||
-	    !ends_well(t[PLAN_ENV]) || (t[PLAN_ROLES].size && t[PLAN_ROLES].size != n) ||
-	    (t[PLAN_GROUPS].size && (!n || t[PLAN_GROUPS].size % (4 * n))))
+	    !ends_well(t[PLAN_ENV]) || (t[PLAN_ROLES].size && t[PLAN_ROLES].size != n))
 		return err ?: damaged();
 	memcpy(numbers, t[PLAN_NUMBERS].data, sizeof(numbers));
 	if (numbers[0] > FL_RUN_ENV)
@@ -284,10 +448,7 @@ static struct err *take(struct fl_plan *p, const struct fl_text *t)
 	p->args = t[PLAN_ARGS];
 	p->env = t[PLAN_ENV];
 	p->data = t[PLAN_DATA];
-	p->roles = t[PLAN_ROLES].size ? t[PLAN_ROLES].data : NULL;
-	p->n_levels = n ? t[PLAN_GROUPS].size / (4 * n) : 0;
-	p->groups = p->n_levels ? (const uint32_t *)t[PLAN_GROUPS].data : NULL;
-	return NULL;
+	return t[PLAN_ROLES].size ? take_tree_texts(p, t) : NULL;
 }
 
 struct err *fl_plan_read(int fd, struct fl_plan *ret)
@@ -318,5 +479,7 @@ void fl_plan_deinit(struct fl_plan *p)
 	free(p->argv0);
 	free(p->name);
 	free(p->notes);
+	free(p->nodes);
+	free(p->parents);
 	free(p->bytes);
 }

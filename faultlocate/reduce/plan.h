@@ -10,6 +10,7 @@
 #define FAULTLOCATE_REDUCE_PLAN_H
 
 #include "faultlocate/reduce/run.h"
+#include "faultlocate/reduce/tree.h"
 
 struct fl_plan {
 	char *exe, *cwd, *argv0;
@@ -20,19 +21,18 @@ struct fl_plan {
 	/** How the recorded run ended: enum cap_end, and its value. */
 	uint8_t end;
 	int32_t end_value;
-	char *notes;	///< lines, "" for none
-	uint8_t *bytes; ///< that args, env, data lie in
-	/** What an analysis says of each byte of the input: bits of enum fl_role (inputs.h), and
-	 * its group on each level of the decomposition tree. NULL: there was none. */
-	const uint8_t *roles;
-	uint32_t n_levels;
-	const uint32_t *groups; ///< n_levels times data.size
+	char *notes;		   ///< lines, "" for none
+	uint8_t *bytes;		   ///< that args, env, data lie in
+	uint32_t *nodes, *parents; ///< the tree's
+	bool has_tree;
+	struct fl_tree tree; ///< of the data's bytes
 };
 
 /** Which method needs what of the capture. */
 struct fl_plan_options {
 	const char *input; ///< fl_sources_choose()'s name, or NULL
-	bool with_analysis;
+	/** Go back from here for the tree, a place as of `inputs --at`; NULL: no tree. */
+	const char *at;
 };
 
 /** Make the plan of capture @p dir and write it to @p fd. For confined processes. */

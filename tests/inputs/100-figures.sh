@@ -13,11 +13,19 @@ cd "$TMPDIR" || exit 1
 figures=$BUILD/tests/programs/figures sets=$BUILD/tests/programs/framesets
 source=$SOURCE/tests/programs/figures.c
 
+# ask CAPTURE [ARGUMENT...] - the answer, which is kept, comes into json.
+ask() {
+	local kept="answer $*"
+	kept=${kept//[\/]/_}
+	[ -f "$kept" ] || "$FAULTLINE" inputs "$@" --json >"$kept" 2>err || fail "$*: $(cat err)"
+	cp "$kept" json
+}
+
 # roles CAPTURE INPUT ROLE [ARGUMENT...] - the set.
 roles() {
 	local capture=$1 input=$2 role=$3
 	shift 3
-	"$FAULTLINE" inputs "$capture" "$@" --json >json 2>err || fail "$*: $(cat err)"
+	ask "$capture" "$@"
 	jq -r --arg input "$input" --arg role "$role" '[.inputs[] | select(.name == $input) |
 		.bytes[] | select(.[$role]) | "\(.offset)\(if .[$role] == "strong" then "=" else "" end)"] |
 		join(" ")' json
@@ -40,7 +48,7 @@ at() {
 chain() {
 	local capture=$1 input=$2 offset=$3
 	shift 3
-	"$FAULTLINE" inputs "$capture" "$@" --json >json 2>err || fail "$*: $(cat err)"
+	ask "$capture" "$@"
 	jq -r --arg input "$input" --argjson offset "$offset" '[.inputs[] | select(.name == $input) |
 		.bytes[] | select(.offset == $offset) | .chain[] | "\(.value)(\(.variable))"] | join(" ")' json
 }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "faultlocate/reduce/tree.h"
+
+#include <string.h>
+
+#include "faultlocate/inputs/inputs.h"
+
+/* The candidates of the first step: bytes that have one of these roles. */
+static const uint8_t proposals[] = {
+	FL_ROLE_DERIVED_STRONG,
+	FL_ROLE_DERIVED_STRONG | FL_ROLE_CONTROL_STRONG,
+	FL_ROLE_DERIVED_STRONG | FL_ROLE_CONTROL_STRONG | FL_ROLE_ADDRESS_STRONG,
+	FL_ROLE_DERIVED | FL_ROLE_CONTROL_STRONG | FL_ROLE_ADDRESS_STRONG,
+	FL_ROLE_DERIVED | FL_ROLE_CONTROL | FL_ROLE_ADDRESS_STRONG,
+	FL_ROLE_DERIVED | FL_ROLE_CONTROL | FL_ROLE_ADDRESS,
+};
+
+static struct err *remove_irrelevant(struct fl_reduce *r, const struct fl_tree *t,
+				     bool *is_found)
+{
+	_cleanup_free_ bool *keep = calloc(t->n_bytes + 1, sizeof(*keep));
+	struct err *err = keep ? NULL : &err_nomem;
+
+	*is_found = false;
+	for (size_t i = 0; i < sizeof(proposals) && !*is_found && !err; i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < t->n_bytes; k++) {
+			keep[k] = t->roles[k] & proposals[i];
+			n += keep[k];
+		}
+		if (n && n < t->n_bytes)
+			err = fl_reduce_try(r, keep, is_found);
+	}
+	return err;
+}
+
+/* ---- the tree of what is left ------------------------------------------------------------------ */
+
+/*
+ * Of the tree of dependences those nodes count that lead to a byte that is left, and of these those
+ * that have more than one child, bytes being children, too. A byte's depth is the number of such
+ * nodes above it.
+ */
+struct levels {
+	const struct fl_tree *t;
+	uint32_t *children; ///< of each node
+	uint32_t
+		*depth; ///< of each node: of what is below it; only where it has children
+	uint32_t *
+		up; ///< the next node above, or itself, with more than one child; 0: none
+	uint32_t deepest;
+};
+
+static void levels_deinit(struct levels *l)
+{
+	free(l->children);
+	free(l->depth);
+	free(l->up);
+}
+
+static struct err *make_levels(struct levels *l, const uint32_t *kept, size_t n)
+{
+	const struct fl_tree *t = l->t;
+
+	l->children = calloc(t->n_nodes, sizeof(*l->children));
+	l->depth = calloc(t->n_nodes, sizeof(*l->depth));
+	l->up = calloc(t->n_nodes, sizeof(*l->up));
+	if (!l->children || !l->depth || !l->up)
+		return &err_nomem;
+	for (size_t i = 0; i < n; i++)
+		l->children[t->nodes[kept[i]]]++;
+	for (size_t i = t->n_nodes; i-- > 2;)
+		if (l->children[i])
+			l->children[t->parents[i]]++;
+	for (size_t i = 1; i < t->n_nodes; i++) {
+		uint32_t up = i > 1 ? l->up[t->parents[i]] : 0;
+
+		l->up[i] = l->children[i] > 1 ? i : up;
+		l->depth[i] = (up ? l->depth[up] : 0) + (l->children[i] > 1);
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t depth = l->depth[t->nodes[kept[i]]];
+
+		l->deepest = depth > l->deepest ? depth : l->deepest;
+	}
+	return NULL;
+}
+
+/* The node that @p byte is below at depth @p level; 0: it is at that depth itself, or above. */
+static uint32_t ancestor(const struct levels *l, uint32_t byte, uint32_t level)
+{
+	uint32_t at = l->up[l->t->nodes[byte]];
+
+	if (!at || l->depth[at] <= level)
+		return 0;
+	while (l->depth[at] > level + 1)
+		at = l->up[l->t->parents[at]];
+	return at;
+}
+
+/* Group the bytes of @p kept as they are on level @p level, numbered by their first bytes. */
+static struct err *group_level(const struct levels *l, const uint32_t *kept, size_t n,
+			       uint32_t level, bool is_star, uint32_t *group)
+{
+	struct map of_node = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		uint32_t byte = kept[i], node = ancestor(l, byte, level);
+		const uint64_t *known = node ? map_get(&of_node, node) : NULL;
+		bool is_above = !node && l->depth[l->t->nodes[byte]] < level;
+
+		group[byte] = is_above && !is_star ? FL_GROUP_STAYS :
+			      known		   ? *known :
+						     byte;
+		if (node && !known && map_put(&of_node, node, byte))
+			err = &err_nomem;
+	}
+	map_deinit(&of_node);
+	return err;
+}
+
+struct err *fl_tree_reduce(struct fl_reduce *r, const struct fl_tree *t, bool is_star,
+			   size_t *step1)
+{
+	struct levels l = { .t = t };
+	_cleanup_free_ uint32_t *group = NULL, *kept = NULL;
+	const uint32_t *now;
+	bool is_found;
+	size_t n;
+	struct err *err = remove_irrelevant(r, t, &is_found);
+
+	*step1 = fl_reduce_stats(r).n_units;
+	if (err || !is_found)
+		return err ?: fl_reduce_ddmin(r);
+	now = fl_reduce_kept(r, &n);
+	kept = malloc((n + 1) * sizeof(*kept));
+	group = calloc(t->n_bytes + 1, sizeof(*group));
+	if (!kept || !group)
+		return &err_nomem;
+	memcpy(kept, now, n * sizeof(*kept));
+	err = make_levels(&l, kept, n);
+	for (uint32_t level = 1; level <= l.deepest && !err; level++) {
+		err = group_level(&l, kept, n, level, is_star, group);
+		if (!err)
+			err = fl_reduce_groups(r, group);
+	}
+	levels_deinit(&l);
+	return err;
+}

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Paper 002, section 4.2: the running example of 59 bytes, 10 by roles, then 7; against ddmin.
+# IDTHDD* is 1-minimal. Without a crash to go back from it is ddmin, and says so.
+. tests/lib.sh
+
+need jq
+need_bpf
+ulimit -c 0
+cd "$TMPDIR" || exit 1
+sets=$BUILD/tests/programs/framesets
+
+# reduce METHOD CAPTURE ARGUMENT... - its JSON is in json, its result in METHOD/.
+reduce() {
+	local method=$1
+	shift
+	rm -rf "$method"
+	"$FAULTLINE" reduce --method "$method" -o "$method" --no-record --json "$@" >json 2>err ||
+		fail "$method $*: $(cat err)"
+	[ "$(jq .verified json)" = 3 ] || fail "$method: $(cat json)"
+}
+
+printf 'H"t"/HSFFFSFFNP"a"/PP"b"/PBP"c"/PP"d"/P/BP"e"/PP"f"/P/N/S/S' >in
+want_status=139 make_capture c "$sets" in
+reduce ddmin c
+ddmin=$(jq .runs json) size=$(jq .bytes json)
+reduce idthdd c
+[ "$(jq .bytes_after_roles json)" = 10 ] || fail "by roles: $(cat json)"
+[ "$(cat idthdd/in)" = SSNB/BP ] || fail "idthdd: $(cat idthdd/in)"
+runs=$(jq .runs json)
+[ "$runs" -le 20 ] && [ $((runs * 5)) -lt "$ddmin" ] && [ 7 -lt "$size" ] ||
+	fail "$runs runs, ddmin: $ddmin, to $size bytes"
+reduce 'idthdd*' c
+[ "$(cat 'idthdd*/in')" = SSNB/BP ] && [ "$(jq .runs json)" -ge "$runs" ] || fail "idthdd*: $(cat json)"
+
+# Longer, with much that does not matter, and paragraphs everywhere: 1-minimal all the same.
+{
+	printf 'H"t"/H'
+	for ((i = 0; i < 3; i++)); do printf 'SFF'; done
+	printf 'N'
+	for ((i = 0; i < 40; i++)); do printf 'P"%d"/P' $((i % 10)); done
+	printf 'B'
+	for ((i = 0; i < 40; i++)); do printf 'P"%d"/P' $((i % 10)); done
+	printf '/BP"x"/P/N/S/S/S'
+} >long
+want_status=139 make_capture d "$sets" long
+reduce 'idthdd*' d
+size=$(jq .bytes json)
+for ((i = 0; i < size; i++)); do
+	{
+		head -c $i 'idthdd*/long'
+		tail -c +$((i + 2)) 'idthdd*/long'
+	} >less
+	("$sets" less; exit $?) >/dev/null 2>&1
+	[ $? != 139 ] || fail "byte $i of '$(cat 'idthdd*/long')' can go"
+done
+reduce ddmin d
+[ "$size" -le "$(jq .bytes json)" ] || fail "$size bytes, ddmin: $(cat json)"
+
+# Nothing to go back from; and a place to go back from that the user names.
+echo 'some words and a number: 17 and more' >words
+cat >seventeen.sh <<'E'
+#!/bin/sh
+grep -q 17 "$1"
+E
+chmod +x seventeen.sh
+make_capture e "$sets" words
+reduce 'idthdd*' e --oracle ./seventeen.sh
+grep -q 'note: no tree of dependences (no signal ended.*ddmin it is' err || fail "nothing said: $(cat err)"
+[ "$(cat 'idthdd*/words')" = 17 ] || fail "$(cat 'idthdd*/words')"
+reduce idthdd c --at ParseBody
+exit 0
