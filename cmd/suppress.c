@@ -125,9 +125,31 @@ static void print_output(const char *name, const char *bytes, uint32_t n)
 		putchar('\n');
 }
 
+/* The last step for which something was suppressed; NULL: there is none. */
+static const struct sup_step *last_found(const struct sup_result *r)
+{
+	for (size_t i = r->steps.size; i-- > 0;)
+		if (r->steps.data[i].n)
+			return &r->steps.data[i];
+	return NULL;
+}
+
+static void print_places(const struct sup_result *r, const struct sup_step *s,
+			 const char *what)
+{
+	printf("%s: ", what);
+	for (size_t i = s->first; i < s->first + s->n; i++) {
+		if (i > s->first)
+			printf("%*s: ", (int)strlen(what), "or");
+		print_place(&r->points.data[i].place);
+		putchar('\n');
+	}
+}
+
 static void print_identified(const struct sup_result *r)
 {
 	const struct sup_step *last = &r->steps.data[r->steps.size - 1];
+	const struct sup_step *found = last_found(r);
 
 	if (!r->is_removed) {
 		printf("not removed: ");
@@ -135,15 +157,11 @@ static void print_identified(const struct sup_result *r)
 		printf(last->n ?
 			       " still crashes\n" :
 			       ": nothing more is known that defined what it crashed by\n");
+		if (found && found != last)
+			print_places(r, found, "what was suppressed last");
 		return;
 	}
-	printf("first corruption, likely: ");
-	for (size_t i = last->first; i < last->first + last->n; i++) {
-		if (i > last->first)
-			printf("                      or: ");
-		print_place(&r->points.data[i].place);
-		putchar('\n');
-	}
+	print_places(r, last, "first corruption, likely");
 }
 
 static void print_text(const struct sup_result *r)
@@ -267,6 +285,9 @@ static void print_json(const struct sup_result *r)
 	if (r->is_removed)
 		cJSON_AddItemToObject(o, "identified",
 				      json_points(r, &r->steps.data[r->steps.size - 1]));
+	else if (last_found(r))
+		cJSON_AddItemToObject(o, "suppressed_last",
+				      json_points(r, last_found(r)));
 	if (r->points.size)
 		cJSON_AddItemToObject(o, "run", json_run(r));
 	notes = cJSON_AddArrayToObject(o, "notes");

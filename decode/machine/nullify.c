@@ -83,7 +83,11 @@ static struct nul_value value_of(struct nul_run *n, uint32_t at,
 		if (a[k].is_def)
 			continue;
 		leaf = dec_nullify_get(n, a[k].addr, a[k].size);
-		leaf.via = a[k].via;
+		// A pointer in a variable: what it was loaded through before counts.
+		if (a[k].via) {
+			leaf.via = a[k].via;
+			leaf.beyond = a[k].beyond;
+		}
 		leaf.bytes = read_value(n, &a[k], &leaf.value);
 		dec_nullify_add(&v, &leaf);
 	}
@@ -105,9 +109,11 @@ static void define_memory(struct nul_run *n, uint32_t at, const struct nul_acces
 			  const struct nul_value *v, bool is_param)
 {
 	nul_source here = dec_nullify_made(n, at, false);
-	struct nul_leaf leaf = {
-		.made = here, .assigned = here, .via = a->via, .at = a->addr
-	};
+	struct nul_leaf leaf = { .made = here,
+				 .assigned = here,
+				 .via = a->via,
+				 .beyond = a->beyond,
+				 .at = a->addr };
 	const struct nul_insn *i = &n->insns.data[at];
 
 	if (a->is_named && i->is_copy && v->n == 1 && !v->is_computed && i->reads) {
@@ -331,7 +337,8 @@ static bool is_point(struct nul_run *n, const struct nul_insn *i)
 	for (uint32_t p = 0; p < n->ask->n_points; p++) {
 		const struct dec_point *at = &n->ask->points[p];
 
-		if (at->rip != i->insn.rip || at->nth != i->count)
+		if (at->rip != i->insn.rip ||
+		    (at->is_each ? i->count < at->nth : i->count != at->nth))
 			continue;
 		fire(n, p);
 		if (at->is_arrival)
@@ -502,6 +509,7 @@ static void tell_crash(struct nul_run *n)
 	bool is_wild = !last || last->insn.rip != rip;
 
 	n->ret->crash = rip;
+	n->ret->is_known = !is_wild;
 	n->ret->n_causes = tell(
 		n, is_wild || (last->insn.flow == DEC_FLOW_RET) ? &n->jump : &n->cause,
 		n->ret->causes);
@@ -530,6 +538,7 @@ static void tell_all(struct nul_run *n)
 	}
 	if (!n->t)
 		return;
+	n->ret->stack = n->r->engine.ctx->gpr[CAP_RSP];
 	tell_omitted(n);
 	tell_frames(n);
 	if (n->ask->asked.kind)

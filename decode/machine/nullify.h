@@ -39,6 +39,7 @@
 /** A point of suppression: an instance of an instruction. */
 struct dec_point {
 	uint64_t rip, nth; ///< the how manyth time in this branch, from 1
+	bool is_each;	   ///< and each time behind that
 	/** The value is in register `reg` when `rip` is reached (a call has returned it): that
 	 * is corrupt then, and the instruction is executed. Else it is not. */
 	bool is_arrival;
@@ -69,6 +70,7 @@ struct dec_origin {
 	struct dec_source made;	    ///< the value, through all copies
 	struct dec_source assigned; ///< the last assignment to a variable, no parameter
 	struct dec_source address;  ///< of the place that it was loaded from
+	struct dec_source beyond;   ///< of the place that this address was loaded from
 	uint64_t at;	///< MADE: memory that it was put into then; 0: none or not known
 	uint64_t value; ///< when it was loaded, or returned; `bytes` of it, 0: not known
 	uint8_t bytes;
@@ -117,6 +119,8 @@ struct dec_nullified {
 	uint32_t n_frames;
 	struct dec_nullify_frame frames[DEC_CHAIN_MAX]; ///< innermost first
 	uint64_t crash; ///< the instruction that crashed; 0: it did not
+	bool is_known;	///< that is one: control did not go astray
+	uint64_t stack; ///< the stack pointer at the end
 	uint32_t n_causes;
 	struct dec_origin causes[2 * DEC_ORIGINS_MAX];
 	uint32_t n_rips;

@@ -141,6 +141,24 @@ static int touches(struct nul_run *n, const struct nul_insn *i,
 	return count < NUL_ACCESSES ? count : NUL_ACCESSES;
 }
 
+/* What the address of @p mem was made of: of its base, or where that is the address of something
+ * that lies where it lies, of its index. */
+static void set_via(const struct nul_run *n, const struct dec_mem *mem,
+		    struct nul_access *a)
+{
+	const uint8_t regs[] = { mem->base, mem->index };
+
+	for (int k = 0; k < 2; k++) {
+		const struct nul_value *v = regs[k] < DEC_GPRS ? &n->t->reg[regs[k]] :
+								 NULL;
+
+		if (!v || !v->n || (a->via && !(a->via & NUL_RIGHT)))
+			continue;
+		a->via = v->leaf[0].made;
+		a->beyond = v->leaf[0].via;
+	}
+}
+
 int dec_nullify_accesses(struct nul_run *n, const struct nul_insn *i,
 			 struct nul_access ret[NUL_ACCESSES])
 {
@@ -166,8 +184,8 @@ int dec_nullify_accesses(struct nul_run *n, const struct nul_insn *i,
 				(mem->index < 64 ? BIT(mem->index) : 0);
 
 		a.has_corrupt_addr = n->t->corrupt & regs & i->addrs;
-		if (!a.is_named && mem->base < DEC_GPRS && n->t->reg[mem->base].n)
-			a.via = n->t->reg[mem->base].leaf[0].made;
+		if (!a.is_named)
+			set_via(n, mem, &a);
 		if (mem->is_read)
 			ret[count++] = a;
 		a.is_def = true;

@@ -22,7 +22,7 @@ typedef uint64_t nul_source;
 
 /** Where a value comes from (struct dec_origin). */
 struct nul_leaf {
-	nul_source made, assigned, via;
+	nul_source made, assigned, via, beyond;
 	uint64_t at;
 	uint64_t value; ///< that was loaded or returned, `bytes` of it; 0: not known
 	uint8_t bytes;
@@ -74,7 +74,7 @@ struct nul_access {
 	bool is_def, is_named; ///< named: a variable's own place
 	bool has_corrupt_addr;
 	uint64_t addr, size;
-	nul_source via;
+	nul_source via, beyond;
 };
 
 #define NUL_ACCESSES 48

@@ -167,6 +167,7 @@ void dec_nullify_tell(const struct nul_run *n, const struct nul_leaf *leaf,
 	tell_source(n, leaf->made, &ret->made);
 	tell_source(n, leaf->assigned, &ret->assigned);
 	tell_source(n, leaf->via, &ret->address);
+	tell_source(n, leaf->beyond, &ret->beyond);
 	ret->at = leaf->at;
 	ret->value = leaf->value;
 	ret->bytes = leaf->bytes;

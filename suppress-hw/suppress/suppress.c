@@ -214,6 +214,42 @@ static struct err *follow_crash(struct sup_session *s)
 	return sup_branch(s, s->begin, &s->ask, back + MORE, &s->outcome, &s->told);
 }
 
+// A crash by the same instruction, for the same one, so many times: not one instance a run any
+// more.
+#define ONE_BY_ONE 3
+// Then the run begins so many times further back than the instances found lie apart.
+#define FURTHER 4
+
+/* A loop that goes wrong does so at each of its instances: once that is seen, the instruction is
+ * left out each time from far enough before the earliest one on; further, if that does not do. */
+static void generalise(struct sup_session *s, size_t first)
+{
+	struct sup_result *ret = s->ret;
+	struct sup_point *p = &ret->points.data[first];
+	uint64_t low = p->position, high = p->position, back;
+
+	if (s->crash_before == s->told.crash && s->point_before == p->at.rip)
+		s->n_alike++;
+	else
+		s->n_alike = 1;
+	s->crash_before = s->told.crash;
+	s->point_before = p->at.rip;
+	if (s->n_alike < ONE_BY_ONE || p->at.is_arrival)
+		return;
+	for (size_t i = 0; i < ret->points.size; i++) {
+		const struct sup_point *q = &ret->points.data[i];
+
+		if (q->at.rip != p->at.rip)
+			continue;
+		low = q->position < low ? q->position : low;
+		high = q->position > high ? q->position : high;
+	}
+	back = FURTHER * (high - low);
+	p->begin = low > back ? low - back : 0;
+	p->at.is_each = true;
+	p->at.addr = 0; // each defines its own
+}
+
 /* The points found since number @p first are suppressed, too: from the earliest of all on. */
 static struct err *run_again(struct sup_session *s, size_t first)
 {
@@ -221,9 +257,13 @@ static struct err *run_again(struct sup_session *s, size_t first)
 	struct sup_result *ret = s->ret;
 	struct err *err;
 
-	for (size_t i = first; i < ret->points.size; i++)
-		if (ret->points.data[i].position < begin)
-			begin = ret->points.data[i].position;
+	generalise(s, first);
+	for (size_t i = first; i < ret->points.size; i++) {
+		const struct sup_point *p = &ret->points.data[i];
+		uint64_t at = p->at.is_each ? p->begin : p->position;
+
+		begin = at < begin ? at : begin;
+	}
 	err = sup_recount(s, begin);
 	for (size_t i = first; i < ret->points.size && !err; i++) {
 		struct sup_point *p = &ret->points.data[i];
@@ -232,7 +272,9 @@ static struct err *run_again(struct sup_session *s, size_t first)
 		struct dec_outcome outcome;
 
 		// What lies before where points were was not altered.
-		if (p->position < s->begin || !s->ask.n_points) {
+		if (p->at.is_each) {
+			p->at.nth = 1;
+		} else if (p->position < s->begin || !s->ask.n_points) {
 			none.n_points = none.n_calls = 0;
 			memset(none.counted, 0, sizeof(none.counted));
 			none.counted[0] = p->at.rip;

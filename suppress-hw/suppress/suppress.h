@@ -31,6 +31,8 @@ struct sup_point {
 	struct dec_point at; ///< counted from where the last run began
 	int weight;	     ///< of those of a step the likelier one has more
 	uint64_t position;   ///< in the run that crashed
+	uint64_t
+		begin; ///< at.is_each: of it, where the instances begin that are left out
 	struct sup_place place;
 };
 

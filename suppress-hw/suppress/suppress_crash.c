@@ -12,6 +12,9 @@
 #include <signal.h>
 #include <string.h>
 
+// A fault so near to the stack pointer is one of the stack: a function's frame, and more.
+#define NEAR_STACK (UINT64_C(1) << 16)
+
 static const char *const giving_up[] = {
 	"abort",
 	"raise",
@@ -70,8 +73,9 @@ static struct err *trace_branch(struct sup_session *s, const struct dec_nullify_
 
 	for (uint32_t i = 0; i < f->n_branch && !err; i++)
 		err = sup_trace(s, &f->by[i],
-				given && is_argument(given, &f->by[i]) ? SUP_ASSIGNED :
-									 SUP_MADE);
+				!given			      ? SUP_READ :
+				is_argument(given, &f->by[i]) ? SUP_ASSIGNED :
+								SUP_MADE);
 	return err;
 }
 
@@ -143,18 +147,69 @@ static struct err *trace_giving_up(struct sup_session *s)
 	return trace_library(s, outer);
 }
 
+/* It faulted where the stack grows to, with many calls under way. */
+static bool is_stack_used_up(const struct sup_session *s)
+{
+	return s->outcome.value == SIGSEGV && s->told.n_frames == DEC_CHAIN_MAX &&
+	       s->outcome.fault_addr + NEAR_STACK - s->told.stack < 2 * NEAR_STACK;
+}
+
+/* Calls without an end: what the outermost one that is known decided by. Further in there is no
+ * room for what comes behind. */
+static struct err *trace_recursion(struct sup_session *s)
+{
+	size_t n = s->ret->points.size;
+	struct err *err = NULL;
+
+	for (uint32_t i = s->told.n_frames; i-- > 0 && s->ret->points.size == n && !err;)
+		if (sup_is_own(s, s->told.frames[i].branch))
+			err = trace_branch(s, &s->told.frames[i], NULL);
+	return err;
+}
+
+static bool is_in_allocator(const struct sup_session *s)
+{
+	for (uint32_t i = 0; i < s->told.n_frames; i++)
+		for (int k = 0; k < DEC_KNOWN_ENTRIES; k++)
+			if (s->ask.allocator[k] &&
+			    s->told.frames[i].call.entry == s->ask.allocator[k])
+				return true;
+	return false;
+}
+
+static struct err *trace_fault(struct sup_session *s)
+{
+	enum sup_which which = is_in_allocator(s) ? SUP_MADE : SUP_READ;
+	size_t n = s->ret->points.size;
+	struct err *err = NULL;
+
+	if (is_stack_used_up(s))
+		err = trace_recursion(s);
+	else
+		for (uint32_t i = 0; i < s->told.n_causes && !err; i++)
+			err = sup_trace(s, &s->told.causes[i], which);
+	if (!err && s->ret->points.size == n && s->told.n_frames && !s->told.n_causes)
+		err = trace_decision(s, 0);
+	return err;
+}
+
 struct err *sup_crash(struct sup_session *s)
 {
-	struct err *err = NULL;
 	size_t n = s->ret->points.size;
+	struct err *err;
 
 	if (s->outcome.value == SIGABRT)
 		return trace_giving_up(s);
-	for (uint32_t i = 0; i < s->told.n_causes && !err; i++)
-		err = sup_trace(s, &s->told.causes[i], SUP_MADE);
-	if (!err && s->ret->points.size == n && s->told.n_frames)
-		err = s->told.n_causes ? NULL : trace_decision(s, 0);
-	return err;
+	err = trace_fault(s);
+	if (err || s->ret->points.size > n)
+		return err;
+	err = sup_trace_crash(s);
+	if (err || s->ret->points.size == n)
+		return err;
+	return sup_note(s,
+			"nothing that ran defined what it crashed by at %#lx: this "
+			"instruction itself was left out",
+			s->told.crash);
 }
 
 void sup_crash_place(struct sup_session *s, struct sup_place *ret)

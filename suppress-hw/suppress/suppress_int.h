@@ -24,6 +24,9 @@ struct sup_session {
 	struct dec_outcome outcome;
 	struct dec_nullified told; ///< of it
 	unsigned n_runs;
+	/** The crash before, what it was by, and how often the same has come one after the other. */
+	uint64_t crash_before, point_before;
+	unsigned n_alike;
 };
 
 /** Branch off at @p at with the points of @p ask. */
@@ -44,13 +47,20 @@ bool sup_is_own(struct sup_session *s, uint64_t rip);
 
 /* ---- suppress_trace.c ----------------------------------------------------------- */
 
-enum sup_which { SUP_MADE, SUP_ASSIGNED };
+enum sup_which {
+	SUP_MADE,
+	SUP_READ, ///< the program looked at it: what the allocator wrote there counts, too
+	SUP_ASSIGNED
+};
 
 /** Add to the result the instance that defined the value of origin @p o, of the run that crashed:
  * the value's, else its address's. None is added twice, nor what the allocator defined for
  * itself. */
 struct err *sup_trace(struct sup_session *s, const struct dec_origin *o,
 		      enum sup_which which);
+
+/** Add the instruction that crashed, where its code can be read. */
+struct err *sup_trace_crash(struct sup_session *s);
 
 /** Set in s->ask which calls are under way at @p begin of the recorded run. */
 struct err *sup_calls(struct sup_session *s, uint64_t begin);

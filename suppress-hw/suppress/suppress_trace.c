@@ -174,6 +174,17 @@ static struct err *add_point(struct sup_session *s, const struct dec_source *fro
 	return err || !p.place.is_own ? err : vec_add(&s->ret->points, p);
 }
 
+struct err *sup_trace_crash(struct sup_session *s)
+{
+	struct dec_source here = { .kind = DEC_ORIGIN_MADE,
+				   .rip = s->told.crash,
+				   .position = s->outcome.position };
+
+	return s->told.crash == s->outcome.rip && s->told.is_known ?
+		       add_point(s, &here, 0, false) :
+		       NULL;
+}
+
 static struct err *trace_source(struct sup_session *s, const struct dec_source *from,
 				uint64_t at, uint64_t begin, bool is_recorded, int depth);
 
@@ -247,20 +258,34 @@ static int weight_of(struct sup_session *s, const struct dec_origin *o)
 	return err ? 3 : 1;
 }
 
+/* The allocator wrote there for itself behind what the address comes from: the program reads what
+ * it has given back. */
+static bool is_given_back(const struct dec_origin *o)
+{
+	return o->made.kind == DEC_ORIGIN_MADE && o->made.is_right && o->at &&
+	       (o->address.kind != DEC_ORIGIN_MADE ||
+		o->made.position > o->address.position);
+}
+
 /* What defined it; where nothing did, or the allocator, that made the memory, the last
- * assignment of it to a variable; where there is none, what defined its address. */
+ * assignment of it to a variable; where there is none, what defined its address, or that
+ * one's. */
 static struct err *trace_all(struct sup_session *s, const struct dec_origin *o,
 			     enum sup_which which)
 {
 	size_t n = s->ret->points.size;
 	struct err *err = NULL;
 
-	if (which == SUP_MADE)
-		err = trace_source(s, &o->made, o->at, s->begin, false, 0);
+	if (which != SUP_ASSIGNED)
+		err = which == SUP_READ && is_given_back(o) ?
+			      add_point(s, &o->made, o->at, false) :
+			      trace_source(s, &o->made, o->at, s->begin, false, 0);
 	if (!err && n == s->ret->points.size && o->assigned.kind == DEC_ORIGIN_MADE)
 		err = trace_source(s, &o->assigned, 0, s->begin, false, 0);
 	if (!err && n == s->ret->points.size)
 		err = trace_source(s, &o->address, 0, s->begin, false, 0);
+	if (!err && n == s->ret->points.size)
+		err = trace_source(s, &o->beyond, 0, s->begin, false, 0);
 	return err;
 }
 
