@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/text.h"

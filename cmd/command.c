@@ -29,3 +29,19 @@ struct err *cmd_command_process(const char *capture, const char *process,
 		log_note("%schoose with --process", note);
 	return err;
 }
+
+void cmd_command_add_notes(cJSON *o, const line_list *notes)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "notes");
+
+	for (size_t i = 0; i < notes->size; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(notes->data[i]));
+}
+
+void cmd_command_print_json(cJSON *o)
+{
+	_cleanup_free_ char *text = cJSON_PrintUnformatted(o);
+
+	puts(text ?: "{}");
+	cJSON_Delete(o);
+}

@@ -9,6 +9,7 @@
 #define CMD_COMMAND_H
 
 #include <argp.h>
+#include <cjson/cJSON.h>
 
 #include "faultlocate/fl_analysis.h"
 
@@ -21,5 +22,11 @@ void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text);
  * says; then tells on stderr that there are others). @p ret: free(). */
 struct err *cmd_command_process(const char *capture, const char *process,
 				const fl_texts *specs, char **ret);
+
+/** Add @p notes to @p o. */
+void cmd_command_add_notes(cJSON *o, const line_list *notes);
+
+/** Print @p o in a line, and free it. */
+void cmd_command_print_json(cJSON *o);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/base.h"
 #include "base/option.h"
+#include "cmd/command.h"
 #include "decode/pt/packets.h"
 #include "decode/pt/show.h"
 
@@ -454,7 +455,6 @@ static void print_json(const struct dec_pt_flow *f, const struct dec_pt_shown *d
 {
 	const struct perf_info *info = dec_pt_flow_info(f);
 	cJSON *root = cJSON_CreateObject();
-	char *text;
 
 	cJSON_AddNumberToObject(root, "bytes", info->pt_bytes);
 	cJSON_AddNumberToObject(root, "instructions", d->instructions);
@@ -466,10 +466,7 @@ static void print_json(const struct dec_pt_flow *f, const struct dec_pt_shown *d
 	json_missing(f, root);
 	if (info->damage)
 		cJSON_AddStringToObject(root, "damage", info->damage);
-	text = cJSON_PrintUnformatted(root);
-	puts(text);
-	free(text);
-	cJSON_Delete(root);
+	cmd_command_print_json(root);
 }
 
 /* What is wrong with the file itself; whatever the form is. */

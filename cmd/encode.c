@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "cmd/command.h"
 #include "decode/pt/from_capture.h"
 #include "decode/past/flight.h"
 
@@ -177,7 +178,6 @@ static void print_json(const struct capture *c, const struct encode_command *cmd
 	const struct dec_encode_result *r = &e->r;
 	const struct cap_info *info = capture_info(c);
 	cJSON *o = cJSON_CreateObject();
-	char *text;
 
 	if (cmd->label) {
 		cJSON_AddNumberToObject(o, "process", info->index);
@@ -192,10 +192,7 @@ static void print_json(const struct capture *c, const struct encode_command *cmd
 	cJSON_AddBoolToObject(o, "complete", !r->divergence);
 	if (r->divergence)
 		cJSON_AddStringToObject(o, "divergence", r->divergence);
-	text = cJSON_PrintUnformatted(o);
-	puts(text);
-	free(text);
-	cJSON_Delete(o);
+	cmd_command_print_json(o);
 }
 
 static void print_text(const struct encode_command *cmd, const struct encoded *e)

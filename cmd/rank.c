@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/option.h"
+#include "cmd/command.h"
 #include "suppress-hw/rank/rank.h"
 
 #define EXIT_COULD_NOT 2
@@ -204,7 +205,6 @@ static cJSON *json_ivmp(const struct rank_result *r, const struct rank_ivmp *v)
 static void print_json(const struct arguments *a, const struct rank_result *r)
 {
 	cJSON *o = cJSON_CreateObject(), *list;
-	char *text;
 
 	cJSON_AddStringToObject(o, "method", methods[a->o.method]);
 	cJSON_AddNumberToObject(o, "failed", r->n_failed);
@@ -220,13 +220,8 @@ static void print_json(const struct arguments *a, const struct rank_result *r)
 	list = cJSON_AddArrayToObject(o, "ivmps");
 	for (size_t i = 0; i < r->ivmps.size; i++)
 		cJSON_AddItemToArray(list, json_ivmp(r, &r->ivmps.data[i]));
-	list = cJSON_AddArrayToObject(o, "notes");
-	for (size_t i = 0; i < r->notes.size; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(r->notes.data[i]));
-	text = cJSON_PrintUnformatted(o);
-	puts(text ?: "{}");
-	free(text);
-	cJSON_Delete(o);
+	cmd_command_add_notes(o, &r->notes);
+	cmd_command_print_json(o);
 }
 
 int cmd_rank(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "base/option.h"
 #include "capture/perf_data.h"
+#include "cmd/command.h"
 #include "decode/past/flight.h"
 #include "decode/symbols/symbols.h"
 
@@ -359,7 +360,6 @@ static void print_json(const struct capture *capture, struct dec_flight *f,
 {
 	cJSON *o = cJSON_CreateObject();
 	struct recover_counts c = {};
-	char *text;
 
 	err_destroy(dec_recover_trace(f->recover, count_step, &c));
 	cJSON_AddNumberToObject(o, "thread", f->tid);
@@ -373,10 +373,7 @@ static void print_json(const struct capture *capture, struct dec_flight *f,
 	json_count(o, "memory", &c.memory);
 	json_steps(o, f, symbols, cmd->last);
 	json_end(o, capture, f->core, symbols);
-	text = cJSON_PrintUnformatted(o);
-	puts(text);
-	free(text);
-	cJSON_Delete(o);
+	cmd_command_print_json(o);
 }
 
 /* ---- the command --------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "cmd/command.h"
 #include "cmd/replay_notes.h"
 #include "decode/explain/explain.h"
 #include "decode/pt/witness.h"
@@ -192,7 +193,6 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 	const struct dec_where *w = &r->where;
 	cJSON *o = cJSON_CreateObject(), *isa;
 	const char *name;
-	char *text;
 
 	if (r->o->label) {
 		const struct cap_info *info = capture_info(r->capture);
@@ -214,10 +214,7 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 		dec_explanation_json(x, o);
 	if (r->witness)
 		dec_pt_witness_json(r->witness, o);
-	text = cJSON_PrintUnformatted(o);
-	puts(text);
-	free(text);
-	cJSON_Delete(o);
+	cmd_command_print_json(o);
 }
 
 /* Which process a line for people is about, when there are several. */

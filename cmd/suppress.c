@@ -276,8 +276,7 @@ static cJSON *json_run(const struct sup_result *r)
 
 static void print_json(const struct sup_result *r)
 {
-	cJSON *o = cJSON_CreateObject(), *notes;
-	char *text;
+	cJSON *o = cJSON_CreateObject();
 
 	cJSON_AddBoolToObject(o, "crashed", r->has_crashed);
 	cJSON_AddBoolToObject(o, "removed", r->is_removed);
@@ -290,13 +289,8 @@ static void print_json(const struct sup_result *r)
 				      json_points(r, last_found(r)));
 	if (r->points.size)
 		cJSON_AddItemToObject(o, "run", json_run(r));
-	notes = cJSON_AddArrayToObject(o, "notes");
-	for (size_t i = 0; i < r->notes.size; i++)
-		cJSON_AddItemToArray(notes, cJSON_CreateString(r->notes.data[i]));
-	text = cJSON_PrintUnformatted(o);
-	puts(text ?: "{}");
-	free(text);
-	cJSON_Delete(o);
+	cmd_command_add_notes(o, &r->notes);
+	cmd_command_print_json(o);
 }
 
 int cmd_suppress(int argc, char **argv)

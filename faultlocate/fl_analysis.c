@@ -335,9 +335,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 		free(a->sides[side].is_checked);
 		vec_deinit(&a->sides[side].errors);
 	}
-	for (size_t i = 0; i < a->notes.size; i++)
-		free(a->notes.data[i]);
-	vec_deinit(&a->notes);
+	lines_deinit(&a->notes);
 	free(a->n_asked);
 	vec_deinit(&a->faults);
 	vec_deinit(&a->unwritten);

@@ -97,7 +97,7 @@ struct fl_analysis {
 	struct fl_phases phases;
 	/** Of a program that a signal ended. */
 	struct fl_end end;
-	VEC(char *) notes; ///< what was inferred or missing, for people
+	line_list notes; ///< what was inferred or missing, for people
 };
 
 /**

@@ -17,23 +17,13 @@
 // Two replays may note the same, and once is enough.
 struct err *fl_note_add(struct fl_analysis *a, const char *fmt, ...)
 {
-	_cleanup_free_ char *text = NULL;
-	char **slot;
+	struct err *err;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	err = lines_add_list(&a->notes, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return &err_nomem;
-	if (vec_find(&a->notes, note, text_has_line(*note, text)))
-		return NULL;
-	slot = vec_push(&a->notes);
-	if (!slot)
-		return &err_nomem;
-	*slot = take_ptr(&text);
-	return NULL;
+	return err;
 }
 
 // What the machine says of a gap, the manifest has said.

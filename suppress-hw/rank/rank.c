@@ -5,30 +5,10 @@
  * A suite: each test is traced once; then the failing ones are searched, shortest first, and what
  * they executed is ranked.
  */
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "suppress-hw/rank/rank_int.h"
-
-struct err *rank_note(struct rank_session *s, const char *fmt, ...)
-{
-	char *text;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return &err_nomem;
-	for (size_t i = 0; i < s->ret->notes.size; i++)
-		if (!strcmp(s->ret->notes.data[i], text)) {
-			free(text);
-			return NULL;
-		}
-	return vec_add(&s->ret->notes, text);
-}
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
@@ -91,12 +71,13 @@ static struct err *read_suite(struct rank_session *s)
 			       "rank by",
 			       s->suite.n_tests);
 	if (!s->ret->n_passed)
-		err = rank_note(
-			s, "no test passed: what only failing ones execute cannot be "
-			   "told, nor what is right elsewhere");
+		err = lines_add(
+			&s->ret->notes,
+			"no test passed: what only failing ones execute cannot be "
+			"told, nor what is right elsewhere");
 	if (!err && s->ret->n_left_out)
-		err = rank_note(
-			s,
+		err = lines_add(
+			&s->ret->notes,
 			"%u tests were not recorded, or nobody could tell whether they "
 			"passed: they are left out",
 			s->ret->n_left_out);
@@ -168,8 +149,8 @@ static struct err *search_all(struct rank_session *s)
 		if (!run->is_failed)
 			continue;
 		if (!can_be_judged(run)) {
-			err = rank_note(
-				s,
+			err = lines_add(
+				&s->ret->notes,
 				"test '%s' is judged by its oracle: what altered runs "
 				"print is not shown to it, and it is not searched",
 				run->test->name);
@@ -181,7 +162,8 @@ static struct err *search_all(struct rank_session *s)
 	}
 	s->ret->search_s = clock_now_s() - s->start_s;
 	if (!err && s->ret->is_interrupted)
-		err = rank_note(s, "interrupted: %u of %u failing tests were searched",
+		err = lines_add(&s->ret->notes,
+				"interrupted: %u of %u failing tests were searched",
 				s->ret->n_searched, s->ret->n_failed);
 	return err;
 }
@@ -300,7 +282,5 @@ void rank_result_deinit(struct rank_result *r)
 	for (size_t i = 0; i < r->tests.size; i++)
 		free(r->tests.data[i]);
 	vec_deinit(&r->tests);
-	for (size_t i = 0; i < r->notes.size; i++)
-		free(r->notes.data[i]);
-	vec_deinit(&r->notes);
+	lines_deinit(&r->notes);
 }

@@ -50,7 +50,7 @@ struct rank_result {
 	uint64_t n_runs;     ///< altered ones
 	double search_s;
 	bool is_interrupted;
-	VEC(char *) notes;
+	line_list notes;
 };
 
 struct rank_options {

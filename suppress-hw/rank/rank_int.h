@@ -75,8 +75,4 @@ struct err *rank_profile(struct rank_session *s, struct rank_run *run);
 /** Search it for IVMPs. */
 struct err *rank_search(struct rank_session *s, struct rank_run *run);
 
-/** Add a note, once. */
-struct err *rank_note(struct rank_session *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 #endif

@@ -334,7 +334,7 @@ struct err *rank_profile(struct rank_session *s, struct rank_run *run)
 	if (err)
 		return err_prefix(err, "the capture of test '%s'", run->test->name);
 	return p.has_too_many ?
-		       rank_note(s,
+		       lines_add(&s->ret->notes,
 				 "test '%s' is long: only its first %u values can "
 				 "be replaced",
 				 run->test->name, PLACES_MAX) :

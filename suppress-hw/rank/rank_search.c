@@ -346,8 +346,8 @@ static struct err *check(struct search *x, bool *is_fine)
 	*is_fine = !err && !is_right(x, &o);
 	if (err || *is_fine)
 		return err;
-	return rank_note(
-		x->s,
+	return lines_add(
+		&x->s->ret->notes,
 		"test '%s' failed when it was recorded, and what the capture shows is "
 		"right: its outcome is not certain, and it is not searched",
 		x->run->test->name);
@@ -397,7 +397,7 @@ struct err *rank_search(struct rank_session *s, struct rank_run *run)
 			break;
 	}
 	if (!err && x.n_sampled)
-		err = rank_note(s,
+		err = lines_add(&s->ret->notes,
 				"of instructions that ran more than %d times in a test "
 				"not all instances were tried (--lossless: all)",
 				INSTANCES_MAX);

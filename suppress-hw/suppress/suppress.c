@@ -8,7 +8,6 @@
 #include "suppress-hw/suppress/suppress_int.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 
 // The stretch of the recorded run that is followed to its crash.
@@ -63,25 +62,6 @@ void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, siz
 			ret->is_own = true;
 			return;
 		}
-}
-
-struct err *sup_note(struct sup_session *s, const char *fmt, ...)
-{
-	char *text;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return &err_nomem;
-	for (size_t i = 0; i < s->ret->notes.size; i++)
-		if (!strcmp(s->ret->notes.data[i], text)) {
-			free(text);
-			return NULL;
-		}
-	return vec_add(&s->ret->notes, text);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -346,15 +326,19 @@ static struct err *say_how_it_ended(struct sup_session *s)
 {
 	switch (s->outcome.fate) {
 	case DEC_FATE_LIMIT:
-		return sup_note(s, "the last run did not end within %lu instructions",
-				s->outcome.position - s->begin);
+		return lines_add(&s->ret->notes,
+				 "the last run did not end within %lu instructions",
+				 s->outcome.position - s->begin);
 	case DEC_FATE_LEFT:
-		return sup_note(s, "the last run needed what was never recorded: %s",
-				s->outcome.text);
+		return lines_add(&s->ret->notes,
+				 "the last run needed what was never recorded: %s",
+				 s->outcome.text);
 	case DEC_FATE_HANG:
-		return sup_note(s, "in the last run all threads wait for each other");
+		return lines_add(&s->ret->notes,
+				 "in the last run all threads wait for each other");
 	case DEC_FATE_MACHINE:
-		return sup_note(s, "the last run could not go on: %s", s->outcome.text);
+		return lines_add(&s->ret->notes, "the last run could not go on: %s",
+				 s->outcome.text);
 	default:
 		return NULL;
 	}
@@ -406,9 +390,7 @@ void sup_result_deinit(struct sup_result *r)
 		vec_deinit(&r->steps.data[i].omitted);
 	vec_deinit(&r->steps);
 	vec_deinit(&r->points);
-	for (size_t i = 0; i < r->notes.size; i++)
-		free(r->notes.data[i]);
-	vec_deinit(&r->notes);
+	lines_deinit(&r->notes);
 	dec_symbols_destroy(r->symbols);
 	capture_close(r->capture);
 }

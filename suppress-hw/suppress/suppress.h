@@ -63,7 +63,7 @@ struct sup_result {
 	/** The last run. */
 	struct dec_outcome outcome;
 	struct dec_nullified told;
-	VEC(char *) notes;
+	line_list notes;
 };
 
 struct sup_options {

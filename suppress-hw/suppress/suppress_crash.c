@@ -206,10 +206,10 @@ struct err *sup_crash(struct sup_session *s)
 	err = sup_trace_crash(s);
 	if (err || s->ret->points.size == n)
 		return err;
-	return sup_note(s,
-			"nothing that ran defined what it crashed by at %#lx: this "
-			"instruction itself was left out",
-			s->told.crash);
+	return lines_add(&s->ret->notes,
+			 "nothing that ran defined what it crashed by at %#lx: this "
+			 "instruction itself was left out",
+			 s->told.crash);
 }
 
 void sup_crash_place(struct sup_session *s, struct sup_place *ret)

@@ -34,10 +34,6 @@ struct err *sup_branch(struct sup_session *s, uint64_t at, const struct dec_null
 		       uint64_t limit, struct dec_outcome *outcome,
 		       struct dec_nullified *told);
 
-/** Add a note, once. */
-struct err *sup_note(struct sup_session *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /** The statement to name for @p rip, reached through calls that return to @p callers. */
 void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, size_t n,
 	       struct sup_place *ret);

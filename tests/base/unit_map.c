@@ -117,13 +117,26 @@ static void test_arena(void **state)
 	arena_deinit(&a);
 }
 
+static void test_lines(void **state)
+{
+	line_list l = {};
+
+	(void)state;
+	assert_null(lines_add(&l, "at %#lx", 0x10ul));
+	assert_null(lines_add(&l, "at %#lx", 0x20ul)); // says the same
+	assert_null(lines_add(&l, "%d more", 2));
+	assert_int_equal(l.size, 2);
+	assert_string_equal(l.data[1], "2 more");
+	lines_deinit(&l);
+	assert_int_equal(l.size, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_model),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_vec_grows),
-		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_against_model), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_vec_grows),     cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
