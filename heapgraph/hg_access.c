@@ -155,8 +155,28 @@ static void enter_string(struct hg_finder *f, const struct dec_step *s)
 			hg_string_call_read(c, i, derivation,
 					    room_at(f, derivation, c->read[i].start));
 	}
-	if (c->watched || c->read[0].derivation || c->read[1].derivation)
+	c->copied = hg_string_call_copies(c) ? regs->gpr[CAP_RDI] : 0;
+	if (c->watched || c->read[0].derivation || c->read[1].derivation || c->copied)
 		c->statement = dec_frames_statement(f->frames, c->pc);
+}
+
+/* The copy is done. */
+static struct err *check_copied(struct hg_finder *f)
+{
+	const struct hg_string_call *c = &f->thread->string;
+	struct hg_suspect x = {
+		.position = c->position,
+		.pc = c->pc,
+		.statement = c->statement,
+		.addr = c->read[0].start,
+		.size = c->limit,
+		.intent = intent_of(f),
+		.derivation = c->copied,
+	};
+
+	return c->copied ?
+		       hg_astray_copied(f, &x, c->read[1].start, c->read[1].derivation) :
+		       NULL;
 }
 
 static struct err *leave_string(struct hg_finder *f)
@@ -181,6 +201,8 @@ static struct err *leave_string(struct hg_finder *f)
 		if (x.size)
 			err = hg_astray_check(f, &x);
 	}
+	if (!err)
+		err = check_copied(f);
 	return err ? err : hg_strings_leave(&f->strings, c, rax);
 }
 

@@ -197,6 +197,17 @@ struct err *hg_points_answered(struct hg_finder *f, struct hg_point *p);
 struct err *hg_points_access(struct hg_finder *f, const struct dec_step *s,
 			     const struct dec_ref *r, uint32_t derivation);
 
+/** A call was told to copy what @p x is, from @p from by a pointer of derivation @p source (0: not known),
+ * to where an array begins, and did: report it if it is text that went on into what lies behind
+ * (hg_spill.c). @return ERR_NOMEM. */
+struct err *hg_astray_copied(struct hg_finder *f, struct hg_suspect *x, uint64_t from,
+			     uint32_t source);
+
+/** The same, if it is known that all of it is within a node of layout @p t, and that by its length it may
+ * be meant for several fields. */
+struct err *hg_spill_check(struct hg_finder *f, struct hg_suspect *x,
+			   const struct dec_struct *t);
+
 /** Report @p x if it is to other memory than its pointer. @return ERR_NOMEM. */
 struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x);
 

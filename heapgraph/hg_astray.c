@@ -327,6 +327,40 @@ bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_
 	       size <= n->start + n->size - addr;
 }
 
+/* Is @p from, by a pointer of derivation @p source, at offset @p at of a struct @p t? */
+static struct err *is_in_such(struct hg_finder *f, const struct dec_struct *t,
+			      uint64_t at, uint64_t from, uint32_t source, bool *ret)
+{
+	const struct hg_derivation *d = hg_derive_get(&f->derive, source);
+	const struct dec_struct *other = NULL;
+	struct err *err =
+		source && from - d->start == at ? layout_of(f, d->node, &other) : NULL;
+
+	*ret = other == t;
+	return err;
+}
+
+struct err *hg_astray_copied(struct hg_finder *f, struct hg_suspect *x, uint64_t from,
+			     uint32_t source)
+{
+	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
+	uint64_t at = x->addr - d->start;
+	const struct dec_struct *t;
+	bool is_same = false;
+	struct err *err;
+
+	if (!hg_graph_lives(f->graph, d->node) ||
+	    !hg_astray_is_inside(f, x->derivation, x->addr, x->size))
+		return NULL;
+	err = layout_of(f, d->node, &t);
+	// What does not mean the whole was judged store by store.
+	if (err || t->size != hg_graph_node(f->graph, d->node)->size ||
+	    !means_whole(f, t, x, at))
+		return err;
+	err = is_in_such(f, t, at, from, source, &is_same);
+	return err || is_same ? err : hg_spill_check(f, x, t);
+}
+
 /* realloc in place gave the node's memory to a new one: the same for all that points there. */
 static bool is_successor(const struct hg_graph *g, struct hg_node_id old,
 			 struct hg_node_id new)

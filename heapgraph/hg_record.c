@@ -453,6 +453,12 @@ static struct err *on_stores(void *ctx, const struct dec_heap_store *stores, siz
 	return err ? err : awaited_store(r, &w);
 }
 
+void hg_recorder_memory(const struct hg_recorder *r, uint64_t addr, void *buf,
+			uint64_t size)
+{
+	hg_memory_get(r->app, addr, buf, size);
+}
+
 static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
 			     bool is_stack)
 {

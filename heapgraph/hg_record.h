@@ -104,6 +104,10 @@ void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret);
 /** The application view that is being made; as long as @p r, until hg_recorder_finish(). */
 const struct hg_graph *hg_recorder_graph(const struct hg_recorder *r);
 
+/** Copy out what memory holds now at @p addr, @p size bytes: as long as hg_recorder_graph(). */
+void hg_recorder_memory(const struct hg_recorder *r, uint64_t addr, void *buf,
+			uint64_t size);
+
 /** What a plan has before @p time is done, for who looks at the graph before the instruction at
  * that time. @return NULL or ERR_NOMEM. */
 struct err *hg_recorder_reach(struct hg_recorder *r, uint64_t time);

@@ -232,6 +232,13 @@ void hg_string_call_read(struct hg_string_call *c, size_t i, uint32_t derivation
 		c->watched = room;
 }
 
+bool hg_string_call_copies(const struct hg_string_call *c)
+{
+	const struct function *f = &functions[c->function];
+
+	return !c->is_resolver && f->extent[0] == NONE && f->extent[1] == ALL;
+}
+
 /* Bytes @p at to @p at + @p n of the pointer's were loaded. */
 static struct err *keep(struct hg_string_read *read, uint64_t at, const uint8_t *value,
 			uint64_t n)

@@ -52,6 +52,8 @@ struct hg_string_call {
 	uint64_t outer_rsp, outer_intent;
 	uint64_t watched; ///< so many bytes from each start are kept when they are loaded
 	struct hg_string_read read[HG_STRING_READS];
+	uint32_t
+		copied; ///< derivation of what `limit` bytes are copied to; 0: not known, no copy
 };
 
 /** Look the functions up, in modules that are new too. @return ERR_NOMEM. */
@@ -76,6 +78,10 @@ static inline void hg_string_call_return(struct hg_string_call *c, uint64_t rsp)
  * to the node's end (0: the node is gone, or the pointer is not to it). */
 void hg_string_call_read(struct hg_string_call *c, size_t i, uint32_t derivation,
 			 uint64_t room);
+
+/** @return whether the call copies as many bytes as it is told, from its second to its first
+ * argument. */
+bool hg_string_call_copies(const struct hg_string_call *c);
 
 /** @p r was loaded. @return ERR_NOMEM. */
 struct err *hg_string_call_load(struct hg_string_call *c, const struct dec_ref *r);

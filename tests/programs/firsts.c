@@ -3,7 +3,7 @@
 
 /**
  * @file
- * The array that a struct begins with has the struct's own address. `firsts wrong` writes 20 bytes into
+ * The array that a struct begins with has the struct's own address. `firsts wrong` writes 20 bytes or more into
  * one of 16, in many ways, each at a line marked WRONG; `firsts` writes as many as there is
  * room for, and what else begins there: the whole struct, a part of it, a union, an array that
  * goes on behind its last element.
@@ -20,6 +20,24 @@ struct item {
 	char name[16];
 	void *fn;
 	long more;
+};
+
+struct part {
+	char name[16];
+	long number;
+	struct part *next;
+};
+
+struct header {
+	char name[16];
+	char owner[8];
+	char size[8];
+};
+
+struct atom {
+	char tag[4];
+	unsigned type, bytes;
+	char rest[4];
 };
 
 struct hack {
@@ -41,7 +59,7 @@ struct table {
 	char last[60];
 };
 
-static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGH";
 static const char *volatile format = "1-%.*s";
 static char line[64];
 static int fds[2];
@@ -60,7 +78,7 @@ static NOINLINE void by_strncat(struct item *p, size_t n)
 
 static NOINLINE void by_strcpy(struct item *p, size_t n)
 {
-	strcpy(p->name, letters + 27 - n); /* WRONG */
+	strcpy(p->name, letters + 35 - n); /* WRONG */
 }
 
 static NOINLINE void by_sprintf(struct item *p, size_t n)
@@ -70,12 +88,12 @@ static NOINLINE void by_sprintf(struct item *p, size_t n)
 
 static NOINLINE void by_sscanf(struct item *p, size_t n)
 {
-	sscanf(letters + 27 - n, "%s", p->name); /* WRONG */
+	sscanf(letters + 35 - n, "%s", p->name); /* WRONG */
 }
 
 static NOINLINE void by_fscanf(struct item *p, size_t n)
 {
-	fprintf(file, "%s\n", letters + 27 - n);
+	fprintf(file, "%s\n", letters + 35 - n);
 	rewind(file);
 	fscanf(file, "%s", p->name); /* WRONG */
 }
@@ -138,10 +156,28 @@ static NOINLINE void by_size(struct item *p, size_t n)
 	snprintf(p->name, n == 16 ? n : sizeof(*p), "%.19s", letters); /* WRONG */
 }
 
+/* Up to where the next field ends, or the struct. */
+static NOINLINE void by_field(struct item *p, size_t n)
+{
+	memcpy(p->name, letters, n == 16 ? n : offsetof(struct item, more)); /* WRONG */
+}
+
+static NOINLINE void by_whole(struct item *p, size_t n)
+{
+	memmove(p->name, letters + 3, n == 16 ? n : sizeof(*p)); /* WRONG */
+}
+
+static NOINLINE void by_number(struct item *item, size_t n)
+{
+	struct part *p = (struct part *)item;
+
+	memcpy(p->name, letters, n == 16 ? n : offsetof(struct part, next)); /* WRONG */
+}
+
 static void (*const ways[])(struct item *, size_t) = {
-	by_memcpy,   by_strncat, by_strcpy, by_sprintf, by_sscanf,
-	by_fscanf,   by_fread,	 by_read,   by_index,	by_pointer,
-	by_snprintf, by_fgets,	 by_memset, by_strncpy, by_size,
+	by_memcpy, by_strncat, by_strcpy, by_sprintf, by_sscanf,   by_fscanf,
+	by_fread,  by_read,    by_index,  by_pointer, by_snprintf, by_fgets,
+	by_memset, by_strncpy, by_size,	  by_field,   by_whole,	   by_number,
 };
 
 /* ---- what is right ---------------------------------------------------------------------- */
@@ -214,6 +250,29 @@ static NOINLINE unsigned whole(struct item *p, struct item *q)
 	return sum;
 }
 
+/* Structs that are copied whole, or as far as several fields go, with names that fill their arrays. */
+static NOINLINE unsigned copies(size_t n)
+{
+	struct header *h = malloc(sizeof(*h));
+	struct atom *a = malloc(sizeof(*a));
+	struct part *p = malloc(sizeof(*p)), *q = malloc(sizeof(*q)), local;
+	unsigned sum = 0;
+
+	memcpy(h, letters, n + 8);
+	memcpy(h, letters, 2 * n);
+	memcpy(a, letters, n);
+	memcpy(a, letters, n / 2);
+	memcpy(local.name, letters, n);
+	local.number = 0x6162;
+	local.next = p;
+	memcpy(p, &local, sizeof(local));
+	memcpy(q, p, offsetof(struct part, next));
+	memcpy(q, p, sizeof(*p));
+	memcpy(q->name, letters, sizeof(q->name));
+	sum += h->size[1] + a->bytes + (unsigned)q->number;
+	return sum;
+}
+
 static NOINLINE void fill(struct table *t, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -256,7 +315,8 @@ int main(int argc, char **argv)
 		return 2;
 	setvbuf(file, line, _IOFBF, sizeof(line));
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		struct item *p = calloc(1, sizeof(*p));
+		struct item *p = ways[i] == by_number ? calloc(1, sizeof(struct part)) :
+							calloc(1, sizeof(*p));
 
 		rewind(file);
 		ways[i](p, n);
@@ -265,7 +325,7 @@ int main(int argc, char **argv)
 	if (argc == 1)
 		sum += whole(calloc(1, sizeof(struct item)),
 			     calloc(1, sizeof(struct item))) +
-		       others();
+		       others() + copies(n);
 	printf("%u\n", sum);
 	return 0;
 }
