@@ -113,6 +113,7 @@ struct asking {
 	maps maps;
 	fl_seeds seeds;
 	fl_prunes prunes;
+	fl_strings strings;
 	struct fl_question question;
 	struct fl_inputs inputs;
 };
@@ -127,6 +128,7 @@ static void asking_deinit(struct asking *a)
 	vec_deinit(&a->maps);
 	vec_deinit(&a->seeds);
 	vec_deinit(&a->prunes);
+	vec_deinit(&a->strings);
 }
 
 static struct err *note_map(void *ctx, const struct dec_where *w)
@@ -157,9 +159,13 @@ static struct err *find(struct asking *a)
 		err = fl_sources_read(a->capture, &a->sources);
 	if (!err)
 		err = fl_question_cut_linker(a->trace, a->symbols, &a->prunes);
+	if (!err)
+		err = fl_inputs_strings(a->trace, a->symbols, &a->strings);
 	if (!err) {
 		const struct fl_inputs_options o = { .prunes = a->prunes.data,
-						     .n_prunes = a->prunes.size };
+						     .n_prunes = a->prunes.size,
+						     .strings = a->strings.data,
+						     .n_strings = a->strings.size };
 
 		err = fl_inputs_walk(a->trace, &a->sources, a->seeds.data, a->seeds.size,
 				     &o, &a->inputs);
@@ -205,6 +211,11 @@ static void tell_end(const struct asking *a)
 		log_note("the capture ends early, at position %lu", end->position);
 	if (notes)
 		log_note("%s", text_line(notes));
+	if (a->inputs.n_unmeasured)
+		log_note(
+			"%lu calls of strcmp() and the like are too many to look at each: "
+			"of these, 64 bytes count",
+			a->inputs.n_unmeasured);
 }
 
 int cmd_inputs(int argc, char **argv)

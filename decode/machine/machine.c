@@ -85,14 +85,24 @@ static struct err *machine_tell_break(struct dec_machine *m, uint64_t rip,
 	return err || answer->result == CHILD_OK ? err : &err_nomem;
 }
 
-/* A fresh child stands at 0: bring breakpoints, watches and the log mode back. */
-static struct err *machine_restart(struct dec_machine *m)
+/* Tell the child what is watched; what it knows already changes nothing. */
+static struct err *machine_tell_watches(struct dec_machine *m)
 {
 	const struct dec_answer *answer;
-	struct err *err = machine_start(m);
+	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < m->watches.size; i++)
 		err = dec_wire_ask(m->wire, CHILD_WATCH, m->watches.data[i], 0, &answer);
+	return err;
+}
+
+/* A fresh child stands at 0: bring breakpoints, watches and the log mode back. */
+static struct err *machine_restart(struct dec_machine *m)
+{
+	struct err *err = machine_start(m);
+
+	if (!err)
+		err = machine_tell_watches(m);
 	for (size_t i = 0; !err && i < m->breaks.size; i++)
 		err = machine_tell_break(m, m->breaks.data[i].rip, &m->breaks.data[i]);
 	return err;
@@ -397,6 +407,9 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 				dec_wire_end(m->wire, old);
 			m->origin = m->checkpoints.data[i - 1].slot;
 			m->where.position = m->checkpoints.data[i - 1].position;
+			// They may be younger than the checkpoint.
+			if (!err)
+				err = machine_tell_watches(m);
 		} else {
 			err = machine_restart(m);
 		}

@@ -65,14 +65,27 @@ struct fl_inputs {
 	VEC(uint32_t) parents;
 	bool has_tree; ///< no: it was not asked for, or would have been too large
 	uint64_t n_walked;
-	bool is_gapped; ///< records were met that are not understood (none is known)
+	uint64_t n_unmeasured; ///< calls of strings whose length was not found out
 };
+
+/** A function of the C library that looks at texts, by what it means (strings.c). */
+struct fl_string {
+	uint64_t entry;
+	uint8_t stops;
+};
+typedef VEC(struct fl_string) fl_strings;
+
+/** Add those that @p t's program called to @p ret. */
+struct err *fl_inputs_strings(struct fl_trace *t, struct dec_symbols *symbols,
+			      fl_strings *ret);
 
 struct fl_inputs_options {
 	bool with_tree;
 	/** Of these FL_PRUNE_STORES are heeded: what the dynamic linker fills in is no input's. */
 	const struct fl_prune *prunes;
 	size_t n_prunes;
+	const struct fl_string *strings; ///< fl_inputs_strings()
+	size_t n_strings;
 	void (*progress)(void *ctx, uint64_t position); ///< or NULL
 	void *ctx;
 };

@@ -186,7 +186,9 @@ static struct err *block(struct walker *w, const struct trace_block *b,
 			 const uint8_t *rec, uint32_t n_ran)
 {
 	uint64_t first = w->position - n_ran;
+	struct label wanted;
 	struct err *err = NULL;
+	struct call *c;
 
 	if (n_ran == b->n && b->flow != DEC_FLOW_NEXT) {
 		const struct operand_places o = { .mem = b->mem + b->first_mem[b->n - 1],
@@ -202,7 +204,7 @@ static struct err *block(struct walker *w, const struct trace_block *b,
 		return err;
 	if (!(b->regs & w->at->regs->any) && !is_seeded(w, first) &&
 	    !meets_store(w, b, 0, b->first_mem[b->n], rec))
-		return NULL;
+		n_ran = 0;
 	for (uint32_t i = n_ran; i-- && !err;) {
 		const struct operand_places o = { .mem = b->mem + b->first_mem[i],
 						  .rec = rec };
@@ -214,7 +216,13 @@ static struct err *block(struct walker *w, const struct trace_block *b,
 		if (!err)
 			err = seeds(w, b->insn[i], &o);
 	}
-	return err;
+	c = &w->at->calls.data[w->at->calls.size - 1];
+	if (err || !b->is_watched || !c->string.ways)
+		return err;
+	wanted = c->string;
+	c->string.ways = 0;
+	w->position = first;
+	return fl_inputs_string_entered(w, b->insn[0], rec, &wanted);
 }
 
 static struct err *entry(struct walker *w, const struct trace_entry *e)
@@ -320,7 +328,9 @@ static struct err *begin(struct walker *w, const struct fl_seed *seeds, size_t n
 		if (!err)
 			err = vec_add(&w->depths, i ? 0 : UINT32_MAX);
 	}
-	return err ?: vec_add(&w->in->links, (struct fl_link){});
+	if (!err)
+		err = vec_add(&w->in->links, (struct fl_link){});
+	return err ?: fl_inputs_strings_begin(w);
 }
 
 static void thread_destroy(struct walker_thread *t)
@@ -370,6 +380,9 @@ struct err *fl_inputs_walk(struct fl_trace *t, const struct fl_sources *sources,
 	map_deinit(&w->found);
 	map_deinit(&w->other);
 	map_deinit(&w->tables);
+	map_deinit(&w->string_of);
+	map_deinit(&w->string_functions);
+	vec_deinit(&w->measured);
 	vec_deinit(&w->kinds);
 	fl_labels_deinit(&w->mem);
 	free(w);

@@ -31,6 +31,8 @@ struct call {
 	size_t first; ///< its waiting things
 	uint32_t function;
 	struct wanted_regs *interrupted;
+	struct label
+		string; ///< of a strings.c's function: by which ways its result is wanted
 };
 
 struct wanted_regs {
@@ -45,6 +47,12 @@ struct walker_thread {
 	struct wanted_regs *regs;
 	VEC(struct call) calls; ///< outermost first; there is always one
 	VEC(struct waiting) waiting;
+};
+
+/** A call of a function of strings.c: how many bytes it looked at. */
+struct measure {
+	uint64_t position, n;
+	bool is_equal;
 };
 
 /** A byte that a system call wrote and that was wanted, until the call is met. */
@@ -71,6 +79,10 @@ struct walker {
 	struct map other;     ///< number -> index into in->others
 	struct map
 		tables; ///< address of a jump table's entry -> is it the only one of its kind?
+	struct map string_of;	      ///< entry -> index into o.strings
+	struct map string_functions;  ///< function of the flow graphs -> the same
+	VEC(struct measure) measured; ///< of the window that begins at:
+	uint64_t measured_begin;
 	VEC(uint8_t) kinds; ///< of the trace's instructions (walk_insn.c); 0: not known
 };
 
@@ -146,6 +158,19 @@ struct err *fl_inputs_meet(struct walker *w, uint32_t insn);
 /** The instruction @p insn, which may be a branch, ran. @p n_mem: its operands in memory. */
 struct err *fl_inputs_flow(struct walker *w, uint32_t insn,
 			   const struct operand_places *o, uint32_t n_mem);
+
+/* ---- strings.c --------------------------------------------------------------------------------- */
+
+/** Have registers logged at the entries of options.strings. */
+struct err *fl_inputs_strings_begin(struct walker *w);
+
+/** Function @p function of the flow graphs returned: if it is one of these, its result is taken into
+ * @p ret. @return whether it was wanted. */
+bool fl_inputs_string_left(struct walker *w, uint32_t function, struct label *ret);
+
+/** Its entry @p insn is met, whose block's record is @p rec: what its result, @p wanted, depends on. */
+struct err *fl_inputs_string_entered(struct walker *w, uint32_t insn, const uint8_t *rec,
+				     const struct label *wanted);
 
 /* ---- walk_kernel.c ----------------------------------------------------------------------------- */
 

@@ -275,10 +275,22 @@ static struct err *call(struct walker *w, uint32_t insn, uint64_t slot,
 	return has_any ? decide(w, insn, o, &p) : NULL;
 }
 
+static struct err *leave(struct walker *w, uint32_t insn, uint64_t slot)
+{
+	struct call c = { .slot = slot,
+			  .first = w->at->waiting.size,
+			  .function = FLOW_NONE };
+	uint32_t function;
+	struct err *err = w->o.n_strings ? function_of(w, insn, &function) : NULL;
+
+	if (!err && w->o.n_strings && function != FLOW_NONE)
+		fl_inputs_string_left(w, function, &c.string);
+	return err ?: vec_add(&w->at->calls, c);
+}
+
 struct err *fl_inputs_flow(struct walker *w, uint32_t insn,
 			   const struct operand_places *o, uint32_t n_mem)
 {
-	struct walker_thread *t = w->at;
 	struct err *err;
 
 	switch (w->trace->insns.data[insn].insn.flow) {
@@ -287,9 +299,7 @@ struct err *fl_inputs_flow(struct walker *w, uint32_t insn,
 		// The return address is the last operand.
 		return call(w, insn, walk_address(w, o, n_mem - 1), o);
 	case DEC_FLOW_RET:
-		return vec_add(&t->calls, (struct call){ .slot = walk_address(w, o, 0),
-							 .first = t->waiting.size,
-							 .function = FLOW_NONE });
+		return leave(w, insn, walk_address(w, o, 0));
 	case DEC_FLOW_JMP:
 		return jump(w, insn, o);
 	case DEC_FLOW_JCC:

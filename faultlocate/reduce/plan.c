@@ -146,6 +146,7 @@ struct analysis {
 	VEC(struct dec_where) maps;
 	fl_seeds seeds;
 	fl_prunes prunes;
+	fl_strings strings;
 	struct fl_inputs inputs;
 };
 
@@ -176,6 +177,10 @@ static struct err *analyse(struct analysis *a, const struct making *m, const cha
 		err = fl_question_cut_linker(a->trace, a->symbols, &a->prunes);
 	o.prunes = a->prunes.data;
 	o.n_prunes = a->prunes.size;
+	if (!err)
+		err = fl_inputs_strings(a->trace, a->symbols, &a->strings);
+	o.strings = a->strings.data;
+	o.n_strings = a->strings.size;
 	return err   ?:
 		       fl_inputs_walk(a->trace, &m->sources, a->seeds.data, a->seeds.size,
 				      &o, &a->inputs);
@@ -189,6 +194,7 @@ static void analysis_deinit(struct analysis *a)
 	vec_deinit(&a->maps);
 	vec_deinit(&a->seeds);
 	vec_deinit(&a->prunes);
+	vec_deinit(&a->strings);
 }
 
 /* Of the tree, hand over what leads to bytes of the input, numbered anew. */

@@ -138,7 +138,9 @@ static struct err *lay_out(struct fl_trace *t, const struct log_block *b,
 static struct err *find_block(struct fl_trace *t, const struct log_block *b,
 			      uint32_t *ret)
 {
-	struct trace_block made = { .rip = b->rip, .n = b->n_insns };
+	struct trace_block made = { .rip = b->rip,
+				    .n = b->n_insns,
+				    .is_watched = b->is_watched };
 	uint64_t hash = b->rip * 0x9e3779b97f4a7c15;
 	const uint64_t *at;
 	struct err *err;
@@ -149,7 +151,7 @@ static struct err *find_block(struct fl_trace *t, const struct log_block *b,
 			return &err_nomem;
 		hash = (hash ^ made.insn[i]) * 0x100000001b3;
 	}
-	hash ^= b->n_insns;
+	hash ^= b->n_insns | (uint64_t)b->is_watched << 32;
 	at = map_get(&t->block_of, hash);
 	if (at && t->blocks.data[*at].n == made.n &&
 	    !memcmp(t->blocks.data[*at].insn, made.insn, made.n * sizeof(*made.insn))) {

@@ -42,7 +42,8 @@ struct trace_mem {
 struct trace_block {
 	uint64_t rip, regs; ///< regs: bit n: register n is defined
 	uint8_t n, n_stores;
-	uint8_t flow; ///< of its last instruction
+	bool is_watched; ///< the general registers are in its record, behind its number
+	uint8_t flow;	 ///< of its last instruction
 	uint32_t insn[DEC_BLOCK_INSNS];
 	uint64_t defs[DEC_BLOCK_INSNS];		///< registers that each defines
 	uint8_t first_mem[DEC_BLOCK_INSNS + 1]; ///< its operands are mem[first_mem[i]] ..

@@ -72,6 +72,11 @@ says '0 1 2 3' body stdin address $(at seeBody seeBody)
 got=$(chain body stdin 4 $(at seeBody seeBody))
 [ "$got" = '0(cmp) 9(tag) 1(seeBody)' ] || fail "chain: $got"
 
+# Texts that the C library compared are tested exactly, and nothing behind them is.
+says '0= 1= 2= 3= 4=' body argv control $(at seeBody seeBody)
+[ "$(jq '[.inputs[] | select(.kind == "environment")] | length' json)" = 0 ] ||
+	fail "the environment: $(cat json)"
+
 # ---- the text's
 
 make_capture strength "$figures" strength < <(printf 'A0B')
