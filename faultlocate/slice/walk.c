@@ -2,440 +2,16 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Back over the log, record by record, each block from its last instruction (paper 001, Algorithms
- * 4 and 5). An instruction that defines something wanted is in the slice; what it used is wanted
- * from there on.
+ * Back over the log, window by window, record by record, each block from its last instruction
+ * (paper 001, Algorithms 4 and 5).
  */
 
 #include "faultlocate/slice/walk.h"
 
-#include <sys/syscall.h>
-
 #define NODES (1u << 20)	     // unless options say otherwise
 #define MEM_PAGES ((size_t)96 << 20) // bytes of pages of wanted memory
 
-/* ---- wanting ------------------------------------------------------------------------------ */
-
-static bool is_pruned(const struct fl_slice *s, enum fl_prune_kind kind, uint64_t at)
-{
-	for (size_t i = 0; i < s->options.n_prunes; i++) {
-		const struct fl_prune *p = &s->options.prunes[i];
-
-		if (p->kind == kind &&
-		    (kind == FL_PRUNE_REG ? at == p->from :
-					    at - p->from < p->to - p->from))
-			return true;
-	}
-	return false;
-}
-
-/* Is what lies between a register's being kept and got back something else to somebody, too, or was
- * it changed there? Then getting it back is in the slice. */
-static struct err *commit(struct fl_slice *s, uint32_t save)
-{
-	struct saved v = s->saves.data[save];
-	struct fl_node node = { .position = v.position,
-				.insn = v.insn,
-				.tid = v.tid,
-				.reg = v.reg,
-				.size = 8 };
-	uint32_t added;
-	struct err *err;
-
-	s->saved_hint[v.addr / 8 % WALK_HINTS]--;
-	err = vec_add(&s->free_saves, save);
-	if (!err)
-		err = fl_walk_add(s, &node, v.who, v.link, &added);
-	if (!err)
-		err = fl_walk_pend(s, v.insn, v.who, added);
-	return err   ?:
-		       fl_live_mem_want(&s->mem, v.addr, 8, v.who,
-					link_to(added, FL_EDGE_DATA));
-}
-
-/* @return whether the word at @p addr is where a register is kept; which, comes into @p save. */
-static bool is_saved(const struct fl_slice *s, uint64_t addr, uint32_t *save)
-{
-	uint32_t link;
-
-	if (!s->saved_hint[addr / 8 % WALK_HINTS])
-		return false;
-	link = fl_live_mem_node(&s->mem, addr);
-	*save = link_node(link);
-	return link != UINT32_MAX && link_edge(link) == LINK_SAVED;
-}
-
-bool fl_walk_meets_saved(const struct fl_slice *s, uint64_t addr, uint64_t size)
-{
-	uint32_t save;
-
-	if (s->saves.size == s->free_saves.size)
-		return false;
-	for (uint64_t word = addr & ~UINT64_C(7); word < addr + size; word += 8)
-		if (is_saved(s, word, &save))
-			return true;
-	return false;
-}
-
-static struct err *commit_all(struct fl_slice *s, uint64_t addr, uint64_t size)
-{
-	struct err *err = NULL;
-	uint32_t save;
-
-	if (s->saves.size == s->free_saves.size)
-		return NULL;
-	for (uint64_t word = addr & ~UINT64_C(7); word < addr + size && !err; word += 8)
-		if (is_saved(s, word, &save))
-			err = commit(s, save);
-	return err;
-}
-
-struct err *fl_walk_want_reg(struct fl_slice *s, int reg, uint64_t bytes, live_who who,
-			     uint32_t link)
-{
-	if ((reg == CAP_RSP && !s->options.follows_stack) ||
-	    (s->options.n_prunes && is_pruned(s, FL_PRUNE_REG, reg)))
-		return NULL;
-	return fl_live_reg_want(&s->at->regs, s->has_several, reg, bytes, who, link);
-}
-
-struct err *fl_walk_want_mem(struct fl_slice *s, uint64_t addr, uint64_t size,
-			     live_who who, uint32_t link)
-{
-	struct err *err;
-
-	if (s->prunes_memory && is_pruned(s, FL_PRUNE_MEM, addr))
-		return NULL;
-	err = commit_all(s, addr, size);
-	return err ?: fl_live_mem_want(&s->mem, addr, size, who, link);
-}
-
-struct err *fl_walk_take_mem(struct fl_slice *s, uint64_t addr, uint64_t size, bool stays,
-			     struct live_want *ret)
-{
-	struct err *err = commit_all(s, addr, size);
-
-	*ret = err ? (struct live_want){} : fl_live_mem_take(&s->mem, addr, size, stays);
-	return err;
-}
-
-/* ---- uses ------------------------------------------------------------------------------------- */
-
-static uint64_t operand_address(const struct fl_slice *s, const struct operands *o, int m)
-{
-	return trace_address(&o->mem[m], o->rec, s->fs_base);
-}
-
-struct err *fl_walk_want_some(struct fl_slice *s, uint64_t addr, uint32_t size,
-			      uint64_t bytes, live_who who, uint32_t link)
-{
-	struct err *err = NULL;
-
-	if (bytes == ~UINT64_C(0))
-		return fl_walk_want_mem(s, addr, size, who, link);
-	bytes &= size < 64 ? (UINT64_C(1) << size) - 1 : ~UINT64_C(0);
-	while (bytes && !err) {
-		int from = __builtin_ctzll(bytes);
-		uint64_t rest = ~(bytes >> from);
-		int n = rest ? __builtin_ctzll(rest) : 64;
-
-		n = n < 64 - from ? n : 64 - from;
-		err = fl_walk_want_mem(s, addr + from, n, who, link);
-		bytes &= n + from < 64 ? ~UINT64_C(0) << (n + from) : 0;
-	}
-	return err;
-}
-
-/* Some of an instruction's uses. */
-struct uses {
-	uint64_t from;	 ///< bit n: use[n] is one
-	int narrow_use;	 ///< of this one only `narrow` is wanted; -1: of all, everything
-	uint64_t narrow; ///< bytes
-};
-
-static struct err *want_operand(struct fl_slice *s, const struct operands *o, int m,
-				uint64_t bytes, live_who who, uint32_t link)
-{
-	struct memo_recording *recording = s->memo.recording;
-	struct err *err = recording ? fl_memo_want(s, &o->mem[m], bytes, who, link) :
-				      NULL;
-
-	// What else comes of it is of the address, not of the instruction.
-	s->memo.recording = NULL;
-	if (!err)
-		err = fl_walk_want_some(s, operand_address(s, o, m), o->mem[m].size,
-					bytes, who, link);
-	s->memo.recording = recording;
-	return err;
-}
-
-static struct err *use_one(struct fl_slice *s, const struct effect_use *use,
-			   const struct operands *o, uint64_t bytes, live_who who,
-			   uint32_t node)
-{
-	bool is_address = use->why == EFFECT_ADDRESS;
-	uint32_t link = link_to(node, is_address ? FL_EDGE_ADDRESS : FL_EDGE_DATA);
-
-	if (is_address ? s->options.without_addresses : s->options.without_data)
-		return NULL;
-	if (!use->is_mem)
-		return fl_walk_want_reg(s, use->reg, use->bytes & bytes, who, link);
-	// What a single instruction read is in its record.
-	if (o->slow)
-		return NULL;
-	return want_operand(s, o, use->mem, bytes, who, link);
-}
-
-bool fl_walk_is_cut(const struct fl_slice *s, uint32_t insn)
-{
-	return s->options.n_prunes &&
-	       (is_pruned(s, FL_PRUNE_AT, s->position) ||
-		is_pruned(s, FL_PRUNE_CODE, s->trace->insns.data[insn].insn.rip));
-}
-
-static struct err *use_all(struct fl_slice *s, uint32_t insn, const struct uses *u,
-			   const struct operands *o, live_who who, uint32_t node)
-{
-	const struct effect *e = s->trace->insns.data[insn].effect;
-	struct err *err = NULL;
-
-	for (uint64_t left = u->from; left && !err; left &= left - 1) {
-		int i = __builtin_ctzll(left);
-
-		err = use_one(s, &e->use[i], o,
-			      i == u->narrow_use ? u->narrow : ~UINT64_C(0), who, node);
-	}
-	return err;
-}
-
-struct err *fl_walk_use(struct fl_slice *s, uint32_t insn, uint64_t from,
-			const struct operands *o, live_who who, uint32_t node)
-{
-	const struct uses u = { .from = from, .narrow_use = -1 };
-
-	return use_all(s, insn, &u, o, who, node);
-}
-
-/* ---- definitions ------------------------------------------------------------------------------- */
-
-/* What an instruction turns out to be wanted for. */
-struct taken {
-	live_who who;
-	uint32_t link;
-	struct uses uses;
-	struct fl_node node;
-};
-
-/* Definition @p d is wanted as @p w says. */
-static void add_taken(struct taken *t, const struct effect_def *d,
-		      const struct live_want *w)
-{
-	uint64_t low = d->n_copied < 64 ? (UINT64_C(1) << d->n_copied) - 1 : ~UINT64_C(0);
-	bool is_copy = d->copies >= 0;
-
-	if (!t->who) {
-		t->link = w->node;
-		t->node.is_mem = d->is_mem;
-		t->node.reg = d->reg;
-		t->node.addr = w->first;
-		t->node.size = d->is_mem ? w->size : 64u - __builtin_clzll(w->bytes);
-	}
-	t->who |= w->who;
-	if (!is_copy) {
-		t->uses.from |= d->from;
-		return;
-	}
-	if (t->uses.narrow_use < 0 && !(t->uses.from >> d->copies & 1))
-		t->uses.narrow_use = d->copies;
-	t->uses.from |= d->from;
-	t->uses.narrow |= w->bytes & low;
-	if (d->is_signed && (w->bytes & ~low))
-		t->uses.narrow |= UINT64_C(1) << (d->n_copied - 1);
-}
-
-/* Several definitions: is all of the use wanted that one of them copies? */
-static void widen(struct taken *t, const struct effect *e, uint64_t others)
-{
-	(void)e;
-	if (t->uses.narrow_use >= 0 && (others >> t->uses.narrow_use & 1))
-		t->uses.narrow_use = -1;
-}
-
-bool fl_walk_may_restore(const struct fl_slice *s, uint64_t addr)
-{
-	return !s->options.keeps_saves && !(addr & 7) &&
-	       fl_live_mem_node(&s->mem, addr) == UINT32_MAX;
-}
-
-struct err *fl_walk_restore(struct fl_slice *s, uint32_t insn, uint64_t addr,
-			    live_who who, uint32_t link)
-{
-	struct walk_thread *t = s->at;
-	struct saved v = { .addr = addr,
-			   .position = s->position,
-			   .serial = t->frames.data[t->frames.size - 1].serial,
-			   .link = link,
-			   .insn = insn,
-			   .tid = t->tid,
-			   .who = who,
-			   .reg = s->trace->insns.data[insn].effect->saved };
-	uint32_t at;
-
-	if (s->free_saves.size)
-		at = s->free_saves.data[--s->free_saves.size];
-	else if (vec_push(&s->saves))
-		at = s->saves.size - 1;
-	else
-		return &err_nomem;
-	s->saves.data[at] = v;
-	s->saved_hint[addr / 8 % WALK_HINTS]++;
-	// All of it: a part that is written is no restore of the whole.
-	return fl_live_mem_want(&s->mem, addr, 8, who, link_to(at, LINK_SAVED));
-}
-
-/* The register @p e gets back from the stack is wanted: look there for whether it is the same. */
-static struct err *restore(struct fl_slice *s, uint32_t insn, const struct effect *e,
-			   uint64_t addr)
-{
-	struct live_want w;
-
-	if (!(s->at->regs.any >> e->saved & 1) || !fl_walk_may_restore(s, addr))
-		return NULL;
-	w = fl_live_reg_take(&s->at->regs, s->has_several, e->saved, 0xff, false);
-	return fl_walk_restore(s, insn, addr, w.who, w.node);
-}
-
-bool fl_walk_find_save(const struct fl_slice *s, const struct effect *e, uint64_t addr,
-		       uint32_t *save)
-{
-	const struct walk_thread *t = s->at;
-	const struct saved *v;
-
-	if (!is_saved(s, addr, save))
-		return false;
-	v = &s->saves.data[*save];
-	return v->reg == e->saved && v->addr == addr && v->tid == t->tid &&
-	       v->serial == t->frames.data[t->frames.size - 1].serial;
-}
-
-struct err *fl_walk_save(struct fl_slice *s, uint32_t save, live_who *who, uint32_t *link)
-{
-	const struct saved *v = &s->saves.data[save];
-
-	fl_live_mem_take(&s->mem, v->addr, 8, false);
-	*link = v->link;
-	*who = v->who;
-	s->saved_hint[v->addr / 8 % WALK_HINTS]--;
-	s->stats.n_pairs++;
-	return vec_add(&s->free_saves, save);
-}
-
-/* @p e keeps a register at @p addr: is it one that was got back from there, in the same call? */
-static struct err *save(struct fl_slice *s, const struct effect *e, uint64_t addr)
-{
-	uint32_t at, link;
-	live_who who;
-	struct err *err;
-
-	if (!fl_walk_find_save(s, e, addr, &at))
-		return NULL;
-	err = fl_walk_save(s, at, &who, &link);
-	return err   ?:
-		       fl_live_reg_want(&s->at->regs, s->has_several, e->saved, 0xff, who,
-					link);
-}
-
-static struct err *take_def(struct fl_slice *s, const struct effect_def *d,
-			    const struct operands *o, struct live_want *ret)
-{
-	uint64_t addr;
-
-	*ret = (struct live_want){};
-	if (!d->is_mem) {
-		if (s->at->regs.any >> d->reg & 1)
-			*ret = fl_live_reg_take(&s->at->regs, s->has_several, d->reg,
-						d->bytes, d->is_maybe);
-		return NULL;
-	}
-	if (o->slow)
-		return NULL;
-	if (s->memo.recording) {
-		*ret = *s->memo.recording->taken;
-		return NULL;
-	}
-	addr = operand_address(s, o, d->mem);
-	if (!fl_live_mem_may(&s->mem, addr, o->mem[d->mem].size))
-		return NULL;
-	return fl_walk_take_mem(s, addr, o->mem[d->mem].size, d->is_maybe, ret);
-}
-
-/* What instruction @p insn defines is no longer wanted; what of it is, comes into @p t. */
-static struct err *take(struct fl_slice *s, const struct effect *e,
-			const struct operands *o, struct taken *t)
-{
-	uint64_t others = 0;
-	struct err *err = NULL;
-
-	for (int i = 0; i < e->n_defs && !err; i++) {
-		const struct effect_def *d = &e->def[i];
-		struct live_want w;
-
-		err = take_def(s, d, o, &w);
-		if (err || !w.who)
-			continue;
-		others |= d->copies >= 0 ? d->from & ~(UINT64_C(1) << d->copies) :
-					   d->from;
-		add_taken(t, d, &w);
-	}
-	widen(t, e, others);
-	return err;
-}
-
-/* Is what @p insn stored at @p node an input, that nothing is asked of? The registers that it keeps
- * on the stack meanwhile are not. */
-static bool is_filled_in(const struct fl_slice *s, uint32_t insn,
-			 const struct fl_node *node)
-{
-	const struct dec_insn *i = &s->trace->insns.data[insn].insn;
-
-	if (!s->options.n_prunes || !node->is_mem || !node->size ||
-	    !is_pruned(s, FL_PRUNE_STORES, i->rip))
-		return false;
-	for (int m = 0; m < i->n_mem; m++)
-		if (i->mem[m].is_write && i->mem[m].base != CAP_RSP &&
-		    i->mem[m].base != CAP_RBP)
-			return true;
-	return false;
-}
-
-/* @p insn is in the slice: so is what it used, and why it ran. */
-static struct err *enter(struct fl_slice *s, uint32_t insn, const struct taken *t,
-			 const struct operands *o, uint32_t *ret)
-{
-	struct err *err = fl_walk_add(s, &t->node, t->who, t->link, ret);
-
-	if (err || fl_walk_is_cut(s, insn) || is_filled_in(s, insn, &t->node))
-		return err;
-	err = use_all(s, insn, &t->uses, o, t->who, *ret);
-	return err ?: fl_walk_pend(s, insn, t->who, *ret);
-}
-
-struct err *fl_walk_insn(struct fl_slice *s, uint32_t insn, const struct operands *o)
-{
-	const struct effect *e = s->trace->insns.data[insn].effect;
-	struct taken t = { .uses.narrow_use = -1,
-			   .node = { .position = s->position, .insn = insn } };
-	struct err *err = NULL;
-	uint32_t node;
-
-	if (e->is_restore)
-		err = restore(s, insn, e, operand_address(s, o, 0));
-	else if (e->is_save)
-		err = save(s, e, operand_address(s, o, 0));
-	if (!err)
-		err = take(s, e, o, &t);
-	return err || !t.who ? err : enter(s, insn, &t, o, &node);
-}
+/* ---- branches ---- */
 
 /* Instruction @p insn ran, which is of kind @p flow. @p n_mem: its operands in memory. */
 static struct err *flow(struct fl_slice *s, uint32_t insn, enum dec_flow flow,
@@ -447,9 +23,9 @@ static struct err *flow(struct fl_slice *s, uint32_t insn, enum dec_flow flow,
 	case DEC_FLOW_CALL:
 	case DEC_FLOW_CALL_IND:
 		// The return address is the last operand.
-		return fl_walk_call(s, insn, operand_address(s, o, n_mem - 1), o);
+		return fl_walk_call(s, insn, fl_walk_address(s, o, n_mem - 1), o);
 	case DEC_FLOW_RET:
-		return fl_walk_return(s, operand_address(s, o, 0));
+		return fl_walk_return(s, fl_walk_address(s, o, 0));
 	case DEC_FLOW_JMP:
 		return fl_walk_jump(s, insn, o);
 	case DEC_FLOW_JCC:
@@ -462,133 +38,25 @@ static struct err *flow(struct fl_slice *s, uint32_t insn, enum dec_flow flow,
 	}
 }
 
-/* ---- instructions stepped in C -------------------------------------------------------------------- */
-
-/* @return whether @p insn copies its source byte for byte. */
-static bool is_copy(const struct dec_insn *insn, const struct dec_rec_ref *def,
-		    const struct dec_rec_ref *use)
-{
-	return insn->is_string && use && def->bytes == use->bytes && insn->n_mem == 2 &&
-	       (insn->gpr_written & 1u << CAP_RDI) &&
-	       (insn->gpr_written & 1u << CAP_RSI) &&
-	       // Forward into itself it repeats what it has copied.
-	       def->addr - use->addr >= use->bytes;
-}
-
-/* Want what the record @p o->slow says was read; of a copy only the part that @p w is of. */
-static struct err *use_record(struct fl_slice *s, const struct dec_insn *insn,
-			      const struct operands *o, const struct dec_rec_ref *def,
-			      const struct live_want *w, live_who who, uint32_t node)
-{
-	struct log_refs refs = dec_log_refs(o->slow);
-	const struct dec_rec_ref *ref;
-	const uint8_t *data;
-	struct err *err = NULL;
-
-	if (s->options.without_data)
-		return NULL;
-	while (!err && (ref = dec_log_next_ref(&refs, &data))) {
-		uint64_t addr = ref->addr, size = ref->bytes;
-
-		if (ref->is_def || !ref->is_mem)
-			continue;
-		if (def && is_copy(insn, def, ref)) {
-			addr += w->first - def->addr;
-			size = w->size;
-		}
-		err = fl_walk_want_mem(s, addr, size, who, link_to(node, FL_EDGE_DATA));
-	}
-	return err;
-}
-
-/* What instruction @p at touched is in its record alone. */
-static struct err *touched(struct fl_slice *s, uint32_t at,
-			   const struct dec_rec_slow *rec)
-{
-	const struct operands o = { .slow = rec };
-	struct taken t = { .uses.narrow_use = -1, .node = { .position = s->position } };
-	struct log_refs refs = dec_log_refs(rec);
-	const struct dec_rec_ref *ref, *def = NULL;
-	const struct dec_insn *insn;
-	const struct effect *e;
-	struct live_want all = {};
-	const uint8_t *data;
-	struct err *err;
-	uint64_t values = 0;
-	uint32_t node;
-
-	t.node.insn = at;
-	insn = &s->trace->insns.data[at].insn;
-	e = s->trace->insns.data[at].effect;
-	err = take(s, e, &o, &t);
-	values = t.who ? t.uses.from : 0;
-	while (!err && (ref = dec_log_next_ref(&refs, &data))) {
-		struct live_want w;
-
-		if (!ref->is_def || !ref->is_mem)
-			continue;
-		// A mask leaves some of it as it was, which the record does not tell.
-		err = fl_walk_take_mem(s, ref->addr, ref->bytes, false, &w);
-		if (err || !w.who)
-			continue;
-		def = all.who ? NULL : ref;
-		all = w;
-		add_taken(&t,
-			  &(struct effect_def){ .is_mem = true,
-						.from = ~UINT64_C(0) >>
-							(64 - (e->n_uses ?: 1)),
-						.copies = -1 },
-			  &w);
-	}
-	if (err || !t.who)
-		return err;
-	if (!e->n_uses)
-		t.uses.from = 0;
-	err = enter(s, at, &t, &o, &node);
-	// Its pointers alone depend on no memory, where nothing is compared.
-	if (!err && !fl_walk_is_cut(s, at) &&
-	    (all.who || !insn->is_string || (insn->gpr_written & 1u << CAP_RAX) ||
-	     (values && (e->regs >> DEC_REG_FLAGS & 1))))
-		err = use_record(s, insn, &o, def, &all, t.who, node);
-	return err;
-}
-
 /* ---- seeds ---------------------------------------------------------------------------------------- */
 
 static struct err *seed(struct fl_slice *s, const struct fl_seed *seed, uint32_t insn,
 			const struct operands *o)
 {
 	live_who who = UINT32_C(1) << seed->slice;
-	struct taken t = { .who = who,
-			   .link = link_to(FL_NONE, 0),
-			   .uses.narrow_use = -1,
-			   .node = { .position = s->position, .insn = insn } };
-	const struct effect *e;
-	uint32_t node;
-	struct err *err;
+	uint32_t link = link_to(FL_NONE, 0);
 
 	switch (seed->kind) {
 	case FL_SEED_REG:
 		return fl_live_reg_want(&s->at->regs, s->has_several, seed->reg,
-					seed->bytes, who, t.link);
+					seed->bytes, who, link);
 	case FL_SEED_MEM:
-		return fl_walk_want_mem(s, seed->addr, seed->size, who, t.link);
+		return fl_walk_want_mem(s, seed->addr, seed->size, who, link);
 	default:
-		break;
+		return insn == UINT32_MAX ?
+			       NULL :
+			       fl_walk_ask(s, insn, o, who, seed->kind == FL_SEED_INSN);
 	}
-	if (insn == UINT32_MAX)
-		return NULL;
-	e = fl_trace_effect(s->trace, insn);
-	if (!e)
-		return &err_nomem;
-	t.uses.from = seed->kind == FL_SEED_FLOW ? 0 :
-		      e->n_uses			 ? ~UINT64_C(0) >> (64 - e->n_uses) :
-						   0;
-	err = enter(s, insn, &t, o, &node);
-	if (!err && o->slow && seed->kind == FL_SEED_INSN)
-		err = use_record(s, &s->trace->insns.data[insn].insn, o, NULL, NULL, who,
-				 node);
-	return err;
 }
 
 /* Those at the position at hand, which instruction @p insn is at (UINT32_MAX: none). */
@@ -636,7 +104,7 @@ static struct err *slow(struct fl_slice *s, const struct dec_rec_slow *rec)
 		err = flow(s, *at, insn->flow, &o, insn->n_mem);
 	s->at->next = *at;
 	if (!err)
-		err = insn->is_slow_addr ? touched(s, *at, rec) :
+		err = insn->is_slow_addr ? fl_walk_touched(s, *at, rec) :
 					   fl_walk_insn(s, *at, &o);
 	if (!err && is_seeded(s, s->position))
 		err = seeds(s, *at, &o);

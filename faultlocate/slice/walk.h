@@ -121,10 +121,10 @@ struct fl_slice {
 	struct fl_slice_stats stats;
 };
 
-/* ---- walk.c ---------------------------------------------------------------------------------- */
+/* ---- walk_want.c ---- */
 
-/** Make thread @p tid the one at hand. */
-struct err *fl_walk_thread(struct fl_slice *s, uint32_t tid);
+/** @return whether @p at is left out by a pruning of kind @p kind. */
+bool fl_walk_is_pruned(const struct fl_slice *s, enum fl_prune_kind kind, uint64_t at);
 
 /** Want bytes @p bytes of register @p reg of the thread at hand, unless options say otherwise. */
 struct err *fl_walk_want_reg(struct fl_slice *s, int reg, uint64_t bytes, live_who who,
@@ -144,18 +144,6 @@ bool fl_walk_meets_saved(const struct fl_slice *s, uint64_t addr, uint64_t size)
 struct err *fl_walk_take_mem(struct fl_slice *s, uint64_t addr, uint64_t size, bool stays,
 			     struct live_want *ret);
 
-/** Where operands are: of a block's record, or of a single instruction's. */
-struct operands {
-	const struct trace_mem *mem;
-	const uint8_t *rec;
-	const struct dec_rec_slow *slow; ///< instead
-};
-
-/** Want uses @p from of instruction @p insn for node @p node. @p narrow: bytes of use
- * narrow_use that are wanted, others are not; or narrow_use is -1. */
-struct err *fl_walk_use(struct fl_slice *s, uint32_t insn, uint64_t from,
-			const struct operands *o, live_who who, uint32_t node);
-
 /** @return whether what a register is got back from, at @p addr, may be where it was kept. */
 bool fl_walk_may_restore(const struct fl_slice *s, uint64_t addr);
 
@@ -173,11 +161,44 @@ bool fl_walk_find_save(const struct fl_slice *s, const struct effect *e, uint64_
 struct err *fl_walk_save(struct fl_slice *s, uint32_t save, live_who *who,
 			 uint32_t *link);
 
+/* ---- walk_insn.c ---- */
+
+/** Where operands are: of a block's record, or of a single instruction's. */
+struct operands {
+	const struct trace_mem *mem;
+	const uint8_t *rec;
+	const struct dec_rec_slow *slow; ///< instead
+};
+
+static inline uint64_t fl_walk_address(const struct fl_slice *s, const struct operands *o,
+				       int m)
+{
+	return trace_address(&o->mem[m], o->rec, s->fs_base);
+}
+
+/** Want uses @p from of instruction @p insn for node @p node. @p narrow: bytes of use
+ * narrow_use that are wanted, others are not; or narrow_use is -1. */
+struct err *fl_walk_use(struct fl_slice *s, uint32_t insn, uint64_t from,
+			const struct operands *o, live_who who, uint32_t node);
+
 /** Instruction @p insn, which is none of those stepped in C, ran. */
 struct err *fl_walk_insn(struct fl_slice *s, uint32_t insn, const struct operands *o);
 
 /** @return whether what instruction @p insn used, here, is not to be followed. */
 bool fl_walk_is_cut(const struct fl_slice *s, uint32_t insn);
+
+/** Instruction @p insn was stepped in C: what it touched is in its record alone. */
+struct err *fl_walk_touched(struct fl_slice *s, uint32_t insn,
+			    const struct dec_rec_slow *rec);
+
+/** Slices @p who begin with instruction @p insn: with what it used, if @p is_used, and why it ran. */
+struct err *fl_walk_ask(struct fl_slice *s, uint32_t insn, const struct operands *o,
+			live_who who, bool is_used);
+
+/* ---- walk.c ---- */
+
+/** Make thread @p tid the one at hand. */
+struct err *fl_walk_thread(struct fl_slice *s, uint32_t tid);
 
 /* ---- walk_control.c --------------------------------------------------------------------------- */
 

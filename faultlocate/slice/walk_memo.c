@@ -15,12 +15,6 @@
 
 enum { MAX_STEPS = 1 << 18, MAX_OPS = 1 << 21, MAX_STATES = 1 << 18 };
 
-/* Sizes of outcomes that are no bytes of a store: of a register that was got back from the stack, and
- * of its having been kept there. */
-enum { GOT_BACK = UINT16_MAX, KEPT };
-
-#define DECIDES (UINT64_C(1) << 63) // | instruction: the place of a branch
-
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
@@ -86,8 +80,7 @@ static bool is_same_state(const struct memo *m, const struct memo_state *a,
 		       a->n * sizeof(*m->regs.data));
 }
 
-/* The state that the thread at hand is in. */
-static struct err *enter_state(struct fl_slice *s)
+struct err *fl_memo_enter(struct fl_slice *s)
 {
 	struct memo *m = &s->memo;
 	struct walk_thread *t = s->at;
@@ -231,8 +224,7 @@ void fl_memo_deinit(struct memo *m)
 	map_deinit(&m->step_of);
 }
 
-/* Forget all when it has become much, and begin. */
-static struct err *make_room(struct fl_slice *s)
+struct err *fl_memo_room(struct fl_slice *s)
 {
 	struct memo *m = &s->memo;
 	struct err *err = NULL;
@@ -260,9 +252,8 @@ static bool is_outcome(const struct live_want *a, const struct live_want *b)
 	       a->first == b->first && a->size == b->size;
 }
 
-/* The number of outcome @p w of a store to @p addr at @p place; 0: nothing of it was wanted. */
-static struct err *find_outcome(struct fl_slice *s, struct live_want *w, uint64_t place,
-				uint64_t addr, uint32_t *ret)
+struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t place,
+			    uint64_t addr, uint32_t *ret)
 {
 	struct memo *m = &s->memo;
 	const struct memo_step *next = &m->steps.data[m->steps.data[m->last].then];
@@ -302,8 +293,7 @@ static bool is_step(const struct memo_step *p, uint32_t state, uint64_t place,
 	return p->place == place && p->state == state && p->outcome == outcome;
 }
 
-/* @return the step from the state at hand, NULL: it was not met. */
-static struct memo_step *find_step(struct fl_slice *s, uint64_t place, uint32_t outcome)
+struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outcome)
 {
 	struct memo *m = &s->memo;
 	uint32_t state = s->at->state, at = m->steps.data[m->last].then;
@@ -345,10 +335,9 @@ static struct err *do_op(struct fl_slice *s, const struct memo_op *op,
 				 op->who, op->link);
 }
 
-/* @p p once more, in the block whose first instruction is at @p first. */
-static struct err *do_step(struct fl_slice *s, struct memo_step *p,
-			   const struct trace_mem *mem, const uint8_t *rec,
-			   uint64_t first, uint64_t addr)
+struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
+		       const struct trace_mem *mem, const uint8_t *rec, uint64_t first,
+		       uint64_t addr)
 {
 	struct err *err = p->n++ ? NULL : vec_add(&s->memo.counted, s->memo.last);
 
@@ -367,22 +356,21 @@ static struct err *do_step(struct fl_slice *s, struct memo_step *p,
 	return err;
 }
 
-static void begin_recording(struct fl_slice *s, struct memo_recording *r)
+void fl_memo_begin(struct fl_slice *s, struct memo_recording *r)
 {
 	r->first_op = s->memo.ops.size;
 	r->first_add = s->memo.adds.size;
 	s->memo.recording = r;
 }
 
-/* What was recorded is the step @p step. */
-static struct err *end_recording(struct fl_slice *s, const struct memo_recording *r,
-				 struct memo_step step)
+struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
+			struct memo_step step)
 {
 	struct memo *m = &s->memo;
 	struct err *err;
 
 	m->recording = NULL;
-	err = enter_state(s);
+	err = fl_memo_enter(s);
 	if (err)
 		return err;
 	step.before = s->at->state;
@@ -396,214 +384,4 @@ static struct err *end_recording(struct fl_slice *s, const struct memo_recording
 	m->steps.data[m->last].then = m->steps.size;
 	m->last = m->steps.size;
 	return vec_add(&m->steps, step);
-}
-
-/* ---- blocks ------------------------------------------------------------------------------------------ */
-
-/* @return whether instruction @p i of @p b gets back a register that is wanted. */
-static bool restores(const struct fl_slice *s, const struct trace_block *b, uint32_t i,
-		     uint64_t any)
-{
-	return b->restores >> i & 1 &&
-	       any >> s->trace->insns.data[b->insn[i]].effect->saved & 1;
-}
-
-static struct operands operands_of(const struct trace_block *b, uint32_t i,
-				   const uint8_t *rec)
-{
-	return (struct operands){ .mem = b->mem + b->first_mem[i], .rec = rec };
-}
-
-/** A piece as it is met. */
-struct met {
-	const struct trace_block *b;
-	const uint8_t *rec;
-	uint64_t first; ///< position of the block
-	uint32_t i;	///< the piece ends with this instruction; then: begins
-	struct live_want
-		w; ///< what of its store was wanted, or who and for what a register was
-	uint32_t outcome; ///< the number of that
-	bool is_single;	  ///< it cannot be remembered
-};
-
-/* Instruction @p met->i, not to be remembered. */
-static struct err *single(struct fl_slice *s, const struct met *met)
-{
-	const struct operands o = operands_of(met->b, met->i, met->rec);
-	struct err *err = fl_memo_leave(s, s->at);
-
-	s->position = met->first + met->i;
-	if (!err)
-		err = fl_walk_insn(s, met->b->insn[met->i], &o);
-	return err ?: enter_state(s);
-}
-
-/* The first time of a piece. */
-static struct err *record(struct fl_slice *s, struct met *met, struct memo_step step)
-{
-	static const struct live_want none;
-	const struct trace_block *b = met->b;
-	struct memo_recording r = { .mem = b->mem, .taken = &none, .first = met->first };
-	struct err *err = fl_memo_leave(s, s->at);
-	uint32_t k = met->i;
-	bool is_met = met->outcome;
-
-	if (met->w.size == KEPT)
-		fl_live_reg_want(&s->at->regs, s->has_several,
-				 s->trace->insns.data[b->insn[k]].effect->saved, 0xff,
-				 met->w.who, met->w.node);
-	else if (met->w.size != GOT_BACK)
-		r.taken = &met->w;
-	begin_recording(s, &r);
-	do {
-		const struct operands o = operands_of(b, k, met->rec);
-
-		s->position = met->first + k;
-		if (!err && (is_met || b->defs[k] & s->at->regs.any))
-			err = fl_walk_insn(s, b->insn[k], &o);
-		is_met = false;
-		r.taken = &none;
-	} while (!err && k-- && !((b->stores | b->odd) >> k & 1) &&
-		 !restores(s, b, k, s->at->regs.any));
-	met->i = step.end = k + 1;
-	s->memo.recording = NULL;
-	return err ?: end_recording(s, &r, step);
-}
-
-/* What is wanted of where the piece's last instruction stores, to @p m at @p addr? */
-static struct err *meet_store(struct fl_slice *s, struct met *met,
-			      const struct trace_mem *m, uint64_t addr)
-{
-	const struct effect *e = s->trace->insns.data[met->b->insn[met->i]].effect;
-	uint32_t save;
-
-	if (!fl_live_mem_may(&s->mem, addr, m->size))
-		return NULL;
-	if (!fl_walk_meets_saved(s, addr, m->size)) {
-		met->w = fl_live_mem_take(&s->mem, addr, m->size,
-					  met->b->maybes >> met->i & 1);
-		return NULL;
-	}
-	if (e->is_save && fl_walk_find_save(s, e, addr, &save)) {
-		met->w = (struct live_want){ .first = addr, .size = KEPT };
-		return fl_walk_save(s, save, &met->w.who, &met->w.node);
-	}
-	met->is_single = true;
-	return NULL;
-}
-
-/* A register is got back that is wanted. */
-static void meet_restore(struct fl_slice *s, struct met *met, uint64_t addr)
-{
-	const struct memo_state *state = &s->memo.states.data[s->at->state];
-	uint8_t reg = s->trace->insns.data[met->b->insn[met->i]].effect->saved;
-
-	if (!fl_walk_may_restore(s, addr)) {
-		met->is_single = true;
-		return;
-	}
-	met->w = (struct live_want){ .first = addr, .size = GOT_BACK };
-	for (uint32_t i = 0; i < state->n; i++) {
-		const struct memo_reg *r = &s->memo.regs.data[state->first + i];
-
-		if (r->reg != reg || !(r->bytes & 0xff))
-			continue;
-		met->w.who |= r->who;
-		met->w.node = r->link;
-	}
-}
-
-/* What else but the state decides what happens in the piece? */
-static struct err *meet(struct fl_slice *s, struct met *met, uint64_t place)
-{
-	const struct trace_block *b = met->b;
-	const struct trace_mem *m;
-	struct err *err = NULL;
-	uint64_t addr;
-
-	if (b->odd >> met->i & 1) {
-		met->is_single = true;
-	} else if (b->stores >> met->i & 1) {
-		m = &b->mem[b->written[met->i]];
-		addr = trace_address(m, met->rec, s->fs_base);
-		err = meet_store(s, met, m, addr);
-		if (!err && met->w.who)
-			err = find_outcome(s, &met->w, place, addr, &met->outcome);
-	} else if (restores(s, b, met->i, fl_memo_any(s, s->at))) {
-		addr = trace_address(&b->mem[b->first_mem[met->i]], met->rec, s->fs_base);
-		meet_restore(s, met, addr);
-		if (met->w.who)
-			err = find_outcome(s, &met->w, place, addr, &met->outcome);
-	}
-	return err;
-}
-
-/* The piece that ends with instruction @p met->i; that becomes the first of it. */
-static struct err *piece(struct fl_slice *s, struct met *met)
-{
-	uint64_t place = (uint64_t)(met->b - s->trace->blocks.data) << 6 | met->i;
-	struct memo_step *step;
-	struct err *err = meet(s, met, place);
-
-	if (err)
-		return err;
-	if (met->is_single)
-		return single(s, met);
-	step = find_step(s, place, met->outcome);
-	if (!step)
-		return record(s, met,
-			      (struct memo_step){ .place = place,
-						  .state = s->at->state,
-						  .outcome = met->outcome });
-	if (met->w.size == GOT_BACK) {
-		s->position = met->first + met->i;
-		err = fl_walk_restore(s, met->b->insn[met->i], met->w.first, met->w.who,
-				      met->w.node);
-	}
-	met->i = step->end;
-	return err ?: do_step(s, step, met->b->mem, met->rec, met->first, met->w.first);
-}
-
-struct err *fl_memo_block(struct fl_slice *s, const struct trace_block *b,
-			  const uint8_t *rec, uint32_t n_ran, uint64_t first)
-{
-	struct err *err = make_room(s);
-
-	if (!err && !s->at->state)
-		err = enter_state(s);
-	for (uint32_t i = n_ran; i && !err;) {
-		struct met met = { .b = b, .rec = rec, .first = first, .i = i - 1 };
-
-		err = piece(s, &met);
-		i = met.i;
-	}
-	s->position = first;
-	return err;
-}
-
-struct err *fl_memo_decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
-			   live_who who, uint32_t node)
-{
-	struct memo_recording r = { .mem = o->mem, .first = s->position };
-	struct live_want w = { .who = who, .node = node };
-	struct memo_step step = { .place = DECIDES | insn }, *found;
-	struct err *err = make_room(s);
-
-	if (!err && !s->at->state)
-		err = enter_state(s);
-	// An outcome as if something had been stored for the node that waits.
-	if (!err)
-		err = find_outcome(s, &w, step.place, 0, &step.outcome);
-	if (err)
-		return err;
-	found = find_step(s, step.place, step.outcome);
-	if (found)
-		return do_step(s, found, o->mem, o->rec, s->position, 0);
-	step.state = s->at->state;
-	err = fl_memo_leave(s, s->at);
-	begin_recording(s, &r);
-	if (!err)
-		err = fl_walk_decide(s, insn, o, who, w.node);
-	s->memo.recording = NULL;
-	return err ?: end_recording(s, &r, step);
 }

@@ -118,6 +118,31 @@ struct err *fl_memo_want(struct fl_slice *s, const struct trace_mem *m, uint64_t
 struct err *fl_memo_pend(struct fl_slice *s, uint32_t block, live_who who, uint32_t node);
 struct err *fl_memo_add(struct fl_slice *s, uint32_t node, uint32_t edge, live_who who);
 
+/** Forget all when it has become much; have what is needed to begin. */
+struct err *fl_memo_room(struct fl_slice *s);
+
+/** Find the state that the thread at hand is in: it is in that from here on. */
+struct err *fl_memo_enter(struct fl_slice *s);
+
+/** Find the number of outcome @p w of a store to @p addr at @p place; 0: nothing of it was wanted.
+ * It is wanted for a node that stands for all of its instruction, which comes into @p w. */
+struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t place,
+			    uint64_t addr, uint32_t *ret);
+
+/** @return the step of this piece and outcome from the state at hand, NULL: it was not met. */
+struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outcome);
+
+/** Step @p p once more, the one found last: in a block whose first instruction is at @p first;
+ * what of its store was wanted is at @p addr. */
+struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
+		       const struct trace_mem *mem, const uint8_t *rec, uint64_t first,
+		       uint64_t addr);
+
+/** Record what happens from here on, as @p r says; what was, is @p step. */
+void fl_memo_begin(struct fl_slice *s, struct memo_recording *r);
+struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
+			struct memo_step step);
+
 /** Account for what was counted. */
 void fl_memo_count(struct fl_slice *s);
 

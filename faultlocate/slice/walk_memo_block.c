@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Blocks and branches, piece by piece: what is met there, found again or recorded.
+ */
+
+#include "faultlocate/slice/walk.h"
+
+/* Sizes of outcomes that are no bytes of a store: of a register that was got back from the stack, and
+ * of its having been kept there. */
+enum { GOT_BACK = UINT16_MAX, KEPT };
+
+#define DECIDES (UINT64_C(1) << 63) // | instruction: the place of a branch
+
+/* @return whether instruction @p i of @p b gets back a register that is wanted. */
+static bool restores(const struct fl_slice *s, const struct trace_block *b, uint32_t i,
+		     uint64_t any)
+{
+	return b->restores >> i & 1 &&
+	       any >> s->trace->insns.data[b->insn[i]].effect->saved & 1;
+}
+
+static struct operands operands_of(const struct trace_block *b, uint32_t i,
+				   const uint8_t *rec)
+{
+	return (struct operands){ .mem = b->mem + b->first_mem[i], .rec = rec };
+}
+
+/** A piece as it is met. */
+struct met {
+	const struct trace_block *b;
+	const uint8_t *rec;
+	uint64_t first; ///< position of the block
+	uint32_t i;	///< the piece ends with this instruction; then: begins
+	struct live_want
+		w; ///< what of its store was wanted, or who and for what a register was
+	uint32_t outcome; ///< the number of that
+	bool is_single;	  ///< it cannot be remembered
+};
+
+/* Instruction @p met->i, not to be remembered. */
+static struct err *single(struct fl_slice *s, const struct met *met)
+{
+	const struct operands o = operands_of(met->b, met->i, met->rec);
+	struct err *err = fl_memo_leave(s, s->at);
+
+	s->position = met->first + met->i;
+	if (!err)
+		err = fl_walk_insn(s, met->b->insn[met->i], &o);
+	return err ?: fl_memo_enter(s);
+}
+
+/* The first time of a piece. */
+static struct err *record(struct fl_slice *s, struct met *met, struct memo_step step)
+{
+	static const struct live_want none;
+	const struct trace_block *b = met->b;
+	struct memo_recording r = { .mem = b->mem, .taken = &none, .first = met->first };
+	struct err *err = fl_memo_leave(s, s->at);
+	uint32_t k = met->i;
+	bool is_met = met->outcome;
+
+	if (met->w.size == KEPT)
+		fl_live_reg_want(&s->at->regs, s->has_several,
+				 s->trace->insns.data[b->insn[k]].effect->saved, 0xff,
+				 met->w.who, met->w.node);
+	else if (met->w.size != GOT_BACK)
+		r.taken = &met->w;
+	fl_memo_begin(s, &r);
+	do {
+		const struct operands o = operands_of(b, k, met->rec);
+
+		s->position = met->first + k;
+		if (!err && (is_met || b->defs[k] & s->at->regs.any))
+			err = fl_walk_insn(s, b->insn[k], &o);
+		is_met = false;
+		r.taken = &none;
+	} while (!err && k-- && !((b->stores | b->odd) >> k & 1) &&
+		 !restores(s, b, k, s->at->regs.any));
+	met->i = step.end = k + 1;
+	s->memo.recording = NULL;
+	return err ?: fl_memo_end(s, &r, step);
+}
+
+/* What is wanted of where the piece's last instruction stores, to @p m at @p addr? */
+static struct err *meet_store(struct fl_slice *s, struct met *met,
+			      const struct trace_mem *m, uint64_t addr)
+{
+	const struct effect *e = s->trace->insns.data[met->b->insn[met->i]].effect;
+	uint32_t save;
+
+	if (!fl_live_mem_may(&s->mem, addr, m->size))
+		return NULL;
+	if (!fl_walk_meets_saved(s, addr, m->size)) {
+		met->w = fl_live_mem_take(&s->mem, addr, m->size,
+					  met->b->maybes >> met->i & 1);
+		return NULL;
+	}
+	if (e->is_save && fl_walk_find_save(s, e, addr, &save)) {
+		met->w = (struct live_want){ .first = addr, .size = KEPT };
+		return fl_walk_save(s, save, &met->w.who, &met->w.node);
+	}
+	met->is_single = true;
+	return NULL;
+}
+
+/* A register is got back that is wanted. */
+static void meet_restore(struct fl_slice *s, struct met *met, uint64_t addr)
+{
+	const struct memo_state *state = &s->memo.states.data[s->at->state];
+	uint8_t reg = s->trace->insns.data[met->b->insn[met->i]].effect->saved;
+
+	if (!fl_walk_may_restore(s, addr)) {
+		met->is_single = true;
+		return;
+	}
+	met->w = (struct live_want){ .first = addr, .size = GOT_BACK };
+	for (uint32_t i = 0; i < state->n; i++) {
+		const struct memo_reg *r = &s->memo.regs.data[state->first + i];
+
+		if (r->reg != reg || !(r->bytes & 0xff))
+			continue;
+		met->w.who |= r->who;
+		met->w.node = r->link;
+	}
+}
+
+/* What else but the state decides what happens in the piece? */
+static struct err *meet(struct fl_slice *s, struct met *met, uint64_t place)
+{
+	const struct trace_block *b = met->b;
+	const struct trace_mem *m;
+	struct err *err = NULL;
+	uint64_t addr;
+
+	if (b->odd >> met->i & 1) {
+		met->is_single = true;
+	} else if (b->stores >> met->i & 1) {
+		m = &b->mem[b->written[met->i]];
+		addr = trace_address(m, met->rec, s->fs_base);
+		err = meet_store(s, met, m, addr);
+		if (!err && met->w.who)
+			err = fl_memo_outcome(s, &met->w, place, addr, &met->outcome);
+	} else if (restores(s, b, met->i, fl_memo_any(s, s->at))) {
+		addr = trace_address(&b->mem[b->first_mem[met->i]], met->rec, s->fs_base);
+		meet_restore(s, met, addr);
+		if (met->w.who)
+			err = fl_memo_outcome(s, &met->w, place, addr, &met->outcome);
+	}
+	return err;
+}
+
+/* The piece that ends with instruction @p met->i; that becomes the first of it. */
+static struct err *piece(struct fl_slice *s, struct met *met)
+{
+	uint64_t place = (uint64_t)(met->b - s->trace->blocks.data) << 6 | met->i;
+	struct memo_step *step;
+	struct err *err = meet(s, met, place);
+
+	if (err)
+		return err;
+	if (met->is_single)
+		return single(s, met);
+	step = fl_memo_find(s, place, met->outcome);
+	if (!step)
+		return record(s, met,
+			      (struct memo_step){ .place = place,
+						  .state = s->at->state,
+						  .outcome = met->outcome });
+	if (met->w.size == GOT_BACK) {
+		s->position = met->first + met->i;
+		err = fl_walk_restore(s, met->b->insn[met->i], met->w.first, met->w.who,
+				      met->w.node);
+	}
+	met->i = step->end;
+	return err   ?:
+		       fl_memo_do(s, step, met->b->mem, met->rec, met->first,
+				  met->w.first);
+}
+
+struct err *fl_memo_block(struct fl_slice *s, const struct trace_block *b,
+			  const uint8_t *rec, uint32_t n_ran, uint64_t first)
+{
+	struct err *err = fl_memo_room(s);
+
+	if (!err && !s->at->state)
+		err = fl_memo_enter(s);
+	for (uint32_t i = n_ran; i && !err;) {
+		struct met met = { .b = b, .rec = rec, .first = first, .i = i - 1 };
+
+		err = piece(s, &met);
+		i = met.i;
+	}
+	s->position = first;
+	return err;
+}
+
+struct err *fl_memo_decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
+			   live_who who, uint32_t node)
+{
+	struct memo_recording r = { .mem = o->mem, .first = s->position };
+	struct live_want w = { .who = who, .node = node };
+	struct memo_step step = { .place = DECIDES | insn }, *found;
+	struct err *err = fl_memo_room(s);
+
+	if (!err && !s->at->state)
+		err = fl_memo_enter(s);
+	// An outcome as if something had been stored for the node that waits.
+	if (!err)
+		err = fl_memo_outcome(s, &w, step.place, 0, &step.outcome);
+	if (err)
+		return err;
+	found = fl_memo_find(s, step.place, step.outcome);
+	if (found)
+		return fl_memo_do(s, found, o->mem, o->rec, s->position, 0);
+	step.state = s->at->state;
+	err = fl_memo_leave(s, s->at);
+	fl_memo_begin(s, &r);
+	if (!err)
+		err = fl_walk_decide(s, insn, o, who, w.node);
+	s->memo.recording = NULL;
+	return err ?: fl_memo_end(s, &r, step);
+}
