@@ -3,6 +3,7 @@
 // COMMAND explain/slice: which statements had a part in a value?
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,71 +125,65 @@ static void check_options(struct argp_state *state, struct arguments *a)
 		a->at = "crash";
 }
 
+/** Options that set a flag, and those that take a text. */
+static const struct {
+	int key;
+	size_t at; ///< in struct arguments
+} flags[] = {
+	{ KEY_JSON, offsetof(struct arguments, is_json) },
+	{ KEY_SARIF, offsetof(struct arguments, is_sarif) },
+	{ KEY_DOT, offsetof(struct arguments, is_dot) },
+	{ KEY_INTO_LIBRARIES, offsetof(struct arguments, into_libraries) },
+	{ KEY_ALL, offsetof(struct arguments, shows_all) },
+	{ KEY_DATA_ONLY, offsetof(struct arguments, slice.without_control) },
+	{ KEY_CONTROL_ONLY, offsetof(struct arguments, slice.without_data) },
+	{ KEY_CONTROL_ONLY, offsetof(struct arguments, slice.without_addresses) },
+	{ KEY_NO_ADDRESSES, offsetof(struct arguments, slice.without_addresses) },
+	{ KEY_KEEP_SAVES, offsetof(struct arguments, slice.keeps_saves) },
+	{ KEY_STACK_POINTER, offsetof(struct arguments, slice.follows_stack) },
+}, texts[] = {
+	{ 'a', offsetof(struct arguments, at) },
+	{ 'p', offsetof(struct arguments, process) },
+	{ KEY_REGION, offsetof(struct arguments, region) },
+	{ KEY_HTML, offsetof(struct arguments, html) },
+	{ KEY_SOURCES, offsetof(struct arguments, sources) },
+};
+
+/* @return whether option @p key is one of the two tables'. */
+static bool set(struct arguments *a, int key, const char *arg)
+{
+	bool is_set = false;
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (flags[i].key == key)
+			*(bool *)((char *)a + flags[i].at) = is_set = true;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (texts[i].key == key) {
+			*(const char **)((char *)a + texts[i].at) = arg;
+			is_set = true;
+		}
+	return is_set;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
-	switch (key) {
-	case 'a':
-		a->at = arg;
-		return 0;
-	case KEY_REGION:
-		a->region = arg;
-		return 0;
-	case KEY_JSON:
-	case KEY_SARIF:
-		a->is_json |= key == KEY_JSON;
-		a->is_sarif |= key == KEY_SARIF;
+	if (key == KEY_JSON || key == KEY_SARIF)
 		text_guard_json();
+	if (set(a, key, arg))
 		return 0;
-	case KEY_DOT:
-		a->is_dot = true;
+	if (key == KEY_PRUNE || (key == ARGP_KEY_ARG && a->capture)) {
+		cmd_command_push(state, key == KEY_PRUNE ? &a->prunes : &a->vars, arg);
 		return 0;
-	case KEY_HTML:
-		a->html = arg;
-		return 0;
-	case KEY_INTO_LIBRARIES:
-		a->into_libraries = true;
-		return 0;
-	case KEY_DATA_ONLY:
-		a->slice.without_control = true;
-		return 0;
-	case KEY_CONTROL_ONLY:
-		a->slice.without_data = a->slice.without_addresses = true;
-		return 0;
-	case KEY_NO_ADDRESSES:
-		a->slice.without_addresses = true;
-		return 0;
-	case KEY_PRUNE:
-		cmd_command_push(state, &a->prunes, arg);
-		return 0;
-	case KEY_KEEP_SAVES:
-		a->slice.keeps_saves = true;
-		return 0;
-	case KEY_STACK_POINTER:
-		a->slice.follows_stack = true;
-		return 0;
-	case KEY_ALL:
-		a->shows_all = true;
-		return 0;
-	case KEY_SOURCES:
-		a->sources = arg;
-		return 0;
-	case 'p':
-		a->process = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (a->capture)
-			cmd_command_push(state, &a->vars, arg);
-		else
-			a->capture = arg;
-		return 0;
-	case ARGP_KEY_END:
-		check_options(state, a);
-		return option_only(state, key, arg, "capture", &a->capture);
-	default:
-		return option_only(state, key, arg, "capture", &a->capture);
 	}
+	if (key == ARGP_KEY_ARG) {
+		a->capture = arg;
+		return 0;
+	}
+	if (key == ARGP_KEY_END)
+		check_options(state, a);
+	return option_only(state, key, arg, "capture", &a->capture);
 }
 
 /* ---- a slice --------------------------------------------------------------------------- */
