@@ -33,7 +33,7 @@ enum kind {
 struct taken {
 	const struct effect_def *def;
 	uint64_t addr;
-	unsigned n; ///< bytes of `at` that count
+	uint64_t bytes; ///< bit n: at[n] counts
 	struct label at[64];
 	struct label all; ///< joined
 };
@@ -131,17 +131,16 @@ static bool is_made_here(const struct trace_block *b, uint32_t i, int reg)
 static void add_byte(const struct walker *w, struct taken *t, unsigned i, struct label l)
 {
 	t->at[i] = l;
-	t->n = i + 1;
+	t->bytes |= UINT64_C(1) << i;
 	fl_inputs_join(w, &t->all, &l);
 }
 
 static void take_def(struct walker *w, const struct effect_def *d,
 		     const struct operand_places *o, struct taken *t)
 {
-	memset(t->at, 0, sizeof(t->at));
 	t->all = (struct label){};
 	t->def = d;
-	t->n = 0;
+	t->bytes = 0;
 	if (!d->is_mem) {
 		uint64_t left = w->at->regs->any >> d->reg & 1 ?
 					w->at->regs->bytes[d->reg] & d->bytes :
@@ -210,33 +209,33 @@ struct err *fl_inputs_use(struct walker *w, uint32_t insn, uint64_t from,
 	return err;
 }
 
-/* @return whether @p err, which nobody else is told of, is one. */
-static bool err_ignored(struct err *err)
+/* Read what there is of [addr, addr + size), zeros for the rest, page by page. */
+static void read_around(struct walker *w, uint64_t addr, uint8_t *buf, size_t size)
 {
-	bool is_one = err;
-
-	err_destroy(err);
-	return is_one;
+	memset(buf, 0, size);
+	for (size_t i = 0, n; i < size; i += n) {
+		n = LABEL_PAGE - (addr + i) % LABEL_PAGE;
+		n = n < size - i ? n : size - i;
+		err_destroy(dec_machine_read(w->trace->machine, addr + i, buf + i, n));
+	}
 }
 
 /* Is the entry of a jump table at @p addr, of @p size bytes, the only one like it? */
 static bool is_only_entry(struct walker *w, uint64_t addr, unsigned size)
 {
 	const uint64_t *known = map_get(&w->tables, addr);
-	uint8_t mine[8], other[8];
+	uint8_t around[(2 * TABLE_REACH + 1) * 8];
+	const uint8_t *mine = around + TABLE_REACH * size;
 	bool is_only = size == 4 || size == 8;
 
 	if (known)
 		return *known;
-	is_only = is_only &&
-		  !err_ignored(dec_machine_read(w->trace->machine, addr, mine, size));
-	for (int i = -TABLE_REACH; i <= TABLE_REACH && is_only; i++) {
-		if (!i ||
-		    err_ignored(dec_machine_read(w->trace->machine,
-						 addr + (int64_t)i * size, other, size)))
-			continue;
-		is_only = memcmp(mine, other, size);
-	}
+	if (is_only)
+		read_around(w, addr - TABLE_REACH * size, around,
+			    (2 * TABLE_REACH + 1) * size);
+	for (unsigned i = 0; i <= 2 * TABLE_REACH && is_only; i++)
+		is_only = i == TABLE_REACH || memcmp(mine, around + i * size, size);
+	// Without memory it is looked at again.
 	map_put(&w->tables, addr, is_only);
 	return is_only;
 }
@@ -273,12 +272,13 @@ static struct err *use_copy(struct walker *w, const struct effect *e,
 	const struct effect_use *use = &e->use[d->copies];
 	struct err *err = NULL;
 
-	for (unsigned i = 0; i < t->n && !err; i++) {
+	for (uint64_t left = t->bytes; left && !err; left &= left - 1) {
+		unsigned i = __builtin_ctzll(left);
 		unsigned from = i < d->n_copied ? i : d->n_copied - 1u;
 		struct effect_use one = *use;
 		struct label l = t->at[i];
 
-		if (!l.ways || (i >= d->n_copied && !d->is_signed))
+		if (i >= d->n_copied && !d->is_signed)
 			continue;
 		l.node = node;
 		if (use->is_mem) {
@@ -301,8 +301,9 @@ static struct err *use_leave(struct walker *w, const struct operand_places *o,
 {
 	struct err *err = NULL;
 
-	for (unsigned i = 0; i < t->n && t->def->reg == CAP_RBP && !o->slow && !err;
-	     i++) {
+	for (uint64_t left = t->def->reg == CAP_RBP && !o->slow ? t->bytes : 0;
+	     left && !err; left &= left - 1) {
+		unsigned i = __builtin_ctzll(left);
 		struct label l = t->at[i];
 
 		l.node = node;
@@ -404,8 +405,7 @@ static struct err *spread(struct walker *w, uint32_t insn, const struct effect *
 {
 	const struct effect_def *d = t->def;
 	bool is_copy = d->copies >= 0, is_flags = !d->is_mem && d->reg == DEC_REG_FLAGS;
-	bool is_zero = is_flags && t->n == EFFECT_ZF + 1 && !t->at[EFFECT_CF].ways &&
-		       !t->at[EFFECT_PF].ways && !t->at[EFFECT_AF].ways;
+	bool is_zero = is_flags && t->bytes == 1u << EFFECT_ZF;
 	bool is_constant = !is_copy && !is_flags && !has_values(e, d->from);
 	struct label none = {}, addresses = t->all;
 	unsigned kind;
@@ -579,7 +579,7 @@ struct err *fl_inputs_touched(struct walker *w, uint32_t insn,
 	values = addresses = all;
 	// Comparisons of strings whose zero flag alone matters are exact.
 	if (!((kind & KIND_EXACT) && n == 1 && !t[0].def->is_mem &&
-	      t[0].def->reg == DEC_REG_FLAGS && t[0].n == EFFECT_ZF + 1))
+	      t[0].def->reg == DEC_REG_FLAGS && t[0].bytes == 1u << EFFECT_ZF))
 		values.ways = ways_weak(all.ways);
 	addresses.ways = ways_address(values.ways);
 	if (!err && !is_copy)

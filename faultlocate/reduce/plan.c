@@ -425,8 +425,12 @@ static struct err *take_tree_texts(struct fl_plan *p, const struct fl_text *t)
 		is_fine &= p->parents[i] < i;
 	for (size_t i = 0; i < n; i++)
 		is_fine &= p->nodes[i] < n_nodes;
-	p->tree =
-		(struct fl_tree){ t[PLAN_ROLES].data, p->nodes, p->parents, n_nodes, n };
+	p->tree = (struct fl_tree){ .roles = t[PLAN_ROLES].data,
+				    .nodes = p->nodes,
+				    .parents = p->parents,
+				    .n_nodes = n_nodes,
+				    .n_bytes = n,
+				    .data = t[PLAN_DATA].data };
 	p->has_tree = true;
 	return is_fine ? NULL : damaged();
 }

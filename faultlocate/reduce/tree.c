@@ -7,6 +7,8 @@
 
 #include "faultlocate/inputs/inputs.h"
 
+#define LINES_LEAST 4 // fewer are not worth it
+
 /* The candidates of the first step: bytes that have one of these roles. */
 static const uint8_t proposals[] = {
 	FL_ROLE_DERIVED_STRONG,
@@ -34,6 +36,87 @@ static struct err *remove_irrelevant(struct fl_reduce *r, const struct fl_tree *
 		if (n && n < t->n_bytes)
 			err = fl_reduce_try(r, keep, is_found);
 	}
+	return err;
+}
+
+/* ---- lines, the nearest first -------------------------------------------------------------------- */
+
+/** A line of what is left. */
+struct line {
+	uint32_t number;
+	uint32_t depth; ///< of its nearest byte in the tree; UINT32_MAX: none is in it
+};
+
+static int nearest_first(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/** The lines of an input. */
+struct lines {
+	VEC(struct line) all;
+	uint32_t *of; ///< of each byte
+};
+
+static struct err *find_lines(const struct fl_tree *t, struct lines *ret)
+{
+	_cleanup_free_ uint32_t *depth = calloc(t->n_nodes, sizeof(*depth));
+	struct err *err = NULL;
+
+	ret->of = calloc(t->n_bytes + 1, sizeof(*ret->of));
+	if (!ret->of || !depth)
+		return &err_nomem;
+	for (size_t i = 2; i < t->n_nodes; i++)
+		depth[i] = depth[t->parents[i]] + 1;
+	for (size_t i = 0; i < t->n_bytes && !err; i++) {
+		struct line *l;
+
+		if (!i || t->data[i - 1] == '\n')
+			err = vec_add(&ret->all, (struct line){ .number = ret->all.size,
+								.depth = UINT32_MAX });
+		if (err)
+			break;
+		ret->of[i] = ret->all.size - 1;
+		l = &ret->all.data[ret->of[i]];
+		if (t->roles[i] && depth[t->nodes[i]] < l->depth)
+			l->depth = depth[t->nodes[i]];
+	}
+	return err;
+}
+
+/* Try the nearest line, the two nearest, four, ...; then leave out of them what can go. */
+static struct err *keep_nearest(struct fl_reduce *r, const struct fl_tree *t,
+				const struct lines *l)
+{
+	_cleanup_free_ bool *is_in = calloc(l->all.size + 1, sizeof(*is_in));
+	_cleanup_free_ bool *keep = calloc(t->n_bytes + 1, sizeof(*keep));
+	bool is_found = false;
+	struct err *err = is_in && keep ? NULL : &err_nomem;
+
+	for (size_t n = 1; n < l->all.size && !is_found && !err; n *= 2) {
+		for (size_t i = n / 2; i < n; i++)
+			is_in[l->all.data[i].number] = true;
+		for (size_t i = 0; i < t->n_bytes; i++)
+			keep[i] = is_in[l->of[i]];
+		err = fl_reduce_try(r, keep, &is_found);
+	}
+	return err ?: fl_reduce_groups(r, l->of);
+}
+
+static struct err *reduce_lines(struct fl_reduce *r, const struct fl_tree *t)
+{
+	struct lines l = {};
+	struct err *err = find_lines(t, &l);
+
+	qsort(l.all.data, l.all.size, sizeof(*l.all.data), nearest_first);
+	if (!err && l.all.size >= LINES_LEAST)
+		err = keep_nearest(r, t, &l);
+	vec_deinit(&l.all);
+	free(l.of);
 	return err;
 }
 
@@ -111,7 +194,9 @@ static struct err *group_level(const struct levels *l, const uint32_t *kept, siz
 	for (size_t i = 0; i < n && !err; i++) {
 		uint32_t byte = kept[i], node = ancestor(l, byte, level);
 		const uint64_t *known = node ? map_get(&of_node, node) : NULL;
-		bool is_above = !node && l->depth[l->t->nodes[byte]] < level;
+		// What has no part in it is below nothing: it is tried on each level.
+		bool is_above = !node && l->t->nodes[byte] &&
+				l->depth[l->t->nodes[byte]] < level;
 
 		group[byte] = is_above && !is_star ? FL_GROUP_STAYS :
 			      known		   ? *known :
@@ -133,8 +218,11 @@ struct err *fl_tree_reduce(struct fl_reduce *r, const struct fl_tree *t, bool is
 	size_t n;
 	struct err *err = remove_irrelevant(r, t, &is_found);
 
+	if (!err && fl_reduce_stats(r).n_units > t->n_bytes / 2)
+		err = reduce_lines(r, t);
 	*step1 = fl_reduce_stats(r).n_units;
-	if (err || !is_found)
+	// Nothing that is known has helped.
+	if (err || *step1 == t->n_bytes)
 		return err ?: fl_reduce_ddmin(r);
 	now = fl_reduce_kept(r, &n);
 	kept = malloc((n + 1) * sizeof(*kept));
@@ -148,6 +236,8 @@ struct err *fl_tree_reduce(struct fl_reduce *r, const struct fl_tree *t, bool is
 		if (!err)
 			err = fl_reduce_groups(r, group);
 	}
+	if (!err && !l.deepest)
+		err = fl_reduce_ddmin(r);
 	levels_deinit(&l);
 	return err;
 }

@@ -5,7 +5,8 @@
  * @file
  * IDTHDD (paper 002, section 4.2): the smallest input by what is known of its bytes' parts in the
  * failure. First the candidates that their roles propose; then delta debugging by the levels of the
- * tree of dependences.
+ * tree of dependences. Ours is what lies between: where roles leave more than half (all of a program
+ * is parsed, before any of it fails), lines are tried by how near their bytes are to the failure.
  */
 #ifndef FAULTLOCATE_REDUCE_TREE_H
 #define FAULTLOCATE_REDUCE_TREE_H
@@ -20,6 +21,7 @@ struct fl_tree {
 	const uint32_t *parents; ///< of each node: its parent, a smaller number; of 1: 0
 	size_t n_nodes;		 ///< with [0], which is none
 	size_t n_bytes;
+	const uint8_t *data; ///< the bytes
 };
 
 /**

@@ -59,6 +59,41 @@ done
 reduce ddmin d
 [ "$size" -le "$(jq .bytes json)" ] || fail "$size bytes, ddmin: $(cat json)"
 
+# All lines are parsed before one of them fails: the nearest ones are tried.
+cat >lines.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+static char names[64][16];
+static int values[64], n;
+int main(void)
+{
+	char line[64];
+
+	while (fgets(line, sizeof(line), stdin) && n < 64) {
+		if (line[0] < 'a' || line[0] > 'z' || !strchr(line, '='))
+			return 1;
+		sscanf(line, "%15[a-z]=%d", names[n], &values[n]);
+		n++;
+	}
+	for (int i = 0; i < n; i++)
+		if (values[i] == 4711)
+			abort();
+	return 0;
+}
+C
+cc -g -O1 -o lines lines.c || fail "cannot compile"
+for ((i = 0; i < 30; i++)); do echo "some=$i"; done >many
+echo 'that=4711' >>many
+for ((i = 0; i < 12; i++)); do echo "other=$i"; done >>many
+want_status=134 make_capture l ./lines <many
+reduce idthdd l
+[ "$(jq .bytes_after_roles json)" -lt 60 ] && grep -q '=4711' idthdd/stdin && [ "$(jq .bytes json)" -le 8 ] ||
+	fail "lines: $(cat json idthdd/stdin)"
+runs=$(jq .runs json)
+reduce ddmin l
+[ "$(jq .runs json)" -gt $((runs * 2)) ] || fail "$runs runs, ddmin: $(cat json)"
+
 # Nothing to go back from; and a place to go back from that the user names.
 echo 'some words and a number: 17 and more' >words
 cat >seventeen.sh <<'E'
