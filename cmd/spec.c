@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
-// COMMAND find/spec: check a specification without a capture
+// COMMAND find/spec: write a first specification from a capture; check one
 
 #include <argp.h>
 #include <cjson/cJSON.h>
@@ -10,18 +10,20 @@
 
 #include "base/log.h"
 #include "base/file.h"
+#include "base/option.h"
 #include "decode/symbols/symbols.h"
+#include "faultlocate/fl_mine.h"
 #include "faultlocate/fl_types.h"
 #include "specdsl/bugs.h"
 
 enum { EXIT_FINE, EXIT_MISTAKES, EXIT_COULD_NOT };
-enum { OPT_BINARY = 256, OPT_JSON, OPT_IN_PLACE };
+enum { OPT_BINARY = 256, OPT_JSON, OPT_IN_PLACE, OPT_STRUCT };
 
 struct spec_options {
-	bool has_verb, is_format, in_place;
+	bool has_verb, is_format, is_init, in_place;
 	const char *binary;
 	bool as_json;
-	VEC(const char *) files;
+	VEC(const char *) files, structs;
 };
 
 static const struct argp_option options[] = {
@@ -29,6 +31,10 @@ static const struct argp_option options[] = {
 	  "Compare with the structs in the debug information of PROG", 0 },
 	{ "in-place", OPT_IN_PLACE, NULL, 0,
 	  "format: write the files themselves, where that changes them", 0 },
+	{ "struct", OPT_STRUCT, "NAME", 0,
+	  "init: about this struct (may be given again), not all that have pointers to each "
+	  "other",
+	  0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
 	{ 0 },
 };
@@ -42,6 +48,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_BINARY:
 		o->binary = arg;
 		return 0;
+	case OPT_STRUCT:
+		return vec_add(&o->structs, arg) ? ENOMEM : 0;
 	case OPT_JSON:
 		o->as_json = true;
 		text_guard_json();
@@ -50,10 +58,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->in_place = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (!o->has_verb && strcmp(arg, "check") && strcmp(arg, "format"))
+		if (!o->has_verb && strcmp(arg, "check") && strcmp(arg, "format") &&
+		    strcmp(arg, "init"))
 			argp_error(state,
-				   "unknown action '%s' (there are: check, format)", arg);
+				   "unknown action '%s' (there are: check, format, init)",
+				   arg);
 		o->is_format |= !o->has_verb && strcmp(arg, "format") == 0;
+		o->is_init |= !o->has_verb && strcmp(arg, "init") == 0;
 		slot = o->has_verb ? vec_push(&o->files) : NULL;
 		if (slot)
 			*slot = arg;
@@ -63,7 +74,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->has_verb)
-			argp_error(state, "what to do? (check, format)");
+			argp_error(state, "what to do? (check, format, init)");
+		else if (o->is_init && (o->binary || o->as_json || o->in_place))
+			argp_error(state, "init takes captures and --struct alone");
+		else if (!o->is_init && o->structs.size)
+			argp_error(state, "--struct goes with init");
+		else if (!o->files.size && o->is_init)
+			argp_error(state, "which capture?");
 		else if (!o->files.size)
 			argp_error(state, "which specification?");
 		return 0;
@@ -75,15 +92,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "check FILE...\nformat FILE...",
+	.args_doc = "check FILE...\nformat FILE...\ninit CAPTURE...",
 	.doc = "check: read specifications, show the mistakes in them and how each constraint is "
 	       "understood. format: write them the one way, to stdout; files with mistakes are "
-	       "left alone. The language: doc/spec-language.md.\v"
+	       "left alone. init: print what held for the program's structs in runs in which nothing was "
+	       "wrong, with how often it was asked. The language: doc/spec-language.md.\v"
 	       "Exit status: 0 no mistakes, 1 mistakes, 2 could not read.\n\n"
 	       "Examples:\n"
 	       "  faultline spec check list.spec\n"
 	       "  faultline spec check list.spec --binary ./prog\n"
 	       "  faultline spec format --in-place *.spec\n"
+	       "  faultline spec init good.flt >list.spec\n"
 	       "  faultline spec check --json list.spec tree.spec | jq .diagnostics\n",
 };
 
@@ -331,6 +350,27 @@ static struct err *format_all(const struct spec_options *o, size_t *n_errors)
 	return err;
 }
 
+/** Propose: files are a capture and names. */
+static struct err *propose(const struct spec_options *o)
+{
+	const struct fl_mine_options mine = {
+		.captures = o->files.data,
+		.n_captures = o->files.size,
+		.types = o->structs.data,
+		.n_types = o->structs.size,
+		.with_progress = isatty(STDERR_FILENO),
+	};
+	struct fl_mined m;
+	struct err *err = fl_mine(&mine, stdout, &m);
+
+	if (!err)
+		log_note(
+			"%zu constraints held of %zu that were tried, %zu of them too seldom "
+			"asked to be told from chance: comments",
+			m.n_held + m.n_thin, m.n_tried, m.n_thin);
+	return err;
+}
+
 int cmd_spec(int argc, char **argv);
 
 int cmd_spec(int argc, char **argv)
@@ -347,7 +387,8 @@ int cmd_spec(int argc, char **argv)
 		return EXIT_COULD_NOT;
 	err = spec_create(&s);
 	if (!err)
-		err = o.is_format ? format_all(&o, &n_errors) :
+		err = o.is_init	  ? propose(&o) :
+		      o.is_format ? format_all(&o, &n_errors) :
 				    check_all(s, &o, &symbols, &n_errors);
 	status = err ? EXIT_COULD_NOT : n_errors ? EXIT_MISTAKES : EXIT_FINE;
 	if (err)
@@ -356,5 +397,6 @@ int cmd_spec(int argc, char **argv)
 	spec_destroy(take_ptr(&s));
 	dec_symbols_destroy(symbols); // after the spec, which borrows its layouts
 	vec_deinit(&o.files);
+	vec_deinit(&o.structs);
 	return status;
 }

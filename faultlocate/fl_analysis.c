@@ -44,6 +44,8 @@ static struct err *read_specs(const struct fl_options *o, struct fl_analysis *a)
 
 	for (size_t i = 0; i < o->n_specs && !err; i++)
 		err = spec_add_file(a->spec, o->specs[i]);
+	if (!err && o->text)
+		err = spec_add_text(a->spec, "proposal", o->text, strlen(o->text));
 	if (err)
 		return err;
 	err = spec_mistakes(a);
@@ -245,7 +247,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		return err_prefix(err, "cannot analyze '%s'", o->capture);
 	dec_symbols_sources(a->symbols, o->sources);
 	a->places = (struct fl_places){ place_of, a };
-	if (o->n_specs)
+	if (o->n_specs || o->text)
 		err = bind_spec(a);
 	if (!err)
 		err = divide_constraints(a);
@@ -257,7 +259,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	a->phases.infer_s = clock_now_s() - start_s;
 	if (!err)
 		err = fl_replay_run(o, a);
-	if (!err && !o->n_specs)
+	if (!err && !o->n_specs && !o->text)
 		err = declare_all(o, a);
 	if (!err)
 		err = fl_replay_types(a);

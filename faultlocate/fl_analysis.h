@@ -25,6 +25,7 @@ struct fl_options {
 	const char *capture;	  ///< directory
 	const char *const *specs; ///< n_specs files
 	size_t n_specs;
+	const char *text;	    ///< one more specification; or NULL
 	const char *const *cpoints; ///< n_cpoints: a function each, or what CPOINT takes
 	size_t n_cpoints;
 	const char
