@@ -456,6 +456,14 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 	return err || p->kind != HG_POINT_SYSCALL ? err : follow_descriptors(c, p);
 }
 
+bool fl_check_is_along(const struct fl_check *c)
+{
+	for (size_t i = 0; i < spec_bugs(c->rules); i++)
+		if (c->is_on[i] && spec_bug(c->rules, i)->point != SPEC_POINT_RACE)
+			return true;
+	return false;
+}
+
 const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph *graph,
 				      bool is_from_start)
 {

@@ -59,6 +59,9 @@ const struct spec *fl_check_rules(const struct fl_check *c);
 /** @return whether rule @p i is asked. */
 bool fl_check_is_on(const struct fl_check *c, size_t i);
 
+/** @return whether a rule is asked along the run, or at its end; rules about races alone are asked later. */
+bool fl_check_is_along(const struct fl_check *c);
+
 /** What judges accesses and points of a run of which @p graph grows; as long as @p c. @p is_from_start:
  * all that is allocated is seen. */
 const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph *graph,

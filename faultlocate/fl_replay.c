@@ -94,7 +94,8 @@ static bool is_from_start(const struct capture *c)
 static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 			struct hg_recorder *r)
 {
-	bool is_looking = o->with_accesses && !a->has_accesses;
+	bool is_looking = o->with_accesses && !a->has_accesses &&
+			  fl_check_is_along(a->check);
 	double start_s = clock_now_s();
 	struct hg_finder *finder = NULL;
 	const struct hg_judge *judge =

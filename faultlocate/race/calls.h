@@ -25,8 +25,9 @@ enum race_does {
 	RACE_JOIN, ///< .. all that the thread did
 	RACE_GUARD, ///< __cxa_guard_acquire: the guard is read by plain loads, too
 	RACE_FORK, ///< OpenMP: the function that `which` is runs in threads between its start and end
-	RACE_TASK,    ///< OpenMP: .. some time from here on
-	RACE_TASKS,   ///< OpenMP: all tasks ended
+	RACE_TASK,  ///< OpenMP: .. some time from here on
+	RACE_SPAWN, ///< OpenMP: .. what has been done so far is done before it
+	RACE_TASKS, ///< OpenMP: tasks ended: those that the caller made, or (RACE_TEAM) all
 	RACE_GIVES,   ///< the allocator: `which` has the bytes
 	RACE_TAKES,   ///< free
 	RACE_RESIZES, ///< realloc

@@ -47,6 +47,9 @@ static struct err *find_calls(struct race_walk *w)
 			if (map_put(&w->entries, entry[k], i + 1))
 				return &err_nomem;
 			err = watch(w, entry[k]);
+			if (!err && !w->is_learning &&
+			    !strcmp(fl_race_calls[i].name, "GOMP_task"))
+				err = dec_machine_break(w->machine, entry[k], true);
 		}
 	}
 	return err;
@@ -130,6 +133,12 @@ static void walk_reset(struct race_walk *w)
 	}
 	vec_deinit(&w->threads);
 	vec_deinit(&w->stacks);
+	vec_deinit(&w->clock_tids);
+	vec_deinit(&w->depends);
+	vec_deinit(&w->parents);
+	w->n_tasks = 0;
+	w->has_few_parents = true;
+	w->has_unknown = false;
 	vec_deinit(&w->statements);
 	vec_deinit(&w->lock_sets);
 	vec_deinit(&w->found);
@@ -168,7 +177,7 @@ static struct err *replay(struct race_walk *w, const struct capture *c, bool is_
 	const struct dec_machine_options mo = {
 		.output_fd = -1, .mapped = mapped, .progress = progress, .ctx = w
 	};
-	struct dec_where where;
+	struct dec_where where = {};
 	struct err *err;
 
 	walk_reset(w);
@@ -180,8 +189,12 @@ static struct err *replay(struct race_walk *w, const struct capture *c, bool is_
 	err = dec_machine_create(c, &mo, &w->machine);
 	if (!err)
 		err = start(w);
-	if (!err)
-		err = dec_machine_run(w->machine, UINT64_MAX >> 1, &where);
+	do {
+		if (!err)
+			err = dec_machine_run(w->machine, UINT64_MAX >> 1, &where);
+		if (!err && where.at == DEC_AT_BREAK)
+			err = fl_race_note_task(w);
+	} while (!err && where.at == DEC_AT_BREAK);
 	dec_machine_destroy(w->machine);
 	w->machine = NULL;
 	dec_log_reader_deinit(&w->reader);

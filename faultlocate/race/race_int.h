@@ -23,11 +23,13 @@ struct race_open {
 	bool is_callback, has_result;
 	uint64_t rsp;	    ///< where its return address lies
 	uint64_t key, more; ///< its object; RACE_WAIT: the lock, RACE_GIVES: bytes, ..
-	uint64_t outer;	    ///< callback of RACE_FORK: the team before
+	uint64_t
+		outer; ///< callback of RACE_FORK: the team before; of RACE_TASK: the clock
 };
 
 struct race_thread {
 	uint32_t tid;
+	size_t clock; ///< what it does is done by; a task has one of its own
 	VEC(struct race_open) open;
 	struct race_open
 		pending; ///< it returned; its result is known where the thread goes on
@@ -70,6 +72,19 @@ struct race_lock_set {
 	uint32_t n;
 };
 
+/** Of tasks that run function `function`: a word that they depend on. */
+struct race_depend {
+	uint64_t function, addr;
+	uint8_t kind; ///< enum race_depends
+};
+enum race_depends { RACE_IN, RACE_OUT, RACE_MUTEX };
+
+/** .. and a clock that made one. */
+struct race_parent {
+	uint64_t function;
+	size_t clock;
+};
+
 struct race_walk {
 	const struct fl_race_options *o;
 	struct dec_symbols *symbols;
@@ -92,13 +107,19 @@ struct race_walk {
 	struct clocks clocks;
 	struct shadow shadow;
 	VEC(struct race_thread) threads;
-	size_t thread;	      ///< that runs
-	struct map by_tid;    ///< -> index
-	struct map by_base;   ///< fs base -> index
-	struct map callbacks; ///< function -> does << 56 | 1: they run later
-	struct map once;      ///< function -> key
-	struct map rounds;    ///< key of a barrier -> how often it was passed
-	struct map blocks;    ///< of the allocator -> bytes
+	size_t thread;		  ///< that runs
+	struct map by_tid;	  ///< -> index
+	struct map by_base;	  ///< fs base -> index
+	struct map callbacks;	  ///< function -> does << 56 | 1: they run later
+	struct map once;	  ///< function -> key
+	struct map rounds;	  ///< key of a barrier -> how often it was passed
+	struct map blocks;	  ///< of the allocator -> bytes
+	VEC(uint32_t) clock_tids; ///< by clock: the thread's
+	VEC(struct race_depend) depends;
+	VEC(struct race_parent) parents;
+	size_t n_tasks;	      ///< with a clock of their own
+	bool has_few_parents; ///< a task waits for those that it made, not for all
+	bool has_unknown;     ///< .. dependences
 	VEC(struct dec_range) stacks;
 	VEC(uint64_t) statements;
 	struct map statement_of; ///< -> index + 1
@@ -119,7 +140,10 @@ enum race_space { ///< of keys: what is at one address may be several objects
 	SPACE_TEAM,
 	SPACE_THREAD,
 	SPACE_TASKS,
-	SPACE_TASKS_ENDED,
+	SPACE_TASKS_ENDED, ///< of a clock + 1; 0: of all
+	SPACE_DEPEND_IN,
+	SPACE_DEPEND_OUT,
+	SPACE_DEPEND_MUTEX,
 	SPACE_FILES,
 	SPACE_OWN,
 	SPACE_ROUND,
@@ -127,13 +151,47 @@ enum race_space { ///< of keys: what is at one address may be several objects
 
 static inline uint64_t race_key(enum race_space space, uint64_t what)
 {
-	return what * 16 + space;
+	return what * 32 + space;
 }
 
 static inline struct race_thread *race_now(struct race_walk *w)
 {
 	return &w->threads.data[w->thread];
 }
+
+static inline struct err *race_acquire(struct race_walk *w, uint64_t key)
+{
+	return fl_clocks_acquire(&w->clocks, race_now(w)->clock, key);
+}
+
+static inline struct err *race_release(struct race_walk *w, uint64_t key)
+{
+	return fl_clocks_release(&w->clocks, race_now(w)->clock, key);
+}
+
+/** A new clock, of thread @p tid; SIZE_MAX: no memory. */
+static inline size_t race_clock(struct race_walk *w, uint32_t tid)
+{
+	if (vec_add(&w->clock_tids, tid) ||
+	    fl_clocks_threads(&w->clocks, w->clock_tids.size))
+		return SIZE_MAX;
+	return w->clock_tids.size - 1;
+}
+
+/* ---- task.c -------------------------------------------------------------------------------------- */
+
+/** A task is made that will run @p function. */
+struct err *fl_race_make_task(struct race_walk *w, uint64_t function);
+
+/** One begins, to be ended as @p o; and has ended. */
+struct err *fl_race_begin_task(struct race_walk *w, struct race_open *o);
+struct err *fl_race_end_task(struct race_walk *w, const struct race_open *o);
+
+/** The thread has waited for tasks that it made. */
+struct err *fl_race_wait_tasks(struct race_walk *w);
+
+/** The machine stands where GOMP_task is entered: note on what the task will depend. */
+struct err *fl_race_note_task(struct race_walk *w);
 
 /* ---- walk.c ------------------------------------------------------------------------------------- */
 

@@ -71,19 +71,15 @@ static struct err *unlock(struct race_walk *w, uint64_t lock)
 
 	if (!is_reader)
 		let_go(w, lock);
-	return fl_clocks_release(&w->clocks, w->thread,
-				 race_key(is_reader ? SPACE_READERS : SPACE_OBJECT,
-					  lock));
+	return race_release(w, race_key(is_reader ? SPACE_READERS : SPACE_OBJECT, lock));
 }
 
 static struct err *lock(struct race_walk *w, uint64_t lock, bool is_reader)
 {
-	struct err *err =
-		fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_OBJECT, lock));
+	struct err *err = race_acquire(w, race_key(SPACE_OBJECT, lock));
 
 	if (!err && !is_reader)
-		err = fl_clocks_acquire(&w->clocks, w->thread,
-					race_key(SPACE_READERS, lock));
+		err = race_acquire(w, race_key(SPACE_READERS, lock));
 	return err ? err : hold(w, lock | is_reader);
 }
 
@@ -103,10 +99,8 @@ static struct err *pass_barrier(struct race_walk *w, const struct race_open *o)
 			err = &err_nomem;
 	}
 	if (!err)
-		err = fl_clocks_acquire(&w->clocks, w->thread, at);
-	return err ? err :
-		     fl_clocks_acquire(&w->clocks, w->thread,
-				       race_key(SPACE_TASKS_ENDED, 0));
+		err = race_acquire(w, at);
+	return err ? err : race_acquire(w, race_key(SPACE_TASKS_ENDED, 0));
 }
 
 static struct err *come_to_barrier(struct race_walk *w, struct race_open *o)
@@ -114,7 +108,7 @@ static struct err *come_to_barrier(struct race_walk *w, struct race_open *o)
 	const uint64_t *round = map_get(&w->rounds, o->key);
 
 	o->more = round ? *round : 0;
-	return fl_clocks_release(&w->clocks, w->thread, o->key);
+	return race_release(w, o->key);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
@@ -122,6 +116,8 @@ static struct err *come_to_barrier(struct race_walk *w, struct race_open *o)
 static uint64_t key_of(const struct race_walk *w, const struct race_call *c,
 		       const uint64_t *gpr)
 {
+	if (c->does == RACE_TASKS)
+		return c->which == RACE_TEAM;
 	if (c->which == RACE_TEAM)
 		return race_key(SPACE_TEAM, w->threads.data[w->thread].team);
 	if (c->which ==
@@ -157,14 +153,16 @@ static struct err *take_block(struct race_walk *w, uint64_t addr, uint64_t rip,
 			      uint64_t time)
 {
 	const uint64_t *bytes = addr ? map_get(&w->blocks, addr) : NULL;
+	const struct race_thread *t = race_now(w);
+	bool is_users = !t->open.size || t->open.data[t->open.size - 1].is_callback;
 	uint64_t n = bytes ? *bytes : 0;
 	struct err *err = NULL;
 
 	if (!n)
 		return NULL;
 	map_remove(&w->blocks, addr);
-	// Freeing is as good as writing: whoever still reads it has no right to.
-	if (dec_frames_is_own(&w->frames, rip))
+	// Freeing is as good as writing: whoever still reads it has no right to. Libraries know what they do.
+	if (is_users && dec_frames_is_own(&w->frames, rip))
 		err = fl_race_access(w, time, rip, addr, n, true, false);
 	fl_shadow_clear(&w->shadow, addr, n);
 	return err;
@@ -178,8 +176,7 @@ static struct err *begin(struct race_walk *w, struct race_open *o, uint64_t rip,
 
 	switch (o->does) {
 	case RACE_RELEASE:
-		return fl_clocks_release(&w->clocks, w->thread,
-					 race_key(SPACE_OBJECT, o->key));
+		return race_release(w, race_key(SPACE_OBJECT, o->key));
 	case RACE_UNLOCK:
 		return unlock(w, o->key);
 	case RACE_WAIT:
@@ -193,11 +190,13 @@ static struct err *begin(struct race_walk *w, struct race_open *o, uint64_t rip,
 	case RACE_GUARD:
 		return map_put(&w->atomics, o->key, 1) ? &err_nomem : NULL;
 	case RACE_FORK:
-		return fl_clocks_release(&w->clocks, w->thread, race_key(SPACE_FORK, o->key)) ?:
+		return race_release(w, race_key(SPACE_FORK, o->key)) ?:
 			       later(w, o->key, RACE_FORK, 0);
 	case RACE_TASK:
-		return fl_clocks_release(&w->clocks, w->thread, race_key(SPACE_TASKS, 0)) ?:
-			       later(w, o->key, RACE_TASK, 0);
+		return fl_race_make_task(w, o->key) ?: later(w, o->key, RACE_TASK, 0);
+	case RACE_SPAWN:
+		w->has_unknown |= o->more;
+		return race_release(w, race_key(SPACE_TASKS, 0));
 	case RACE_TAKES:
 	case RACE_RESIZES:
 		return take_block(w, gpr[CAP_RDI], statement, time);
@@ -211,15 +210,19 @@ struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[
 {
 	const uint64_t *known = map_get(&w->entries, rip);
 	struct race_thread *t = race_now(w);
+	const struct race_open *top;
 	const struct race_call *c;
 	struct race_open o;
 	uint64_t back;
 	struct err *err;
 
-	// What one of them calls itself is its own affair.
-	if (!known || (t->open.size && !t->open.data[t->open.size - 1].is_callback))
+	// What one of them calls itself is its own affair; but what it allocates is new.
+	if (!known)
 		return NULL;
 	c = &fl_race_calls[*known - 1];
+	top = t->open.size ? &t->open.data[t->open.size - 1] : NULL;
+	if (top && !top->is_callback && (top->does >= RACE_GIVES || c->does < RACE_GIVES))
+		return NULL;
 	o = (struct race_open){ .does = c->does,
 				.rsp = gpr[CAP_RSP],
 				.key = key_of(w, c, gpr),
@@ -228,6 +231,10 @@ struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[
 		o.more = c->which ? gpr[CAP_RSI] : gpr[CAP_RDI];
 	if (!strcmp(c->name, "calloc"))
 		o.more *= gpr[CAP_RDI];
+	if (!strcmp(c->name, "__kmpc_omp_task_alloc"))
+		o.more = gpr[CAP_RCX] + gpr[CAP_R8];
+	if (c->does == RACE_SPAWN)
+		o.more = strstr(c->name, "with_deps") != NULL;
 	if (c->does == RACE_JOIN) {
 		const uint64_t *thread = map_get(&w->by_base, o.key);
 
@@ -235,7 +242,8 @@ struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[
 	}
 	back = return_of(w, o.rsp);
 	if (w->is_learning && back &&
-	    (o.has_result || c->does == RACE_GIVES || c->does == RACE_RESIZES) &&
+	    (o.has_result || c->does == RACE_GIVES || c->does == RACE_RESIZES ||
+	     (c->does == RACE_TASK && o.more)) &&
 	    map_put(&w->returns, back, 1))
 		return &err_nomem;
 	err = begin(w, &o, rip, gpr, time);
@@ -258,10 +266,10 @@ struct err *fl_race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t r
 							     rip,
 				.outer = t->team };
 	if (o.does == RACE_FORK) {
-		err = fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_FORK, rip));
+		err = race_acquire(w, race_key(SPACE_FORK, rip));
 		t->team = rip;
 	} else if (o.does == RACE_TASK) {
-		err = fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_TASKS, 0));
+		err = fl_race_begin_task(w, &o);
 	}
 	return err ? err : vec_add(&t->open, o);
 }
@@ -269,13 +277,14 @@ struct err *fl_race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t r
 /* A function that was called for the user ends. */
 static struct err *end_callback(struct race_walk *w, const struct race_open *o)
 {
-	uint64_t key = o->does == RACE_ONCE ? race_key(SPACE_OBJECT, o->key) :
-		       o->does == RACE_TASK ? race_key(SPACE_TASKS_ENDED, 0) :
-					      race_key(SPACE_ENDED, o->key);
+	uint64_t key =
+		race_key(o->does == RACE_ONCE ? SPACE_OBJECT : SPACE_ENDED, o->key);
 
+	if (o->does == RACE_TASK)
+		return fl_race_end_task(w, o);
 	if (o->does == RACE_FORK)
 		race_now(w)->team = o->outer;
-	return fl_clocks_release(&w->clocks, w->thread, key);
+	return race_release(w, key);
 }
 
 struct err *fl_race_return(struct race_walk *w, uint64_t rsp)
@@ -314,9 +323,11 @@ static struct err *join_thread(struct race_walk *w, const struct race_open *o)
 	struct err *err = NULL;
 
 	if (now)
-		err = fl_clocks_order(&w->clocks, *now, w->thread);
+		err = fl_clocks_order(&w->clocks, w->threads.data[*now].clock,
+				      race_now(w)->clock);
 	if (!err && o->more && (!now || o->more != *now + 1))
-		err = fl_clocks_order(&w->clocks, o->more - 1, w->thread);
+		err = fl_clocks_order(&w->clocks, w->threads.data[o->more - 1].clock,
+				      race_now(w)->clock);
 	return err;
 }
 
@@ -332,26 +343,27 @@ struct err *fl_race_finish(struct race_walk *w, uint64_t result)
 	case RACE_ACQUIRE:
 	case RACE_ONCE:
 	case RACE_GUARD:
-		return fl_clocks_acquire(&w->clocks, w->thread,
-					 race_key(SPACE_OBJECT, o.key));
+		return race_acquire(w, race_key(SPACE_OBJECT, o.key));
 	case RACE_LOCK:
 		return lock(w, o.key, false);
 	case RACE_READ_LOCK:
 		return lock(w, o.key, true);
 	case RACE_WAIT:
-		return fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_OBJECT, o.key)) ?:
+		return race_acquire(w, race_key(SPACE_OBJECT, o.key)) ?:
 			       lock(w, o.more, false);
 	case RACE_BARRIER:
 		return pass_barrier(w, &o);
 	case RACE_JOIN:
 		return join_thread(w, &o);
 	case RACE_FORK:
-		return fl_clocks_acquire(&w->clocks, w->thread, race_key(SPACE_ENDED, o.key)) ?:
-			       fl_clocks_acquire(&w->clocks, w->thread,
-						 race_key(SPACE_TASKS_ENDED, 0));
+		return race_acquire(w, race_key(SPACE_ENDED, o.key)) ?:
+			       race_acquire(w, race_key(SPACE_TASKS_ENDED, 0));
 	case RACE_TASKS:
-		return fl_clocks_acquire(&w->clocks, w->thread,
-					 race_key(SPACE_TASKS_ENDED, 0));
+		return o.key ? race_acquire(w, race_key(SPACE_TASKS_ENDED, 0)) :
+			       fl_race_wait_tasks(w);
+	case RACE_TASK:
+		fl_shadow_clear(&w->shadow, result, o.more);
+		return NULL;
 	case RACE_GIVES:
 	case RACE_RESIZES:
 		return give_block(w, result, o.more);
@@ -383,9 +395,9 @@ static struct err *transfer(struct race_walk *w, const struct dec_rec *rec, uint
 	struct err *err = NULL;
 
 	if (is_read)
-		err = fl_clocks_acquire(&w->clocks, w->thread, key);
+		err = race_acquire(w, key);
 	else if (rec->value[3] > 2)
-		err = fl_clocks_release(&w->clocks, w->thread, key);
+		err = race_release(w, key);
 	if (err || !statement || !has_buffer)
 		return err;
 	return fl_race_access(w, time, statement, rec->value[4], rec->value[1], is_read,
@@ -402,8 +414,7 @@ static struct err *futex(struct race_walk *w, const struct dec_rec *rec)
 
 	if (!own_statement(w, rec->value[2]))
 		return NULL;
-	return is_wait ? fl_clocks_acquire(&w->clocks, w->thread, key) :
-			 fl_clocks_release(&w->clocks, w->thread, key);
+	return is_wait ? race_acquire(w, key) : race_release(w, key);
 }
 
 static struct err *map_memory(struct race_walk *w, uint64_t addr, uint64_t size,
@@ -424,9 +435,7 @@ struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint
 	switch (rec->value[0]) {
 	case SYS_clone:
 	case SYS_clone3:
-		return result ? fl_clocks_release(&w->clocks, w->thread,
-						  race_key(SPACE_THREAD, result)) :
-				NULL;
+		return result ? race_release(w, race_key(SPACE_THREAD, result)) : NULL;
 	case SYS_futex:
 		return futex(w, rec);
 	case SYS_mmap:
@@ -471,13 +480,17 @@ struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint
 static struct err *start_thread(struct race_walk *w, uint32_t tid)
 {
 	uint64_t key = race_key(SPACE_THREAD, tid);
-	struct err *err = fl_clocks_threads(&w->clocks, w->threads.size);
+	struct err *err = NULL;
 
+	race_now(w)->clock = race_clock(w, tid);
+	if (race_now(w)->clock == SIZE_MAX)
+		return &err_nomem;
 	if (map_get(&w->clocks.known, key))
-		return err ? err : fl_clocks_acquire(&w->clocks, w->thread, key);
+		return race_acquire(w, key);
 	for (size_t i = 0; i < w->thread && !err; i++)
 		if (w->threads.data[i].is_in_call)
-			err = fl_clocks_order(&w->clocks, i, w->thread);
+			err = fl_clocks_order(&w->clocks, w->threads.data[i].clock,
+					      race_now(w)->clock);
 	return err;
 }
 

@@ -39,7 +39,7 @@ static void fill(const struct race_walk *w, const struct shadow_record *r, uint6
 		.rip = w->statements.data[r->statement - 1],
 		.addr = addr,
 		.size = r->size,
-		.tid = w->threads.data[r->thread].tid,
+		.tid = w->clock_tids.data[r->thread],
 		.is_write = r->is_write,
 		.is_atomic = r->is_atomic,
 	};
@@ -82,9 +82,9 @@ struct err *fl_race_access(struct race_walk *w, uint64_t time, uint64_t rip,
 {
 	const struct race_thread *t = race_now(w);
 	struct shadow_record x = { .time = time,
-				   .clock = clocks_now(&w->clocks, w->thread),
+				   .clock = clocks_now(&w->clocks, t->clock),
 				   .locks = t->lock_set,
-				   .thread = w->thread,
+				   .thread = t->clock,
 				   .is_write = is_write,
 				   .is_atomic = is_atomic,
 				   .size = size < UINT32_MAX ? size : UINT32_MAX };
@@ -139,11 +139,11 @@ static struct err *access_atomic(struct race_walk *w, const struct race_operand 
 	if (w->is_learning && !o->is_plain && map_put(&w->atomics, addr, 1))
 		return &err_nomem;
 	if (o->is_read && o->acquires)
-		err = fl_clocks_acquire(&w->clocks, w->thread, key);
+		err = race_acquire(w, key);
 	if (!err)
 		err = fl_race_access(w, time, rip, addr, size, o->is_write, true);
 	if (!err && o->is_write)
-		err = fl_clocks_release(&w->clocks, w->thread, key);
+		err = race_release(w, key);
 	return err;
 }
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * OpenMP's tasks. A task could have run on any thread at any time, so it has a clock of its own, whichever
+ * thread runs it: it begins behind what its maker did up to there, and behind the tasks that it depends on.
+ *
+ * Which of several tasks of one function begins is not known, so what one of them depends on, and who made
+ * one, is taken to be so of all.
+ */
+#include <string.h>
+
+#include "faultlocate/race/race_int.h"
+
+// Each clock has a place in all clocks: beyond these, tasks are what their threads do.
+#define TASKS_MAX 1000
+#define PARENTS_MAX 64
+#define DEPENDS_MAX 4096
+#define STACK_BYTES (UINT64_C(1) << 20) // that a task uses, at most
+#define FLAG_DEPEND 8			// GOMP_TASK_FLAG_DEPEND
+
+struct err *fl_race_make_task(struct race_walk *w, uint64_t function)
+{
+	size_t clock = race_now(w)->clock;
+	const struct race_parent *known =
+		vec_find(&w->parents, p, p->function == function && p->clock == clock);
+	struct err *err = NULL;
+
+	if (!known && w->parents.size < PARENTS_MAX)
+		err = vec_add(&w->parents, (struct race_parent){ function, clock });
+	else if (!known)
+		w->has_few_parents = false;
+	return err ? err : race_release(w, race_key(SPACE_TASKS, function));
+}
+
+/* A task begins that depends on @p d, or ends. */
+static struct err *follow_depend(struct race_walk *w, const struct race_depend *d,
+				 bool is_end)
+{
+	uint64_t in = race_key(SPACE_DEPEND_IN, d->addr);
+	uint64_t out = race_key(SPACE_DEPEND_OUT, d->addr);
+	uint64_t mutex = race_key(SPACE_DEPEND_MUTEX, d->addr);
+	struct err *err;
+
+	if (is_end)
+		return race_release(w, d->kind == RACE_IN  ? in :
+				       d->kind == RACE_OUT ? out :
+							     mutex);
+	err = race_acquire(w, out);
+	if (!err && d->kind != RACE_IN)
+		err = race_acquire(w, in);
+	return err ? err : race_acquire(w, mutex);
+}
+
+static struct err *follow_depends(struct race_walk *w, uint64_t function, bool is_end)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < w->depends.size && !err; i++)
+		if (w->depends.data[i].function == function)
+			err = follow_depend(w, &w->depends.data[i], is_end);
+	return err;
+}
+
+/* A task's frames lie where those of others were, on the thread's stack. */
+static void renew_stack(struct race_walk *w, const struct race_open *o)
+{
+	fl_shadow_clear(&w->shadow, o->rsp - STACK_BYTES, STACK_BYTES);
+}
+
+struct err *fl_race_begin_task(struct race_walk *w, struct race_open *o)
+{
+	struct race_thread *t = race_now(w);
+	struct err *err;
+
+	renew_stack(w, o);
+	o->outer = t->clock;
+	if (w->n_tasks < TASKS_MAX) {
+		w->n_tasks++;
+		t->clock = race_clock(w, t->tid);
+		if (t->clock == SIZE_MAX)
+			return &err_nomem;
+	}
+	err = race_acquire(w, race_key(SPACE_TASKS, o->key));
+	if (!err)
+		err = race_acquire(w, race_key(SPACE_TASKS, 0));
+	if (!err && w->has_unknown)
+		err = race_acquire(w, race_key(SPACE_TASKS_ENDED, 0));
+	return err ? err : follow_depends(w, o->key, false);
+}
+
+struct err *fl_race_end_task(struct race_walk *w, const struct race_open *o)
+{
+	struct race_thread *t = race_now(w);
+	const struct race_open *maker = t->open.size ? &t->open.data[t->open.size - 1] :
+						       NULL;
+	size_t own = t->clock;
+	struct err *err = follow_depends(w, o->key, true);
+
+	renew_stack(w, o);
+	if (!err)
+		err = race_release(w, race_key(SPACE_TASKS_ENDED, 0));
+	for (size_t i = 0; i < w->parents.size && !err; i++)
+		if (w->parents.data[i].function == o->key)
+			err = race_release(w, race_key(SPACE_TASKS_ENDED,
+						       w->parents.data[i].clock + 1));
+	t->clock = o->outer;
+	// Its maker ran it at once, and goes on behind it.
+	if (!err && own != t->clock && maker && maker->does == RACE_TASK &&
+	    !maker->is_callback)
+		err = fl_clocks_order(&w->clocks, own, t->clock);
+	return err;
+}
+
+struct err *fl_race_wait_tasks(struct race_walk *w)
+{
+	uint64_t own = w->has_few_parents ? race_now(w)->clock + 1 : 0;
+
+	return race_acquire(w, race_key(SPACE_TASKS_ENDED, own));
+}
+
+/* ---- what it depends on -------------------------------------------------------------------------- */
+
+static struct err *add_depend(struct race_walk *w, uint64_t function, uint64_t addr,
+			      uint8_t kind)
+{
+	if (vec_find(&w->depends, d,
+		     d->function == function && d->addr == addr && d->kind == kind))
+		return NULL;
+	if (w->depends.size == DEPENDS_MAX) {
+		w->has_unknown = true;
+		return NULL;
+	}
+	return vec_add(&w->depends, (struct race_depend){ function, addr, kind });
+}
+
+/* The list at @p at: how many, how many of them are written, the addresses; or 0 and then how many, how
+ * many are written, exclude each other, are read. */
+static struct err *read_depends(struct race_walk *w, uint64_t function, uint64_t at)
+{
+	uint64_t head[5] = {}, n, n_out, n_mutex, addr;
+	struct err *err = dec_machine_read(w->machine, at, head, 16);
+	bool is_old = head[0];
+
+	if (!err && !is_old)
+		err = dec_machine_read(w->machine, at, head, sizeof(head));
+	if (err)
+		return err;
+	n = is_old ? head[0] : head[1];
+	n_out = is_old ? head[1] : head[2];
+	n_mutex = is_old ? 0 : head[3];
+	at += is_old ? 16 : 40;
+	for (uint64_t i = 0; i < n && i < DEPENDS_MAX && !err; i++) {
+		err = dec_machine_read(w->machine, at + 8 * i, &addr, 8);
+		if (!err)
+			err = add_depend(w, function, addr,
+					 i < n_out	     ? RACE_OUT :
+					 i < n_out + n_mutex ? RACE_MUTEX :
+							       RACE_IN);
+	}
+	return err;
+}
+
+struct err *fl_race_note_task(struct race_walk *w)
+{
+	struct cap_regs regs;
+	uint64_t stack[2];
+	struct err *err = dec_machine_regs(w->machine, &regs), *unread;
+
+	if (err)
+		return err;
+	unread =
+		dec_machine_read(w->machine, regs.gpr[CAP_RSP] + 8, stack, sizeof(stack));
+	if (!unread && (uint32_t)stack[0] & FLAG_DEPEND)
+		unread = read_depends(w, regs.gpr[CAP_RDI], stack[1]);
+	w->has_unknown |= unread != NULL; // what cannot be read names nothing
+	err_destroy(unread);
+	return NULL;
+}
