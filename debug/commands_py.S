@@ -11,5 +11,6 @@ dbg_commands:
 	.incbin "debug/places.py"
 	.incbin "debug/altering.py"
 	.incbin "debug/slices.py"
+	.incbin "debug/checks.py"
 dbg_commands_end:
 	.section .note.GNU-stack,"",@progbits
