@@ -248,6 +248,9 @@ struct err *fl_types_declare(struct spec *s, struct dec_symbols *symbols,
 					      &is_sure);
 		if (name && spec_type_find(s, name) < 0)
 			err = declare(s, symbols, name);
+		// Two lambdas of a function, say, have one name: nobody can declare them, or asked for it.
+		if (err && err->code == ERR_AMBIGUOUS)
+			err_destroy(take_ptr(&err));
 	}
 	return err;
 }
