@@ -137,6 +137,7 @@ static void walk_reset(struct race_walk *w)
 	vec_deinit(&w->depends);
 	vec_deinit(&w->parents);
 	w->n_tasks = 0;
+	w->has_made = false;
 	w->has_few_parents = true;
 	w->has_unknown = false;
 	vec_deinit(&w->statements);

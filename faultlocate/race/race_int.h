@@ -108,6 +108,7 @@ struct race_walk {
 	struct shadow shadow;
 	VEC(struct race_thread) threads;
 	size_t thread;		  ///< that runs
+	bool has_made;		  ///< somebody has made a thread, or a process
 	struct map by_tid;	  ///< -> index
 	struct map by_base;	  ///< fs base -> index
 	struct map callbacks;	  ///< function -> does << 56 | 1: they run later

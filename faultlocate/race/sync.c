@@ -435,6 +435,7 @@ struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint
 	switch (rec->value[0]) {
 	case SYS_clone:
 	case SYS_clone3:
+		w->has_made = true;
 		return result ? race_release(w, race_key(SPACE_THREAD, result)) : NULL;
 	case SYS_futex:
 		return futex(w, rec);

@@ -89,8 +89,8 @@ struct err *fl_race_access(struct race_walk *w, uint64_t time, uint64_t rip,
 				   .is_atomic = is_atomic,
 				   .size = size < UINT32_MAX ? size : UINT32_MAX };
 
-	// Before there is a second thread all is in order.
-	if (w->is_learning || w->threads.size < 2 || !x.size)
+	// Before a second thread is made all is in order.
+	if (w->is_learning || (!w->has_made && w->threads.size < 2) || !x.size)
 		return NULL;
 	x.statement = number_statement(w, rip);
 	return x.statement ?
