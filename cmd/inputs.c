@@ -131,6 +131,13 @@ static void asking_deinit(struct asking *a)
 	vec_deinit(&a->strings);
 }
 
+static void show_progress(void *ctx, uint64_t position)
+{
+	(void)ctx;
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, TEXT_AGAIN "back at position %lu", position);
+}
+
 static struct err *note_map(void *ctx, const struct dec_where *w)
 {
 	return vec_add((maps *)ctx, *w);
@@ -162,7 +169,8 @@ static struct err *find(struct asking *a)
 	if (!err)
 		err = fl_inputs_strings(a->trace, a->symbols, &a->strings);
 	if (!err) {
-		const struct fl_inputs_options o = { .prunes = a->prunes.data,
+		const struct fl_inputs_options o = { .progress = show_progress,
+						     .prunes = a->prunes.data,
 						     .n_prunes = a->prunes.size,
 						     .strings = a->strings.data,
 						     .n_strings = a->strings.size };
@@ -170,6 +178,8 @@ static struct err *find(struct asking *a)
 		err = fl_inputs_walk(a->trace, &a->sources, a->seeds.data, a->seeds.size,
 				     &o, &a->inputs);
 	}
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, TEXT_AGAIN);
 	return err ?: fl_inputs_name(&a->inputs, a->trace, a->symbols, NAMED);
 }
 

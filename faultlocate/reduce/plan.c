@@ -157,10 +157,11 @@ static struct err *note_map(void *ctx, const struct dec_where *w)
 	return vec_add(&a->maps, *w);
 }
 
-static struct err *analyse(struct analysis *a, const struct making *m, const char *at)
+static struct err *analyse(struct analysis *a, const struct making *m,
+			   const struct fl_plan_options *po)
 {
 	const struct fl_trace_options to = { .mapped = note_map, .ctx = a };
-	struct fl_inputs_options o = { .with_tree = true };
+	struct fl_inputs_options o = { .with_tree = true, .progress = po->progress };
 	struct fl_question told;
 	struct err *err = fl_trace_create(m->capture, &to, &a->trace);
 
@@ -171,7 +172,7 @@ static struct err *analyse(struct analysis *a, const struct making *m, const cha
 				      a->maps.data[i].map.addr, a->maps.data[i].map.size,
 				      a->maps.data[i].map.file_offset);
 	if (!err)
-		err = fl_question_ask(a->trace, a->symbols, at, NULL, 0, 0, &a->seeds,
+		err = fl_question_ask(a->trace, a->symbols, po->at, NULL, 0, 0, &a->seeds,
 				      &told);
 	if (!err)
 		err = fl_question_cut_linker(a->trace, a->symbols, &a->prunes);
@@ -242,10 +243,10 @@ static struct err *take_tree(struct making *m, const struct fl_inputs *in)
 }
 
 /* Without a tree the methods that use one are ddmin: say why. */
-static struct err *make_tree(struct making *m, const char *at)
+static struct err *make_tree(struct making *m, const struct fl_plan_options *po)
 {
 	struct analysis a = {};
-	struct err *err = analyse(&a, m, at);
+	struct err *err = analyse(&a, m, po);
 
 	if (!err && a.inputs.has_tree)
 		err = take_tree(m, &a.inputs);
@@ -327,7 +328,7 @@ static struct err *make(struct making *m, const struct fl_plan_options *o, int f
 	m->texts[PLAN_NAME] = text_of(m->input->name);
 	m->texts[PLAN_DATA] =
 		(struct fl_text){ m->input->bytes.data, m->input->bytes.size };
-	err = o->at ? make_tree(m, o->at) : NULL;
+	err = o->at ? make_tree(m, o) : NULL;
 	m->texts[PLAN_NOTES] = text_of(m->notes);
 	return err ?: put(m, fd);
 }

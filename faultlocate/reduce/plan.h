@@ -33,6 +33,8 @@ struct fl_plan_options {
 	const char *input; ///< fl_sources_choose()'s name, or NULL
 	/** Go back from here for the tree, a place as of `inputs --at`; NULL: no tree. */
 	const char *at;
+	/** Told where the walk back for that is. Or NULL. */
+	void (*progress)(void *ctx, uint64_t position);
 };
 
 /** Make the plan of capture @p dir and write it to @p fd. For confined processes. */
