@@ -15,6 +15,7 @@
 #include "decode/translator/engine.h"
 
 #define ARENA_BYTES (64ull << 20)
+#define ARENA_HOT (44ull << 20) // a block's cold part is about half as long
 #define ARENA_REACH (1ull << 30) // leaves 1 GiB of the 2 GiB reach for the data
 #define ARENAS_MOST 32
 
@@ -27,10 +28,18 @@ static struct engine_arena *arena_find(struct dec_engine *e, uint64_t rip, uint6
 		uint64_t at = (uint64_t)a->start;
 		uint64_t far = at > rip ? at - rip : rip - at;
 
-		if (far < reach && (size_t)(a->end - a->cursor) >= room)
+		if (far < reach && (size_t)(a->hot_end - a->cursor) >= room &&
+		    (size_t)(a->end - a->cold) >= room)
 			return a;
 	}
 	return NULL;
+}
+
+void dec_engine_arena_empty(struct engine_arena *a)
+{
+	a->cursor = a->start;
+	a->cold = a->hot_end;
+	a->blocks.size = 0;
 }
 
 static struct engine_arena *arena_add(struct dec_engine *e, uint64_t at, int flags)
@@ -43,7 +52,10 @@ static struct engine_arena *arena_add(struct dec_engine *e, uint64_t at, int fla
 		return NULL;
 	a = vec_push(&e->arenas);
 	assert(a);
-	*a = (struct engine_arena){ p, p, (uint8_t *)p + ARENA_BYTES, {} };
+	*a = (struct engine_arena){ .start = p,
+				    .end = (uint8_t *)p + ARENA_BYTES,
+				    .hot_end = (uint8_t *)p + ARENA_HOT };
+	dec_engine_arena_empty(a);
 	log_debug("code arena at %p", p);
 	return a;
 }

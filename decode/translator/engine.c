@@ -182,10 +182,8 @@ void dec_engine_flush(struct dec_engine *e)
 	map_deinit(&e->code_pages);
 	e->blocks.size = e->exits.size = e->insn_host.size = 0;
 	e->n_gone = 0;
-	for (size_t i = 0; i < e->arenas.size; i++) {
-		e->arenas.data[i].cursor = e->arenas.data[i].start;
-		e->arenas.data[i].blocks.size = 0;
-	}
+	for (size_t i = 0; i < e->arenas.size; i++)
+		dec_engine_arena_empty(&e->arenas.data[i]);
 	for (size_t i = 0; i < 65536; i++)
 		e->ctx->targets[i] = e->ctx->miss;
 	e->is_flushed = true;

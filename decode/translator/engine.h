@@ -146,8 +146,10 @@ struct engine_was {
 };
 
 struct engine_arena {
-	uint8_t *start, *cursor, *end;
-	VEC(uint32_t) blocks; ///< those in it, by address
+	uint8_t *start, *end;
+	uint8_t *cursor, *hot_end; ///< blocks, up to where they may go
+	uint8_t *cold;		   ///< behind hot_end: what hardly ever runs
+	VEC(uint32_t) blocks;	   ///< those in it, by address
 };
 
 struct dec_engine {
@@ -284,9 +286,12 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 
 /* ---- arena.c ----------------------------------------------------------------- */
 
-/** @return an arena with @p room bytes, within 1 GiB of @p rip when one can be; or NULL. */
+/** @return an arena with @p room bytes for a block and for its cold part, within 1 GiB of @p rip when one can be; or NULL. */
 struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip,
 					  size_t room);
+
+/** Nothing lies in arena @p a any more. */
+void dec_engine_arena_empty(struct engine_arena *a);
 
 /** Move arenas out of [addr, addr+size) (invariant 4). */
 void dec_engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);

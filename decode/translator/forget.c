@@ -65,7 +65,7 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 
 	if (!arena)
 		return false;
-	out = emit_start(arena->cursor, e->ctx);
+	out = emit_start(arena->cold, e->ctx);
 	if (!forget_redirect(e, block->host, out.p))
 		return false;
 	forget_stub(e, b, &out);
@@ -77,7 +77,7 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 		emit_ctx_load(&out, block->scratch[0], CTX_SPILL);
 		forget_stub(e, b, &out);
 	}
-	arena->cursor = (uint8_t *)(((uintptr_t)out.p + 15) & ~15ull);
+	arena->cold = (uint8_t *)(((uintptr_t)out.p + 15) & ~15ull);
 	block->is_gone = true;
 	e->n_gone++;
 	return true;

@@ -212,7 +212,7 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 		}
 		if (!is_miss) {
 			x = dec_translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
-			dec_translation_stub(t, x);
+			dec_translation_stub(t, o, x);
 		}
 	}
 	t->block->async_over = o->p - t->block->host;
@@ -223,13 +223,14 @@ void dec_translation_check_stub(struct translation *t)
 {
 	if (!t->check_patch)
 		return;
-	emit_patch_rel(t->check_patch, t->out.p);
+	emit_patch_rel(t->check_patch, t->cold.p);
 	if (t->has_saved_flags) {
-		emit_bytes(&t->out, "\x04\x7f\x9e", 3);
-		emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 24);
+		emit_bytes(&t->cold, "\x04\x7f\x9e", 3);
+		emit_ctx_load(&t->cold, CAP_RAX, CTX_SPILL + 24);
 	}
-	dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_BUDGET,
-						     t->insn[t->debit_at].rip));
+	dec_translation_stub(t, &t->cold,
+			     dec_translation_exit(t, ENGINE_EXIT_BUDGET,
+						  t->insn[t->debit_at].rip));
 }
 
 /* ---- the log ------------------------------------------------------------------- */

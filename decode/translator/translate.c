@@ -26,10 +26,11 @@ struct engine_exit *dec_translation_exit(struct translation *t, int kind, uint64
 	return x;
 }
 
-void dec_translation_stub(struct translation *t, struct engine_exit *x)
+void dec_translation_stub(const struct translation *t, struct dec_emit *out,
+			  const struct engine_exit *x)
 {
-	emit_ctx_store_imm32(&t->out, CTX_EXIT_ID, x - t->e->exits.data);
-	emit_ctx_jmp(&t->out, CTX_COMMON);
+	emit_ctx_store_imm32(out, CTX_EXIT_ID, x - t->e->exits.data);
+	emit_ctx_jmp(out, CTX_COMMON);
 }
 
 /* ---- the guest's instructions ------------------------------------------------------ */
@@ -166,16 +167,17 @@ static int translation_pending(const struct translation *t, int n)
 static void translation_goto(struct translation *t, uint64_t rip, int n, uint8_t *patch)
 {
 	struct engine_exit *x = dec_translation_exit(t, ENGINE_EXIT_DIRECT, rip);
+	struct dec_emit *out = t->is_open ? &t->out : &t->cold;
 
 	x->pending = translation_pending(t, n);
 	x->patch = t->is_single ? NULL : patch;
-	emit_patch_rel(patch, t->out.p);
+	emit_patch_rel(patch, out->p);
 	if (t->is_open) {
 		dec_translation_give_back(t);
-		x->slow = emit_jmp_rel(&t->out);
-		emit_patch_rel(x->slow, t->out.p);
+		x->slow = emit_jmp_rel(out);
+		emit_patch_rel(x->slow, out->p);
 	}
-	dec_translation_stub(t, x);
+	dec_translation_stub(t, out, x);
 }
 
 static uint8_t translation_condition(const struct dec_insn *insn)
@@ -189,7 +191,7 @@ static uint8_t translation_condition(const struct dec_insn *insn)
 	return insn->bytes[insn->bytes[i] == 0x0f ? i + 1 : i] & 15;
 }
 
-/* Push the return address by a constant that lies behind the block. @return where the
+/* Push the return address by a constant that lies elsewhere. @return where the
  * displacement is, to be patched when the constant is placed. */
 static uint8_t *translation_push_const(struct translation *t)
 {
@@ -201,8 +203,8 @@ static uint8_t *translation_push_const(struct translation *t)
 /* The constant that translation_push_const() pushes, @p at being what it returned. */
 static void translation_place_const(struct translation *t, uint8_t *at, uint64_t value)
 {
-	emit_patch_rel(at, t->out.p);
-	emit_u64(&t->out, value);
+	emit_patch_rel(at, t->cold.p);
+	emit_u64(&t->cold, value);
 }
 
 /* Branch to the guest address in r11, whose own value is in spill[0]; flags untouched. Where
@@ -373,7 +375,7 @@ static void translation_side(struct translation *t, int i)
 	};
 }
 
-/* Where those branches lead, behind the block. */
+/* Where those branches lead. */
 static void translation_sides(struct translation *t)
 {
 	for (int i = 0; i < t->n_sides; i++)
@@ -394,7 +396,7 @@ static void translation_fall_through(struct translation *t)
 		dec_translation_close(t);
 		x = dec_translation_exit(t, t->special_kind, t->insn[t->n].rip);
 		x->pending = translation_pending(t, t->n);
-		dec_translation_stub(t, x);
+		dec_translation_stub(t, &t->out, x);
 		return;
 	}
 	next = emit_jmp_rel(&t->out);
@@ -500,6 +502,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.r11_at = UINT32_MAX,
 	};
 	t.out = emit_start(arena->cursor, e->ctx);
+	t.cold = emit_start(arena->cold, e->ctx);
 	if (!is_single && !pending)
 		translation_landing(&t);
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
@@ -522,7 +525,9 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		dec_translation_announce(&t);
 	translation_emit(&t);
 	t.block->host_end = t.out.p;
-	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES);
+	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES &&
+	       t.cold.p - arena->cold <= ENGINE_BLOCK_BYTES);
+	arena->cold = t.cold.p;
 	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
 	dec_engine_remember(e, arena, t.block - e->blocks.data);
 	if (!pending)

@@ -13,6 +13,10 @@
  *		advance, branch to fast or to a stub:
  *	stub:	give the log pointer's register back, go on to full or leave
  *
+ * A stub that gives nothing back lies with others of its kind in another part of the arena, and
+ * so do constants: it runs until its exit is linked, and between blocks it would fill half
+ * of the lines that the processor fetches.
+ *
  * Where nothing is logged a block goes on behind a conditional branch that leads forward, so
  * that one which is not taken costs no jump. All its instructions are counted at once, before
  * the last one that overwrites the flags. Who leaves by a branch before that takes along how
@@ -39,7 +43,7 @@ struct translation_side {
 
 struct translation {
 	struct dec_engine *e;
-	struct dec_emit out;
+	struct dec_emit out, cold; ///< its code; what hardly ever runs, elsewhere
 	struct engine_block *block;
 	struct dec_insn insn[DEC_BLOCK_INSNS];
 	int n;		  ///< instructions executed natively
@@ -74,8 +78,9 @@ struct translation_regs {
 /** A new exit of the block; valid until the next one is made. */
 struct engine_exit *dec_translation_exit(struct translation *t, int kind, uint64_t rip);
 
-/** Emit a stub that leaves the guest through exit @p x. */
-void dec_translation_stub(struct translation *t, struct engine_exit *x);
+/** Emit, at @p out, a stub that leaves the guest through exit @p x. */
+void dec_translation_stub(const struct translation *t, struct dec_emit *out,
+			  const struct engine_exit *x);
 
 /* ---- far.c ------------------------------------------------------------------ */
 
@@ -112,7 +117,7 @@ void dec_translation_plan(struct translation *t);
 /** Emit the budget check, at debit_at. */
 void dec_translation_check(struct translation *t);
 
-/** Emit the check's way out, behind the block. */
+/** Emit the check's way out. */
 void dec_translation_check_stub(struct translation *t);
 
 /** Emit what comes before the first instruction. */
