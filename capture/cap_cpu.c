@@ -207,6 +207,15 @@ struct err *cap_cpu_ask(struct cap_cpu *c, bool with_each)
 	return NULL;
 }
 
+struct err *cap_cpu_here(const struct cap_cpu **ret)
+{
+	static struct cap_cpu here;
+	struct err *err = here.n ? NULL : cap_cpu_ask(&here, false);
+
+	*ret = &here;
+	return err;
+}
+
 void cap_cpu_deinit(struct cap_cpu *c)
 {
 	free(c->rows);

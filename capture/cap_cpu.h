@@ -50,6 +50,14 @@ void cap_cpu_deinit(struct cap_cpu *c);
 struct err *cap_cpu_ask(struct cap_cpu *c, bool with_each);
 
 /**
+ * The same, without each CPU, for who only looks: it is asked once in a process, because a
+ * virtual machine answers each cpuid by leaving it.
+ *
+ * @param ret  Stays valid.
+ */
+struct err *cap_cpu_here(const struct cap_cpu **ret);
+
+/**
  * What cpuid with eax @p leaf and ecx @p subleaf gives on CPU number @p cpu (CAP_CPU_ANY: not
  * known which) of the machine @p c.
  *

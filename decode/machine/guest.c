@@ -435,15 +435,14 @@ void dec_guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, siz
 static struct err *guest_init_xstate(struct dec_guest *g)
 {
 	const struct cap_cpu *recorded = &capture_info(g->capture)->cpu;
-	struct cap_cpu here;
-	struct err *err = cap_cpu_ask(&here, false);
+	const struct cap_cpu *here;
+	struct err *err = cap_cpu_here(&here);
 
 	if (err)
 		return err;
-	g->host_xstate = cap_cpu_xstate(&here);
+	g->host_xstate = cap_cpu_xstate(here);
 	g->xstate = recorded->n ? cap_cpu_xstate(recorded) : g->host_xstate;
 	g->core_xstate = cap_core_xstate();
-	cap_cpu_deinit(&here);
 	return NULL;
 }
 

@@ -138,22 +138,21 @@ static struct err *replay_compare_cpus(struct dec_replay *r)
 {
 	const struct cap_cpu *recorded = &capture_info(r->capture)->cpu;
 	char vendor[13], vendor_here[13], brand[49];
-	struct cap_cpu here;
+	const struct cap_cpu *here;
 	struct err *err;
 
 	if (!recorded->n)
 		return NULL;
-	err = cap_cpu_ask(&here, false);
+	err = cap_cpu_here(&here);
 	if (err)
 		return err;
-	if (strcmp(cap_cpu_vendor(recorded, vendor), cap_cpu_vendor(&here, vendor_here)))
+	if (strcmp(cap_cpu_vendor(recorded, vendor), cap_cpu_vendor(here, vendor_here)))
 		r->engine.world.met = replay_met;
 	snprintf(r->recorded_on, sizeof(r->recorded_on), "%s",
 		 *cap_cpu_brand(recorded, brand) ? cap_cpu_brand(recorded, brand) :
 						   vendor);
-	r->engine.lzcnt = replay_feature(recorded, &here, 0x80000001, 2, bit_LZCNT);
-	r->engine.tzcnt = replay_feature(recorded, &here, 7, 1, bit_BMI);
-	cap_cpu_deinit(&here);
+	r->engine.lzcnt = replay_feature(recorded, here, 0x80000001, 2, bit_LZCNT);
+	r->engine.tzcnt = replay_feature(recorded, here, 7, 1, bit_BMI);
 	return NULL;
 }
 

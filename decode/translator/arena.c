@@ -15,7 +15,7 @@
 #include "decode/translator/engine.h"
 
 #define ARENA_BYTES (64ull << 20)
-#define ARENA_HOT (44ull << 20) // a block's cold part is about half as long
+#define ARENA_HOT (44ull << 20)	 // a block's cold part is about half as long
 #define ARENA_REACH (1ull << 30) // leaves 1 GiB of the 2 GiB reach for the data
 #define ARENAS_MOST 32
 

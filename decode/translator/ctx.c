@@ -24,10 +24,11 @@ void dec_ctx_skip(unsigned n)
 	first_place = n;
 }
 
+/* All of its targets are set at once. */
 static struct dec_ctx *ctx_map(uint64_t at, int flags)
 {
 	void *p = mmap((void *)at, sizeof(struct dec_ctx), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | flags, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }

@@ -170,6 +170,7 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 	err = engine_init_stack();
 	if (!err)
 		err = dec_engine_take_signals();
+	dec_engine_prepare();
 	dec_engine_flush(e);
 	return err;
 }
@@ -622,18 +623,20 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	return DEC_GO;
 }
 
+// Leaving costs a tenth of what making a block does.
+#define ENGINE_PATIENCE 8
+
 /* What exit @p exit_id is to lead to, where block @p to is: that, or, if something is pending, a
- * block of its own. Most such exits are taken once or never. @return UINT32_MAX: nothing yet. */
+ * block of its own. Most such exits are taken a few times or never, and what is out of reach is made
+ * only once. @return UINT32_MAX: nothing yet. */
 static uint32_t engine_continuation(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 {
 	struct engine_exit *x = &e->exits.data[exit_id];
 
 	if (!x->pending)
 		return to;
-	if (!x->is_taken) {
-		x->is_taken = true;
+	if (x->is_linked || ++x->n_taken < ENGINE_PATIENCE)
 		return UINT32_MAX;
-	}
 	to = dec_engine_translate(e, x->rip, false, x->pending);
 	return e->is_flushed ? UINT32_MAX : to;
 }
@@ -709,7 +712,7 @@ static void engine_warm_exit(struct dec_engine *e, uint32_t x, struct map *left)
 		return;
 	if (n) {
 		--*n;
-		exit->is_taken = true;
+		exit->n_taken = ENGINE_PATIENCE - 1;
 	}
 	engine_learn(e, x, *to);
 }

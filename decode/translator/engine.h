@@ -136,8 +136,8 @@ struct engine_exit {
 	uint32_t block;
 	uint8_t kind;
 	int8_t pending; ///< executed and not counted there; if negative, the other way round
-	bool is_taken;	///< it was
-	bool is_linked; ///< once, to a continuation of its own or the common block
+	uint8_t n_taken; ///< so often, while it is not linked
+	bool is_linked;	 ///< once, to a continuation of its own or the common block
 };
 
 /** What emitted code was before it was changed. */
@@ -305,6 +305,9 @@ enum dec_verdict dec_engine_step_slow(struct dec_engine *e);
 /** @return the instruction at @p rip; its flow is DEC_FLOW_TRAP where there is none. Valid until
  * the next call. */
 const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip);
+
+/** Have the memory of what is remembered there at once: page by page it costs a millisecond. */
+void dec_engine_prepare(void);
 
 /** Give back the memory of what is only remembered: for a process that will not go on itself. */
 void dec_engine_rest(void);

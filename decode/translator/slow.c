@@ -52,6 +52,12 @@ void dec_engine_rest(void)
 	madvise(known, sizeof(known), MADV_DONTNEED);
 }
 
+void dec_engine_prepare(void)
+{
+	// A kernel before 5.14 gives the pages one by one.
+	madvise(known, sizeof(known), MADV_POPULATE_WRITE);
+}
+
 void *dec_engine_remembered(size_t *ret_bytes)
 {
 	*ret_bytes = sizeof(known);

@@ -99,6 +99,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 
 		translation_see_page(e, rip >> 12);
 		if (stop && (t->n || !t->is_single)) {
+			*insn = (struct dec_insn){};
 			translation_end_special(t, ENGINE_EXIT_STOP, rip);
 			return;
 		}
@@ -475,8 +476,11 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 			      int pending)
 {
 	struct engine_arena *arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
-	struct translation t = { .e = e, .is_single = is_single };
+	struct translation t;
 
+	memset(&t, 0, offsetof(struct translation, insn));
+	t.e = e;
+	t.is_single = is_single;
 	if (!arena) {
 		dec_engine_flush(e);
 		arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);

@@ -45,7 +45,6 @@ struct translation {
 	struct dec_engine *e;
 	struct dec_emit out, cold; ///< its code; what hardly ever runs, elsewhere
 	struct engine_block *block;
-	struct dec_insn insn[DEC_BLOCK_INSNS];
 	int n;		  ///< instructions executed natively
 	bool has_special; ///< insn[n] is for C (or the bytes there are bad)
 	int special_kind;
@@ -60,9 +59,11 @@ struct translation {
 	bool is_pad;	     ///< it only counts what its exit brought along
 	bool goes_beyond;    ///< a conditional branch
 	bool ends_in_branch; ///< other conditional branches are ways out of its middle
-	struct translation_side side[DEC_BLOCK_INSNS];
 	int n_sides;
 	bool is_open; ///< the log pointer's register is borrowed
+	// Not set before it is used, of which there is too much: insn[0..n] and side[0..n_sides-1].
+	struct dec_insn insn[DEC_BLOCK_INSNS + 1];
+	struct translation_side side[DEC_BLOCK_INSNS];
 };
 
 /** The registers that instructions of a block use and that logging them borrows. */

@@ -10,10 +10,48 @@
 #include "decode/x86/effects.h"
 
 static ZydisDecoder decoder;
+static uint8_t reg_numbers[ZYDIS_REGISTER_MAX_VALUE + 1];
+
+static uint8_t reg_number(ZydisRegister r)
+{
+	ZydisRegister full =
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+
+	// Registers that are part of no larger one have no enclosing register.
+	if (full == ZYDIS_REGISTER_NONE)
+		full = r;
+	switch (ZydisRegisterGetClass(full)) {
+	case ZYDIS_REGCLASS_GPR64:
+		return ZydisRegisterGetId(full);
+	case ZYDIS_REGCLASS_ZMM:
+		return DEC_REG_VEC + ZydisRegisterGetId(full);
+	case ZYDIS_REGCLASS_MASK:
+		return DEC_REG_K + ZydisRegisterGetId(full);
+	case ZYDIS_REGCLASS_X87:
+	case ZYDIS_REGCLASS_MMX:
+		return DEC_REG_X87;
+	case ZYDIS_REGCLASS_FLAGS:
+		return DEC_REG_FLAGS;
+	default:
+		break;
+	}
+	switch (r) {
+	case ZYDIS_REGISTER_MXCSR:
+		return DEC_REG_MXCSR;
+	case ZYDIS_REGISTER_X87CONTROL:
+	case ZYDIS_REGISTER_X87STATUS:
+	case ZYDIS_REGISTER_X87TAG:
+		return DEC_REG_X87;
+	default:
+		return DEC_REG_NONE;
+	}
+}
 
 static void decoder_init(void)
 {
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (int r = 0; r <= ZYDIS_REGISTER_MAX_VALUE; r++)
+		reg_numbers[r] = reg_number(r);
 }
 
 /* PT streams are decoded by several threads. */
@@ -87,37 +125,8 @@ enum dec_flow dec_insn_flow(const ZydisDecodedInstruction *d,
 
 uint8_t dec_insn_reg(ZydisRegister r)
 {
-	ZydisRegister full =
-		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-
-	// Registers that are part of no larger one have no enclosing register.
-	if (full == ZYDIS_REGISTER_NONE)
-		full = r;
-	switch (ZydisRegisterGetClass(full)) {
-	case ZYDIS_REGCLASS_GPR64:
-		return ZydisRegisterGetId(full);
-	case ZYDIS_REGCLASS_ZMM:
-		return DEC_REG_VEC + ZydisRegisterGetId(full);
-	case ZYDIS_REGCLASS_MASK:
-		return DEC_REG_K + ZydisRegisterGetId(full);
-	case ZYDIS_REGCLASS_X87:
-	case ZYDIS_REGCLASS_MMX:
-		return DEC_REG_X87;
-	case ZYDIS_REGCLASS_FLAGS:
-		return DEC_REG_FLAGS;
-	default:
-		break;
-	}
-	switch (r) {
-	case ZYDIS_REGISTER_MXCSR:
-		return DEC_REG_MXCSR;
-	case ZYDIS_REGISTER_X87CONTROL:
-	case ZYDIS_REGISTER_X87STATUS:
-	case ZYDIS_REGISTER_X87TAG:
-		return DEC_REG_X87;
-	default:
-		return DEC_REG_NONE;
-	}
+	insn_decoder(); // which fills the table
+	return reg_numbers[r];
 }
 
 static uint8_t insn_vec_bytes(ZydisRegister r)
