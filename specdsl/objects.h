@@ -119,9 +119,6 @@ struct spec_object {
 
 /** As spec_add_file(), of a file with objects. */
 struct err *spec_add_objects(struct spec *s, const char *path);
-/** As spec_add_text(). */
-struct err *spec_add_objects_text(struct spec *s, const char *name, const char *text,
-				  size_t size);
 
 /** The objects, in their order, valid as long as @p s. */
 size_t spec_objects(const struct spec *s);

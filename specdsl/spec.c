@@ -100,12 +100,6 @@ struct err *spec_add_file(struct spec *s, const char *path)
 	return add_file(s, path, false);
 }
 
-struct err *spec_add_objects_text(struct spec *s, const char *name, const char *text,
-				  size_t size)
-{
-	return add_text(s, name, text, size, true);
-}
-
 struct err *spec_add_objects(struct spec *s, const char *path)
 {
 	return add_file(s, path, true);
