@@ -62,6 +62,8 @@ struct bench_command {
 /** Times of one command, seconds. */
 struct bench_times {
 	double run_s[BENCH_ROUNDS_MAX];
+	double user_s
+		[BENCH_ROUNDS_MAX]; ///< in user mode, of all its processes; 0: of a call
 	int n_runs;
 	double median_s;
 	char *failure; ///< why there are none; NULL when there are
@@ -87,6 +89,7 @@ struct err *bench_run(const char *const *argv, const char *output, const char *e
 /** What a run took; status as of waitpid. */
 struct bench_used {
 	double wall_s;
+	double user_s;	     ///< in user mode, of all its processes
 	uint64_t peak_bytes; ///< resident, of the largest of its processes
 	int status;
 };
@@ -119,6 +122,8 @@ struct bench_work_kind {
 	uint64_t count, count_quick;
 	uint64_t growth_count; ///< at factor 1 of the suite growth; quick: a quarter
 	double record_limit;   ///< wanted ratio of recording to native, start-up apart
+	double replay_limit;   ///< of a plain replay's user time to native's; 0: none
+	double values_limit;   ///< and of one that logs all values
 	bool is_replayed;      ///< part of the suites replay and decode
 	bool is_only_replayed; ///< part of the suite replay alone
 	bool is_branched;      ///< part of the suite branch alone

@@ -46,6 +46,20 @@ struct err *bench_measure(struct bench *b, const char *work,
 	return err;
 }
 
+struct err *bench_measure_user(struct bench *b, const char *work,
+			       const struct bench_command *c, const struct bench_times *t,
+			       double limit)
+{
+	struct bench_row row = time_row(b, work, c);
+
+	row.metric = "user time";
+	row.limit = limit;
+	row.published = 0;
+	row.skipped = c->skipped ?: t->failure;
+	row.is_failure = t->failure && c->role != BENCH_PEER;
+	return bench_row_add(&b->results, &row, t->user_s, t->n_runs);
+}
+
 struct err *bench_measure_net(struct bench *b, const char *work,
 			      const struct bench_command *c, const struct bench_times *t,
 			      double limit)

@@ -15,13 +15,14 @@
 /** The ways to replay. */
 static const struct {
 	const char *name, *option;
-	double limit;
+	double limit;	   ///< wanted ratio of time to native
+	bool is_user_told; ///< its user time is shown, too
 } modes[] = {
-	{ "replay", NULL, 3 },
-	{ "replay, flow", "--log=flow", 0 },
-	{ "replay, stores", "--log=stores", 0 },
-	{ "replay, addresses", "--log=addresses", 5 },
-	{ "replay, values", "--log=values", 10 },
+	{ "replay", NULL, 3, true },
+	{ "replay, flow", "--log=flow", 0, false },
+	{ "replay, stores", "--log=stores", 0, false },
+	{ "replay, addresses", "--log=addresses", 5, false },
+	{ "replay, values", "--log=values", 10, true },
 };
 
 #define N_MODES (sizeof(modes) / sizeof(*modes))
@@ -55,6 +56,20 @@ struct err *bench_capture_work(struct bench *b, const struct bench_work *w,
 	return err;
 }
 
+/** Native's user time, and that of the modes that have it told. */
+static struct err *user_times(struct bench *b, const struct bench_work *w,
+			      const struct bench_command *c, const struct bench_times *t)
+{
+	struct err *err = bench_measure_user(b, w->name, &c[0], &t[0], 0);
+
+	for (size_t i = 0; i < N_MODES && !err; i++)
+		if (modes[i].is_user_told)
+			err = bench_measure_user(b, w->name, &c[1 + i], &t[1 + i],
+						 modes[i].option ? w->kind->values_limit :
+								   w->kind->replay_limit);
+	return err;
+}
+
 static struct err *work_replay(struct bench *b, const struct bench_work *w)
 {
 	struct bench_command c[1 + N_MODES] = { bench_command_native(w) };
@@ -70,6 +85,8 @@ static struct err *work_replay(struct bench *b, const struct bench_work *w)
 						   .skipped = w->skipped };
 	if (!err)
 		err = bench_measure(b, w->name, c, 1 + N_MODES, b->o.rounds, t);
+	if (!err)
+		err = user_times(b, w, c, t);
 	for (size_t i = 0; i <= N_MODES && !err && instructions > 0; i++) {
 		c[i].limit = 0;
 		err = bench_measure_speed(b, w->name, &c[i], &t[i], instructions,

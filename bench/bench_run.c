@@ -71,6 +71,7 @@ struct err *bench_run_used(const char *const *argv, const char *output,
 		if (errno != EINTR)
 			return err_errno("cannot wait for '%s'", argv[0]);
 	ret->wall_s = clock_now_s() - start;
+	ret->user_s = usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
 	ret->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	return NULL;
 }
@@ -172,11 +173,10 @@ static struct err *fail(struct bench_times *t, const char *why)
 
 /** Run a command, with what runs beside it. @p t gets its failure, if it fails. */
 static struct err *run_one(const struct bench_command *c, const struct paths *p,
-			   bool is_first, double *wall_s, struct bench_times *t)
+			   bool is_first, struct bench_used *used, struct bench_times *t)
 {
 	const char *output = is_first ? p->native : c->output ? p->output : NULL;
 	struct err *err = NULL;
-	struct bench_used used = {};
 	pid_t beside = 0;
 
 	if (c->beside)
@@ -184,45 +184,46 @@ static struct err *run_one(const struct bench_command *c, const struct paths *p,
 					 &beside);
 	if (err)
 		return err;
-	err = bench_run_used(c->argv, output, p->errors, c->time_limit_s, &used);
-	*wall_s = used.wall_s;
+	err = bench_run_used(c->argv, output, p->errors, c->time_limit_s, used);
 	if (c->beside)
 		bench_beside_stop(beside);
 	if (err)
 		return err;
-	if (c->time_limit_s > 0 && *wall_s > c->time_limit_s)
+	if (c->time_limit_s > 0 && used->wall_s > c->time_limit_s)
 		return asprintf(&t->failure, "it takes longer than %.0f s",
 				c->time_limit_s) < 0 ?
 			       &err_nomem :
 			       NULL;
-	if (!WIFEXITED(used.status) || WEXITSTATUS(used.status) != c->status)
-		return set_failure(t, used.status, p->errors) < 0 ? &err_nomem : NULL;
+	if (!WIFEXITED(used->status) || WEXITSTATUS(used->status) != c->status)
+		return set_failure(t, used->status, p->errors) < 0 ? &err_nomem : NULL;
 	if (!is_first && !output_is_right(c->output, p->native, p->output))
 		return fail(t, "its output differs from the native run's");
 	return NULL;
 }
 
-static struct err *call_one(const struct bench_command *c, double *wall_s,
+static struct err *call_one(const struct bench_command *c, struct bench_used *used,
 			    struct bench_times *t)
 {
 	double start = clock_now_s();
 	_cleanup_err_ struct err *err = c->call(c->call_ctx);
 
-	*wall_s = clock_now_s() - start;
+	used->wall_s = clock_now_s() - start;
 	return err ? fail(t, err->message) : NULL;
 }
 
 static struct err *time_one(const struct bench_command *c, const struct paths *p,
 			    bool is_first, bool is_counted, struct bench_times *t)
 {
+	struct bench_used used = {};
 	struct err *err;
-	double wall_s;
 
 	if (c->fresh_dir)
 		bench_remove(c->fresh_dir);
-	err = c->call ? call_one(c, &wall_s, t) : run_one(c, p, is_first, &wall_s, t);
-	if (!err && !t->failure && is_counted)
-		t->run_s[t->n_runs++] = wall_s;
+	err = c->call ? call_one(c, &used, t) : run_one(c, p, is_first, &used, t);
+	if (!err && !t->failure && is_counted) {
+		t->run_s[t->n_runs] = used.wall_s;
+		t->user_s[t->n_runs++] = used.user_s;
+	}
 	return err;
 }
 

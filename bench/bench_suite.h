@@ -69,6 +69,12 @@ struct err *bench_measure(struct bench *b, const char *work,
 			  const struct bench_command *c, size_t n, int rounds,
 			  struct bench_times *times);
 
+/** Add a row "user time": what other work has of the processors hardly changes it. @p limit:
+ * wanted ratio, or 0. */
+struct err *bench_measure_user(struct bench *b, const char *work,
+			       const struct bench_command *c, const struct bench_times *t,
+			       double limit);
+
 /** Add a row "time less start-up", compared with native's "time", where start-up is known
  * and @p t has times. @p limit: wanted ratio, or 0. */
 struct err *bench_measure_net(struct bench *b, const char *work,
