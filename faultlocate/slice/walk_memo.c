@@ -76,8 +76,8 @@ static bool is_same_state(const struct memo *m, const struct memo_state *a,
 			  const struct memo_state *b)
 {
 	return a->any == b->any && a->tid == b->tid && a->n == b->n &&
-	       !memcmp(m->regs.data + a->first, m->regs.data + b->first,
-		       a->n * sizeof(*m->regs.data));
+	       (!a->n || !memcmp(m->regs.data + a->first, m->regs.data + b->first,
+				 a->n * sizeof(*m->regs.data)));
 }
 
 struct err *fl_memo_enter(struct fl_slice *s)
