@@ -109,6 +109,7 @@ static void usage_print(FILE *out)
 static const char *const pictures[] = { "svg", "html", "o", NULL };
 static const char *const checks[] = { "sarif", "html", NULL };
 static const char *const packets[] = { "o", "output", NULL };
+static const char *const states[] = { "state", NULL };
 static const char *const bundles[] = { "flight", NULL };
 
 /* Those that read what strangers wrote, and what they may write. `suite' knows itself when. */
@@ -126,7 +127,7 @@ static const struct reader {
 	{ "info", {} },
 	{ "inputs", { .files = pictures } },
 	{ "linear", {} },
-	{ "rank", {} },
+	{ "rank", { .files = states } },
 	{ "recover", {} },
 	{ "replay", {} },
 	{ "sites", {} },

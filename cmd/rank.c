@@ -16,19 +16,44 @@
 #define EXIT_COULD_NOT 2
 #define SHOWN 20
 
-enum { KEY_JSON = 256, KEY_METHOD, KEY_LOSSLESS, KEY_ALL, KEY_EXPECTED, KEY_STATUS };
+enum {
+	KEY_JSON = 256,
+	KEY_METHOD,
+	KEY_LOSSLESS,
+	KEY_ALL,
+	KEY_EXPECTED,
+	KEY_STATUS,
+	KEY_FAULTS,
+	KEY_FIXED,
+	KEY_STATE
+};
 
 struct arguments {
 	struct rank_options o;
 	bool as_json, shows_all;
+	fl_texts fixed;
 };
 
-static const char *const methods[] = { "ivmp", "tarantula", "ochiai", "dstar" };
+static const char *const methods[] = { "ivmp",	"tarantula",  "ochiai",
+				       "dstar", "predicates", NULL };
+static const char *const faults[] = { "one", "min", "full", "partial", NULL };
 
 static const struct argp_option options[] = {
 	{ "method", KEY_METHOD, "METHOD", 0,
 	  "ivmp (default): in how many failing tests another value there makes the output right; "
+	  "predicates: branches that going the other way make it right; "
 	  "tarantula, ochiai, dstar: by which tests executed it",
+	  0 },
+	{ "faults", KEY_FAULTS, "NAME", 0,
+	  "one (default): what one failing test shows narrows what is tried in the next; min, full, "
+	  "partial: there may be several, each failing test is searched on its own, after a "
+	  "fix (--fixed) none, all, or those that execute what was fixed",
+	  0 },
+	{ "state", KEY_STATE, "FILE", 0,
+	  "Keep what was found in FILE and go on from there: after an interruption, or behind a fix",
+	  0 },
+	{ "fixed", KEY_FIXED, "PLACE", 0,
+	  "PLACE, FILE:LINE, was fixed since --state was kept, and SUITE recorded anew",
 	  0 },
 	{ "lossless", KEY_LOSSLESS, NULL, 0,
 	  "Try all instances of each statement with all values seen there, in each failing test",
@@ -54,7 +79,23 @@ static const char doc[] =
 	"  faultline rank prog.suite\n"
 	"  faultline rank --method ochiai prog.suite\n"
 	"  faultline rank --expected right.txt wrong.flt\n"
+	"  faultline rank --faults partial --state found.json prog.suite\n"
 	"  faultline rank --json prog.suite | jq '.statements[0]'\n";
+
+static int one_of(struct argp_state *state, const char *what, const char *const *names,
+		  const char *arg)
+{
+	char all[128] = "";
+
+	for (int i = 0; names[i]; i++) {
+		if (!strcmp(arg, names[i]))
+			return i;
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+			 i ? ", " : "", names[i]);
+	}
+	argp_error(state, "unknown %s '%s' (there are: %s)", what, arg, all);
+	return 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -62,16 +103,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_METHOD:
-		for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
-			if (!strcmp(arg, methods[i])) {
-				a->o.method = i;
-				return 0;
-			}
-		argp_error(
-			state,
-			"unknown method '%s' (there are: ivmp, tarantula, ochiai, dstar)",
-			arg);
-		return EINVAL;
+		a->o.method = one_of(state, "method", methods, arg);
+		return 0;
+	case KEY_FAULTS:
+		a->o.faults = one_of(state, "number of faults", faults, arg);
+		return 0;
+	case KEY_STATE:
+		a->o.state = arg;
+		return 0;
+	case KEY_FIXED:
+		cmd_command_push(state, &a->fixed, arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (a->fixed.size && !a->o.state)
+			argp_error(state, "--fixed goes on from a --state");
+		if ((a->o.state || a->o.faults) && a->o.method != RANK_IVMP &&
+		    a->o.method != RANK_PREDICATES)
+			argp_error(state,
+				   "--state and --faults are for altered runs: not "
+				   "with --method %s",
+				   methods[a->o.method]);
+		return option_only(state, key, arg, "suite", &a->o.suite);
 	case KEY_LOSSLESS:
 		a->o.is_lossless = true;
 		return 0;
@@ -122,6 +174,9 @@ static void print_ivmp(const struct rank_ivmp *v)
 	if (v->is_branch)
 		printf("      right in test %s if it went the other way\n",
 		       text_line(v->test));
+	else if (v->is_left_out)
+		printf("      right in test %s if that were not stored%s\n",
+		       text_line(v->test), v->is_each_time ? ", each time" : "");
 	else
 		printf("      right in test %s with %ld instead of %ld%s\n",
 		       text_line(v->test),
@@ -132,20 +187,29 @@ static void print_ivmp(const struct rank_ivmp *v)
 		       v->is_each_time ? ", each time" : "");
 }
 
+static bool is_searching(const struct arguments *a)
+{
+	return a->o.method == RANK_IVMP || a->o.method == RANK_PREDICATES;
+}
+
 static void print_text(const struct arguments *a, const struct rank_result *r)
 {
 	size_t n = r->statements.size;
 
 	printf("%u tests failed, %u passed; %zu statements of failing ones\n",
 	       r->n_failed, r->n_passed, n);
-	if (a->o.method == RANK_IVMP)
+	if (is_searching(a))
 		printf("%lu altered runs in %.1f s\n", r->n_runs, r->search_s);
+	if (r->n_recalled)
+		printf("%u failing tests are known from before\n", r->n_recalled);
+	if (r->list_of)
+		printf("by the failing tests that execute %s\n", text_line(r->list_of));
 	for (size_t i = 0; i < n && (i < SHOWN || a->shows_all); i++) {
 		const struct rank_statement *s = &r->statements.data[i];
 
 		printf("%4u. %s:%d in %s", s->rank, text_line(s->file), s->line,
 		       text_line(s->function));
-		if (a->o.method == RANK_IVMP)
+		if (is_searching(a))
 			printf("  IVMPs in %u of %u, executed by %u failing, %u passing\n",
 			       s->n_ivmp, r->n_failed, s->n_failed, s->n_passed);
 		else
@@ -192,10 +256,12 @@ static cJSON *json_ivmp(const struct rank_result *r, const struct rank_ivmp *v)
 	cJSON_AddStringToObject(o, "file", s->file);
 	cJSON_AddNumberToObject(o, "line", s->line);
 	cJSON_AddBoolToObject(o, "branch", v->is_branch);
+	cJSON_AddBoolToObject(o, "left_out", v->is_left_out);
 	cJSON_AddBoolToObject(o, "each_time", v->is_each_time);
 	if (!v->is_branch) {
 		cJSON_AddNumberToObject(o, "original", v->original);
-		cJSON_AddNumberToObject(o, "alternate", v->alternate);
+		if (!v->is_left_out)
+			cJSON_AddNumberToObject(o, "alternate", v->alternate);
 		cJSON_AddNumberToObject(o, "bytes", v->bytes);
 	}
 	cJSON_AddNumberToObject(o, "position", v->position);
@@ -211,9 +277,13 @@ static void print_json(const struct arguments *a, const struct rank_result *r)
 	cJSON_AddNumberToObject(o, "passed", r->n_passed);
 	cJSON_AddNumberToObject(o, "left_out", r->n_left_out);
 	cJSON_AddNumberToObject(o, "searched", r->n_searched);
+	cJSON_AddNumberToObject(o, "recalled", r->n_recalled);
 	cJSON_AddNumberToObject(o, "runs", r->n_runs);
 	cJSON_AddNumberToObject(o, "search_seconds", r->search_s);
 	cJSON_AddBoolToObject(o, "interrupted", r->is_interrupted);
+	cJSON_AddStringToObject(o, "faults", faults[a->o.faults]);
+	if (r->list_of)
+		cJSON_AddStringToObject(o, "list_of", r->list_of);
 	list = cJSON_AddArrayToObject(o, "statements");
 	for (size_t i = 0; i < r->statements.size; i++)
 		cJSON_AddItemToArray(list, json_statement(&r->statements.data[i]));
@@ -233,6 +303,8 @@ int cmd_rank(int argc, char **argv)
 	argp_err_exit_status = EXIT_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return EXIT_COULD_NOT;
+	a.o.fixed = a.fixed.data;
+	a.o.n_fixed = a.fixed.size;
 	if (!a.o.at_once)
 		a.o.at_once = sysconf(_SC_NPROCESSORS_ONLN);
 	a.o.with_progress = isatty(2);
@@ -247,6 +319,7 @@ int cmd_rank(int argc, char **argv)
 		print_text(&a, &r);
 	}
 	rank_result_deinit(&r);
+	vec_deinit(&a.fixed);
 	argc = err ? EXIT_COULD_NOT : 1;
 	err_destroy(err);
 	return argc;

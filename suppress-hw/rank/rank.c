@@ -84,18 +84,23 @@ static struct err *read_suite(struct rank_session *s)
 	return err;
 }
 
-static void count(struct rank_session *s)
+/* Those whose failing tests do not execute statement @p of are left out; UINT32_MAX: none. */
+static void count(struct rank_session *s, uint32_t of)
 {
 	struct rank_result *ret = s->ret;
 
 	for (size_t r = 0; r < s->runs.size; r++) {
 		const struct rank_run *run = &s->runs.data[r];
 
-		for (size_t i = 0; i < run->n_executed && i < ret->statements.size; i++) {
+		bool is_failed = run->is_failed || run->has_failed;
+
+		if (is_failed && of != UINT32_MAX && !run->executed[of])
+			continue;
+		for (size_t i = 0; i < ret->statements.size; i++) {
 			struct rank_statement *st = &ret->statements.data[i];
 
-			st->n_failed += run->executed[i] && run->is_failed;
-			st->n_passed += run->executed[i] && !run->is_failed;
+			st->n_failed += run->executed[i] && is_failed;
+			st->n_passed += run->executed[i] && !is_failed;
 			st->n_ivmp += run->has_ivmp && run->has_ivmp[i];
 		}
 	}
@@ -117,7 +122,8 @@ static struct err *narrow(struct rank_session *s, const struct rank_run *run)
 	size_t n = s->ret->statements.size;
 	uint8_t *kept;
 
-	if (s->o->is_lossless || !run->has_ivmp || !memchr(run->has_ivmp, 1, n))
+	if (s->o->is_lossless || s->o->faults != RANK_ONE || !run->has_ivmp ||
+	    !memchr(run->has_ivmp, 1, n))
 		return NULL;
 	kept = malloc(n);
 	if (!kept)
@@ -137,29 +143,41 @@ static bool can_be_judged(const struct rank_run *run)
 		(run->test->want_status != CAP_SUITE_ANY || run->test->status >= 128));
 }
 
+/* Search @p run, unless its IVMPs are known from before. */
+static struct err *search_one(struct rank_session *s, struct rank_run *run)
+{
+	bool is_known;
+	struct err *err = rank_state_recall(s, run, &is_known);
+
+	if (err)
+		return err;
+	if (is_known) {
+		s->ret->n_searched++;
+		s->ret->n_recalled++;
+		return narrow(s, run);
+	}
+	if (!can_be_judged(run))
+		return lines_add(&s->ret->notes,
+				 "test '%s' is judged by its oracle: what altered runs "
+				 "print is not shown to it, and it is not searched",
+				 run->test->name);
+	err = rank_search(s, run);
+	if (!err && !s->ret->is_interrupted)
+		err = rank_state_keep(s, run);
+	if (!err && !s->ret->is_interrupted)
+		err = rank_state_write(s);
+	return err ?: narrow(s, run);
+}
+
 static struct err *search_all(struct rank_session *s)
 {
-	struct err *err = NULL;
+	struct err *err = rank_state_fix(s);
 
 	qsort(s->runs.data, s->runs.size, sizeof(*s->runs.data), by_length);
 	s->start_s = clock_now_s();
-	for (size_t i = 0; i < s->runs.size && !err && !s->ret->is_interrupted; i++) {
-		struct rank_run *run = &s->runs.data[i];
-
-		if (!run->is_failed)
-			continue;
-		if (!can_be_judged(run)) {
-			err = lines_add(
-				&s->ret->notes,
-				"test '%s' is judged by its oracle: what altered runs "
-				"print is not shown to it, and it is not searched",
-				run->test->name);
-			continue;
-		}
-		err = rank_search(s, run);
-		if (!err)
-			err = narrow(s, run);
-	}
+	for (size_t i = 0; i < s->runs.size && !err && !s->ret->is_interrupted; i++)
+		if (s->runs.data[i].is_failed)
+			err = search_one(s, &s->runs.data[i]);
 	s->ret->search_s = clock_now_s() - s->start_s;
 	if (!err && s->ret->is_interrupted)
 		err = lines_add(&s->ret->notes,
@@ -180,36 +198,95 @@ static void drop_statement(struct rank_statement *st)
 static struct err *rank(struct rank_session *s)
 {
 	struct rank_result *ret = s->ret;
-	size_t n = 0;
-	struct map at = {};
+	size_t n = 0, k = 0;
+	uint32_t *at = malloc((ret->statements.size + 1) * sizeof(*at));
 
+	if (!at)
+		return &err_nomem;
 	for (size_t i = 0; i < ret->statements.size; i++) {
-		if (ret->statements.data[i].n_failed)
-			ret->statements.data[n++] = ret->statements.data[i];
+		struct rank_statement *st = &ret->statements.data[i];
+
+		at[i] = UINT32_MAX;
+		st->id = i;
+		if (st->n_failed)
+			ret->statements.data[n++] = *st;
 		else
-			drop_statement(&ret->statements.data[i]);
-		if (n && ret->ivmps.size)
-			for (size_t k = 0; k < ret->ivmps.size; k++)
-				if (ret->ivmps.data[k].statement == i)
-					ret->ivmps.data[k].statement = n - 1;
+			drop_statement(st);
 	}
 	ret->statements.size = n;
-	// By their files, which sorting moves but does not change.
-	for (size_t i = 0; i < n; i++)
-		if (map_put(&at, i, (uint64_t)ret->statements.data[i].file))
-			return &err_nomem;
 	rank_sort(ret->statements.data, n, s->o->method, ret->n_failed, ret->n_passed);
-	for (size_t k = 0; k < ret->ivmps.size; k++) {
-		uint64_t file = *map_get(&at, ret->ivmps.data[k].statement);
+	for (size_t i = 0; i < n; i++)
+		at[ret->statements.data[i].id] = i;
+	for (size_t i = 0; i < ret->ivmps.size; i++) {
+		struct rank_ivmp v = ret->ivmps.data[i];
 
-		for (size_t i = 0; i < n; i++)
-			if ((uint64_t)ret->statements.data[i].file == file) {
-				ret->ivmps.data[k].statement = i;
-				break;
-			}
+		v.statement = at[v.statement];
+		if (v.statement != UINT32_MAX)
+			ret->ivmps.data[k++] = v;
 	}
-	map_deinit(&at);
+	ret->ivmps.size = k;
+	free(at);
 	return NULL;
+}
+
+/* All runs know all statements. */
+static struct err *pad(struct rank_session *s)
+{
+	size_t n = s->ret->statements.size;
+
+	for (size_t i = 0; i < s->runs.size; i++) {
+		struct rank_run *run = &s->runs.data[i];
+		uint8_t *more = n > run->n_executed ? realloc(run->executed, n) : NULL;
+
+		if (n <= run->n_executed)
+			continue;
+		if (!more)
+			return &err_nomem;
+		memset(more + run->n_executed, 0, n - run->n_executed);
+		run->executed = more;
+		run->n_executed = n;
+	}
+	return NULL;
+}
+
+/* Tests that failed before the last fix go on to tell what they told (Figure 3.6). */
+static struct err *recall_passing(struct rank_session *s)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->runs.size && !err; i++)
+		if (!s->runs.data[i].is_failed)
+			err = rank_state_recall(s, &s->runs.data[i],
+						&s->runs.data[i].has_failed);
+	return err;
+}
+
+/* Of the lists by the failing tests that execute a statement, the one to look at now. */
+static struct err *choose_list(struct rank_session *s, uint32_t *of)
+{
+	struct rank_rows rows = { .n = s->runs.size,
+				  .statements = s->ret->statements.data,
+				  .n_statements = s->ret->statements.size };
+	struct rank_row *row = calloc(s->runs.size + 1, sizeof(*row));
+	struct err *err;
+
+	if (!row)
+		return &err_nomem;
+	for (size_t i = 0; i < s->runs.size; i++)
+		row[i] = (struct rank_row){ s->runs.data[i].executed,
+					    s->runs.data[i].has_ivmp,
+					    s->runs.data[i].is_failed ||
+						    s->runs.data[i].has_failed };
+	rows.rows = row;
+	err = rank_state_choose(s, &rows, of);
+	free(row);
+	if (!err && *of != UINT32_MAX &&
+	    asprintf(&s->ret->list_of, "%s:%d", s->ret->statements.data[*of].file,
+		     s->ret->statements.data[*of].line) < 0) {
+		s->ret->list_of = NULL;
+		return &err_nomem;
+	}
+	return err;
 }
 
 /* The names that IVMPs borrow outlive the suite. */
@@ -228,9 +305,23 @@ static struct err *keep_names(struct rank_session *s)
 	return NULL;
 }
 
+static struct err *search(struct rank_session *s, uint32_t *of)
+{
+	struct err *err = rank_state_open(s);
+
+	if (!err)
+		err = search_all(s);
+	if (!err && s->o->faults == RANK_PARTIAL)
+		err = recall_passing(s);
+	if (!err && s->o->faults == RANK_PARTIAL)
+		err = choose_list(s, of);
+	return err ?: rank_state_write(s);
+}
+
 static struct err *do_suite(struct rank_session *s)
 {
 	struct err *err = read_suite(s);
+	uint32_t of = UINT32_MAX;
 
 	for (size_t i = 0; i < s->runs.size && !err; i++) {
 		err = rank_profile(s, &s->runs.data[i]);
@@ -241,11 +332,13 @@ static struct err *do_suite(struct rank_session *s)
 	if (!err && !s->ret->statements.size)
 		return err_new(ERR_NOT_FOUND,
 			       "the program has no line information: build it with -g");
-	if (!err && s->o->method == RANK_IVMP)
-		err = search_all(s);
+	if (!err)
+		err = pad(s);
+	if (!err && (s->o->method == RANK_IVMP || s->o->method == RANK_PREDICATES))
+		err = search(s, &of);
 	if (err)
 		return err;
-	count(s);
+	count(s, of);
 	err = rank(s);
 	return err ?: keep_names(s);
 }
@@ -269,6 +362,8 @@ struct err *rank_suite(const struct rank_options *o, struct rank_result *ret)
 	map_deinit(&s.statement_of);
 	map_deinit(&s.profile_of);
 	free(s.in_question);
+	vec_deinit(&s.fixed);
+	cJSON_Delete(s.state);
 	cap_suite_deinit(&s.suite);
 	return err;
 }
@@ -279,6 +374,7 @@ void rank_result_deinit(struct rank_result *r)
 		drop_statement(&r->statements.data[i]);
 	vec_deinit(&r->statements);
 	vec_deinit(&r->ivmps);
+	free(r->list_of);
 	for (size_t i = 0; i < r->tests.size; i++)
 		free(r->tests.data[i]);
 	vec_deinit(&r->tests);

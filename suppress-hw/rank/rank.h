@@ -17,13 +17,28 @@
 
 #include "base/base.h"
 
-enum rank_method { RANK_IVMP, RANK_TARANTULA, RANK_OCHIAI, RANK_DSTAR };
+enum rank_method {
+	RANK_IVMP,
+	RANK_TARANTULA,
+	RANK_OCHIAI,
+	RANK_DSTAR,
+	RANK_PREDICATES, ///< critical predicates: as IVMP, but branches alone are altered
+};
+
+/** How many faults are there (paper 003, chapter 3)? */
+enum rank_faults {
+	RANK_ONE, ///< one: a failing test's IVMPs narrow what is tried in the next
+	RANK_MIN, ///< several: each failing test is searched on its own, once and for all
+	RANK_FULL,    ///< and all again behind each fix
+	RANK_PARTIAL, ///< those that execute what was fixed again; a list among several
+};
 
 struct rank_statement {
 	char *file, *function; ///< file as DWARF has it
 	int line;
 	uint32_t n_failed, n_passed; ///< tests that executed it
 	uint32_t n_ivmp;	     ///< failing tests with an IVMP there
+	uint32_t id;		     ///< index before sorting
 	double suspicion;	     ///< by the method
 	double tie;		     ///< Tarantula's, among equals
 	uint32_t rank;		     ///< from 1; of equals the last one's
@@ -35,6 +50,7 @@ struct rank_ivmp {
 	const char *test;
 	uint32_t statement; ///< index into statements, before they are sorted
 	bool is_branch;	    ///< the branch went the other way
+	bool is_left_out;   ///< `original` was not stored
 	bool is_each_time;  ///< a constant, replaced from there on at each instance
 	uint64_t original, alternate;
 	uint8_t bytes;
@@ -50,6 +66,8 @@ struct rank_result {
 	uint64_t n_runs;     ///< altered ones
 	double search_s;
 	bool is_interrupted;
+	uint32_t n_recalled; ///< of n_searched, those known from before
+	char *list_of; ///< PARTIAL: "file:line", whose failing tests the ranking is by
 	line_list notes;
 };
 
@@ -60,6 +78,12 @@ struct rank_options {
 	bool is_capture; ///< suite is one failing capture, judged by these
 	enum rank_method method;
 	bool is_lossless; ///< all instances, all alternates
+	enum rank_faults faults;
+	/** File that keeps what is known from one call to the next; NULL: none. */
+	const char *state;
+	/** "file:line" that were fixed, all of them; `state` says which of these are news. */
+	const char *const *fixed;
+	size_t n_fixed;
 	bool with_progress;
 	unsigned at_once; ///< altered runs
 	/** Asked between batches: shall it stop? May be NULL. */
@@ -71,7 +95,7 @@ struct rank_options {
  *
  * @param ret  Zeroed before; rank_result_deinit() after, in any case.
  * @return NULL; ERR_RANGE: no test failed; ERR_DIVERGED, ERR_TRUNCATED ... of a capture (says
- *	   which); those of cap_suite_read().
+ *	   which); ERR_FORMAT, ERR_VERSION, ERR_USAGE of the state; those of cap_suite_read().
  */
 struct err *rank_suite(const struct rank_options *o, struct rank_result *ret);
 void rank_result_deinit(struct rank_result *r);

@@ -151,7 +151,9 @@ static struct err *add_place(struct profiler *p, const struct rank_place *place)
 {
 	struct err *err = NULL;
 
-	if (place->kind != RANK_VALUE_BRANCH) {
+	if (p->s->o->method == RANK_PREDICATES && place->kind != RANK_VALUE_BRANCH)
+		return NULL;
+	if (place->kind == RANK_VALUE_MEMORY || place->kind == RANK_VALUE_REGISTER) {
 		if (is_address(place->value, place->bytes))
 			return NULL;
 		err = add_value(&p->s->profiles.data[place->profile], place->value);
@@ -208,6 +210,7 @@ static struct err *look_at(struct profiler *p, const struct dec_step *step,
 				    .rip = insn->rip,
 				    .nth = k->count,
 				    .stretch = k->stretch };
+	struct err *err;
 	bool is_def = false;
 
 	if (insn->flow == DEC_FLOW_JCC) {
@@ -218,6 +221,12 @@ static struct err *look_at(struct profiler *p, const struct dec_step *step,
 		return NULL;
 	if ((ref = find_ref(step, true, true))) {
 		is_def = true;
+		place.kind = RANK_VALUE_STORE;
+		place.bytes = ref->size;
+		place.value = value_of(ref);
+		err = add_place(p, &place);
+		if (err)
+			return err;
 	} else if (!(ref = find_ref(step, false, true))) {
 		// Computed in a register, or compared.
 		is_def = insn->gpr_written;

@@ -48,7 +48,8 @@ void rank_sort(struct rank_statement *s, size_t n, enum rank_method method,
 {
 	for (size_t i = 0; i < n; i++) {
 		s[i].tie = tarantula(&s[i], n_failed, n_passed);
-		s[i].suspicion = method == RANK_IVMP   ? s[i].n_ivmp :
+		s[i].suspicion = method == RANK_IVMP || method == RANK_PREDICATES ?
+					 s[i].n_ivmp :
 				 method == RANK_OCHIAI ? ochiai(&s[i], n_failed) :
 				 method == RANK_DSTAR  ? dstar(&s[i], n_failed) :
 							 s[i].tie;

@@ -41,7 +41,7 @@ struct search {
 	bool is_lost;		 ///< what was printed before that is wrong
 	VEC(struct trial) trials;
 	VEC(struct dec_branch) branches;
-	struct map
+	struct map begun,   ///< places of which one was tried
 		instances;  ///< instruction -> how many there are; then how many were met
 	uint64_t n_sampled; ///< instances left out
 };
@@ -127,6 +127,9 @@ static struct err *add_trial(struct search *x, const struct rank_place *p, uint6
 	case RANK_VALUE_BRANCH:
 		a.kind = DEC_ALTER_INVERT;
 		break;
+	case RANK_VALUE_STORE:
+		a.kind = DEC_ALTER_SKIP;
+		break;
 	case RANK_VALUE_MEMORY:
 		a.kind = DEC_ALTER_MEMORY;
 		a.addr = p->addr;
@@ -154,24 +157,33 @@ static size_t neighbours(uint64_t v, uint64_t values[3])
 	return n;
 }
 
-static bool is_first(const struct search *x, const struct rank_place *p)
+/* Places of an instruction, by what is done there. */
+static uint64_t key_of(const struct rank_place *p)
 {
-	for (const struct rank_place *q = x->run->places.data; q < p; q++)
-		if (q->profile == p->profile)
-			return false;
-	return true;
+	return (uint64_t)p->profile << 1 | (p->kind == RANK_VALUE_STORE);
+}
+
+/* Is @p p the first of its places that is tried? */
+static bool is_first(struct search *x, const struct rank_place *p)
+{
+	if (map_get(&x->begun, key_of(p)))
+		return false;
+	return !map_put(&x->begun, key_of(p), 1);
 }
 
 static struct err *add_trials(struct search *x, const struct rank_place *p)
 {
 	const struct rank_profile *profile = &x->s->profiles.data[p->profile];
 	size_t n = profile->values.size;
-	bool is_constant = n <= 1;
+	bool is_constant = n <= 1, begins = is_first(x, p);
 	uint64_t *values;
 	struct err *err = NULL;
 
-	if (p->kind == RANK_VALUE_BRANCH)
-		return add_trial(x, p, 0, false);
+	if (p->kind == RANK_VALUE_BRANCH || p->kind == RANK_VALUE_STORE) {
+		if (p->kind == RANK_VALUE_STORE && begins)
+			err = add_trial(x, p, 0, true);
+		return err ?: add_trial(x, p, 0, false);
+	}
 	values = malloc((n + 3) * sizeof(*values));
 	if (!values)
 		return &err_nomem;
@@ -184,7 +196,7 @@ static struct err *add_trials(struct search *x, const struct rank_place *p)
 		if (values[i] != p->value)
 			err = add_trial(x, p, values[i], false);
 	// Were it another constant: from the first instance on.
-	for (size_t i = 0; is_constant && is_first(x, p) && i < n && !err; i++)
+	for (size_t i = 0; is_constant && begins && i < n && !err; i++)
 		err = add_trial(x, p, values[i], true);
 	free(values);
 	return err;
@@ -193,14 +205,14 @@ static struct err *add_trials(struct search *x, const struct rank_place *p)
 /* Of an instruction that ran often some instances only, spread over the run. */
 static bool is_left_out(struct search *x, const struct rank_place *p)
 {
-	uint64_t *n = map_get(&x->instances, (uint64_t)p->profile << 1 | 1);
-	uint64_t *total = map_get(&x->instances, (uint64_t)p->profile << 1);
+	uint64_t *n = map_get(&x->instances, key_of(p) << 1 | 1);
+	uint64_t *total = map_get(&x->instances, key_of(p) << 1);
 	uint64_t at;
 
 	if (x->s->o->is_lossless || !n || !total || *total <= INSTANCES_MAX)
 		return false;
 	at = (*n)++;
-	if (at * INSTANCES_MAX / *total != (at + 1) * INSTANCES_MAX / *total)
+	if (!at || at * INSTANCES_MAX / *total != (at + 1) * INSTANCES_MAX / *total)
 		return false;
 	x->n_sampled++;
 	return true;
@@ -209,7 +221,7 @@ static bool is_left_out(struct search *x, const struct rank_place *p)
 static struct err *count_instances(struct search *x)
 {
 	for (size_t i = 0; i < x->run->places.size; i++) {
-		uint64_t key = (uint64_t)x->run->places.data[i].profile << 1;
+		uint64_t key = key_of(&x->run->places.data[i]) << 1;
 		uint64_t *n = map_get(&x->instances, key);
 
 		if (n)
@@ -231,16 +243,17 @@ static struct err *note_ivmp(struct search *x, const struct trial *t)
 	if (run->has_ivmp[statement])
 		return NULL;
 	run->has_ivmp[statement] = 1;
-	return vec_add(&x->s->ret->ivmps,
-		       (struct rank_ivmp){ .test = run->test->name,
-					   .statement = statement,
-					   .is_branch = t->place->kind ==
-							RANK_VALUE_BRANCH,
-					   .original = t->place->value,
-					   .alternate = t->value,
-					   .is_each_time = t->is_each_time,
-					   .bytes = t->place->bytes,
-					   .position = t->place->position });
+	return vec_add(
+		&x->s->ret->ivmps,
+		(struct rank_ivmp){ .test = run->test->name,
+				    .statement = statement,
+				    .is_branch = t->place->kind == RANK_VALUE_BRANCH,
+				    .is_left_out = t->place->kind == RANK_VALUE_STORE,
+				    .original = t->place->value,
+				    .alternate = t->value,
+				    .is_each_time = t->is_each_time,
+				    .bytes = t->place->bytes,
+				    .position = t->place->position });
 }
 
 static void show_progress(struct rank_session *s, const struct search *x, size_t at)
@@ -408,5 +421,6 @@ struct err *rank_search(struct rank_session *s, struct rank_run *run)
 	vec_deinit(&x.trials);
 	vec_deinit(&x.branches);
 	map_deinit(&x.instances);
+	map_deinit(&x.begun);
 	return err ? err_prefix(err, "test '%s'", run->test->name) : NULL;
 }

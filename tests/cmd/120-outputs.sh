@@ -39,7 +39,7 @@ analyze --json --sources --spec
 bench   --corpus --from --specs
 check   --json --rules --sources --suppressions
 linear  --object
-rank    --expected
+rank    --expected --state
 slice   --dot --json --no-addresses --sarif --sources
 debug   --at-fault
 decode  --image --raw --symfs

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "suppress-hw/rank/rank.h"
+#include "suppress-hw/rank/rank_lists.h"
 #include "tests/unit.h"
 
 /* Paper 003, section 4.1. */
@@ -65,11 +65,115 @@ static void ranks(void **state)
 	rank_sort(s, 0, RANK_TARANTULA, 0, 0);
 }
 
+/* ---- paper 003, Figures 3.5 and 3.6 -------------------------------------------------------- */
+
+#define N 5
+
+// Statements 1 to 5, of which 2 and 4 are faulty; run 3 alone executes 4.
+static const uint8_t executed[3][N] = { { 1, 1, 1, 0, 1 },
+					{ 1, 1, 1, 0, 1 },
+					{ 1, 1, 0, 1, 1 } };
+static uint8_t ivmp[3][N] = { { 0, 1, 1, 0, 0 }, { 0, 1, 0, 0, 1 }, { 0, 1, 0, 1, 1 } };
+static struct rank_statement five[N];
+
+static struct rank_rows figure(struct rank_row rows[3])
+{
+	for (int i = 0; i < 3; i++)
+		rows[i] = (struct rank_row){ executed[i], ivmp[i], true };
+	for (int i = 0; i < N; i++)
+		five[i] = (struct rank_statement){ .file = "a.c", .line = i + 1 };
+	return (struct rank_rows){ rows, 3, five, N };
+}
+
+/* The list of statement @p of begins with these, and has these numbers of runs. */
+static void check_list(const struct rank_rows *r, uint32_t of, int n, const int *lines,
+		       const int *suspicion)
+{
+	rank_ranked list = {};
+
+	assert_null(rank_lists_make(r, of - 1, &list));
+	assert_true(list.size >= (size_t)n);
+	for (int i = 0; i < n; i++) {
+		assert_int_equal(list.data[i].line, lines[i]);
+		assert_true(list.data[i].suspicion == suspicion[i]);
+	}
+	vec_deinit(&list);
+}
+
+#define LIST(of, lines, suspicion)                                           \
+	check_list(&r, of, sizeof((int[])lines) / sizeof(int), (int[])lines, \
+		   (int[])suspicion)
+#define L(...)              \
+	{                   \
+		__VA_ARGS__ \
+	}
+
+static void several_faults(void **state)
+{
+	struct rank_row rows[3];
+	struct rank_rows r = figure(rows);
+	// As list 1 was.
+	const uint32_t first[] = { 1, 4, 3, 2, 0, UINT32_MAX };
+	const uint32_t *shown[] = { first };
+	uint32_t of;
+
+	(void)state;
+	for (int i = 1; i <= N; i++)
+		if (i != 3 && i != 4)
+			LIST(i, L(2, 5), L(3, 2));
+	LIST(3, L(2), L(2));
+	LIST(4, L(2, 4, 5), L(1, 1, 1));
+	assert_null(rank_lists_choose(&r, NULL, 0, &of));
+	assert_int_equal(of + 1, 1);
+	// Statement 2 is fixed: run 3, which executes it, has an IVMP at 4 alone now.
+	memcpy(ivmp[2], (uint8_t[]){ 0, 0, 0, 1, 0 }, N);
+	LIST(2, L(2), L(2));
+	LIST(5, L(2), L(2));
+	LIST(3, L(2), L(2));
+	LIST(4, L(4), L(1));
+	assert_null(rank_lists_choose(&r, shown, 1, &of));
+	assert_int_equal(of + 1, 4);
+}
+
+/* Ten statements that were not shown are worth more than an earlier difference. */
+static void different_lists(void **state)
+{
+	enum { MANY = 40 };
+	static uint8_t executed[3][MANY], found[3][MANY];
+	struct rank_row rows[3];
+	struct rank_statement s[MANY];
+	struct rank_rows r = { rows, 3, s, MANY };
+	const uint32_t first[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, UINT32_MAX };
+	const uint32_t *shown[] = { first };
+	uint32_t of;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		s[i] = (struct rank_statement){ .file = "a.c", .line = i + 1 };
+	for (int k = 0; k < 3; k++)
+		rows[k] = (struct rank_row){ executed[k], found[k], true };
+	// Run 1 executes 0 to 11, as shown; run 2 one other and those, run 3 one of those and others.
+	memset(executed[0], 1, 12);
+	memset(executed[1], 1, 12);
+	executed[1][12] = found[1][12] = 1;
+	executed[2][0] = found[2][0] = 1;
+	memset(executed[2] + 20, 1, 20);
+	assert_null(rank_lists_choose(&r, shown, 1, &of));
+	assert_int_equal(of, 20);
+	// No run failed.
+	for (int k = 0; k < 3; k++)
+		rows[k].is_failed = false;
+	assert_null(rank_lists_choose(&r, NULL, 0, &of));
+	assert_int_equal(of, UINT32_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spanning),
 		cmocka_unit_test(ranks),
+		cmocka_unit_test(several_faults),
+		cmocka_unit_test(different_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

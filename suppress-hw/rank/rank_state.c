@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * What is known from one call to the next (--state): each failing test's IVMPs, which lists were
+ * shown, what was fixed. Statements are known by file and line. A search that was interrupted, or
+ * one behind a fix, goes on from there.
+ */
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "suppress-hw/rank/rank_int.h"
+
+#define STATE_FORMAT "faultline-rank"
+#define STATE_VERSION 1
+#define STATE_MAX (256u << 20)
+
+/* Numbers of 64 bits are texts: JSON's have 53. */
+static void add_wide(cJSON *o, const char *name, uint64_t v)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%#" PRIx64, v);
+	cJSON_AddStringToObject(o, name, text);
+}
+
+static uint64_t wide(const cJSON *o, const char *name)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(o, name));
+
+	return text ? strtoull(text, NULL, 16) : 0;
+}
+
+static char *name_of(const struct rank_statement *s)
+{
+	char *name;
+
+	return asprintf(&name, "%s:%d", s->file, s->line) < 0 ? NULL : name;
+}
+
+uint32_t rank_state_find(const struct rank_session *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->ret->statements.size; i++) {
+		_cleanup_free_ char *own = name_of(&s->ret->statements.data[i]);
+		size_t n = own ? strlen(own) : 0, m = strlen(name);
+
+		// The file's path may be left out, in whole or in part.
+		if (own && m <= n && !strcmp(own + n - m, name) &&
+		    (m == n || own[n - m - 1] == '/'))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static struct err *read_text(const char *path, int fd, uint64_t bytes, char **ret)
+{
+	uint64_t done = 0;
+	ssize_t n = 1;
+
+	*ret = malloc(bytes + 1);
+	if (!*ret)
+		return &err_nomem;
+	while (done < bytes && n > 0) {
+		n = read(fd, *ret + done, bytes - done);
+		done += n > 0 ? n : 0;
+	}
+	(*ret)[done] = 0;
+	return n < 0 ? err_errno("cannot read '%s'", path) : NULL;
+}
+
+static const char *method_of(const struct rank_options *o)
+{
+	return o->method == RANK_PREDICATES ? "predicates" : "ivmp";
+}
+
+static bool is_text(const cJSON *o, const char *name, const char *want)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(o, name));
+
+	return text && !strcmp(text, want);
+}
+
+static struct err *check(const struct rank_options *o, const cJSON *j)
+{
+	if (!j || !is_text(j, "format", STATE_FORMAT) ||
+	    !cJSON_IsObject(cJSON_GetObjectItem(j, "tests")))
+		return err_new(ERR_FORMAT, "'%s' is no state of `faultline rank'",
+			       o->state);
+	if (cJSON_GetNumberValue(cJSON_GetObjectItem(j, "version")) != STATE_VERSION)
+		return err_new(ERR_VERSION, "'%s' was written by a newer faultline",
+			       o->state);
+	if (!is_text(j, "method", method_of(o)) ||
+	    cJSON_IsTrue(cJSON_GetObjectItem(j, "lossless")) != o->is_lossless ||
+	    cJSON_GetNumberValue(cJSON_GetObjectItem(j, "faults")) != o->faults)
+		return err_new(
+			ERR_USAGE,
+			"'%s' was made with other --method, --lossless or --faults",
+			o->state);
+	return NULL;
+}
+
+static struct err *make(struct rank_session *s)
+{
+	const struct rank_options *o = s->o;
+	cJSON *j = s->state = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(j, "format", STATE_FORMAT);
+	cJSON_AddNumberToObject(j, "version", STATE_VERSION);
+	cJSON_AddStringToObject(j, "method", method_of(o));
+	cJSON_AddBoolToObject(j, "lossless", o->is_lossless);
+	cJSON_AddNumberToObject(j, "faults", o->faults);
+	cJSON_AddObjectToObject(j, "tests");
+	cJSON_AddArrayToObject(j, "shown");
+	return cJSON_AddArrayToObject(j, "fixed") ? NULL : &err_nomem;
+}
+
+struct err *rank_state_open(struct rank_session *s)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
+	uint64_t bytes = 0;
+	struct err *err;
+
+	if (!s->o->state || access(s->o->state, F_OK))
+		return make(s);
+	err = file_open_input(AT_FDCWD, s->o->state, s->o->state, STATE_MAX, &fd, &bytes);
+	if (!err)
+		err = read_text(s->o->state, fd, bytes, &text);
+	if (err)
+		return err;
+	s->state = cJSON_Parse(text);
+	return check(s->o, s->state);
+}
+
+/* ---- what was fixed ---------------------------------------------------------------------------- */
+
+static bool has_name(const cJSON *list, const char *name)
+{
+	const cJSON *at;
+
+	cJSON_ArrayForEach(at, list) if (is_text(at, "name", name)) return true;
+	return false;
+}
+
+/* Statement @p at, called @p name, is fixed now. */
+static struct err *add_fixed(struct rank_session *s, uint32_t at, const char *name)
+{
+	cJSON *fixed = cJSON_GetObjectItem(s->state, "fixed"), *o;
+
+	if (has_name(fixed, name))
+		return NULL;
+	o = cJSON_CreateObject();
+	cJSON_AddStringToObject(o, "name", name);
+	cJSON_AddItemToArray(fixed, o);
+	return vec_add(&s->fixed, at);
+}
+
+struct err *rank_state_fix(struct rank_session *s)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->o->n_fixed && !err; i++) {
+		const char *asked = s->o->fixed[i];
+		uint32_t at = rank_state_find(s, asked);
+		_cleanup_free_ char *name = NULL;
+
+		if (at == UINT32_MAX)
+			err = lines_add(&s->ret->notes,
+					"no test executes '%s' (any more): --faults "
+					"partial searches all failing ones again",
+					asked);
+		else
+			name = name_of(&s->ret->statements.data[at]);
+		if (!err)
+			err = add_fixed(s, at, name ?: asked);
+	}
+	return err;
+}
+
+/* Has a fix made another run of @p run? PARTIAL: where it executes what was fixed, if anybody knows;
+ * FULL: all. */
+static bool is_stale(const struct rank_session *s, const struct rank_run *run)
+{
+	if (s->o->faults == RANK_FULL)
+		return s->fixed.size;
+	for (size_t i = 0; i < s->fixed.size && s->o->faults == RANK_PARTIAL; i++)
+		if (s->fixed.data[i] >= run->n_executed ||
+		    run->executed[s->fixed.data[i]])
+			return true;
+	return false;
+}
+
+/* ---- a test's IVMPs --------------------------------------------------------------------------- */
+
+static struct err *recall_ivmp(struct rank_session *s, struct rank_run *run,
+			       const cJSON *o)
+{
+	const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(o, "at"));
+	uint32_t at = name ? rank_state_find(s, name) : UINT32_MAX;
+
+	if (at == UINT32_MAX)
+		return NULL; // what was fixed has moved it, or removed it
+	run->has_ivmp[at] = 1;
+	return vec_add(
+		&s->ret->ivmps,
+		(struct rank_ivmp){
+			.test = run->test->name,
+			.statement = at,
+			.is_branch = cJSON_IsTrue(cJSON_GetObjectItem(o, "branch")),
+			.is_left_out = cJSON_IsTrue(cJSON_GetObjectItem(o, "left_out")),
+			.is_each_time = cJSON_IsTrue(cJSON_GetObjectItem(o, "each_time")),
+			.original = wide(o, "original"),
+			.alternate = wide(o, "alternate"),
+			.bytes = (int)wide(o, "bytes") & 15,
+			.position = wide(o, "position") });
+}
+
+struct err *rank_state_recall(struct rank_session *s, struct rank_run *run,
+			      bool *is_known)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItem(s->state, "tests"), run->test->name);
+	const cJSON *o;
+	struct err *err = NULL;
+
+	*is_known = cJSON_IsArray(list) && (!run->is_failed || !is_stale(s, run));
+	if (!*is_known)
+		return NULL;
+	run->has_ivmp = calloc(s->ret->statements.size + 1, 1);
+	if (!run->has_ivmp)
+		return &err_nomem;
+	cJSON_ArrayForEach(o, list) if (!err) err = recall_ivmp(s, run, o);
+	return err;
+}
+
+static cJSON *ivmp_json(const struct rank_session *s, const struct rank_ivmp *v)
+{
+	_cleanup_free_ char *name = name_of(&s->ret->statements.data[v->statement]);
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "at", name ?: "");
+	cJSON_AddBoolToObject(o, "branch", v->is_branch);
+	cJSON_AddBoolToObject(o, "left_out", v->is_left_out);
+	cJSON_AddBoolToObject(o, "each_time", v->is_each_time);
+	add_wide(o, "original", v->original);
+	add_wide(o, "alternate", v->alternate);
+	add_wide(o, "bytes", v->bytes);
+	add_wide(o, "position", v->position);
+	return o;
+}
+
+struct err *rank_state_keep(struct rank_session *s, const struct rank_run *run)
+{
+	cJSON *tests = cJSON_GetObjectItem(s->state, "tests");
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; i < s->ret->ivmps.size; i++)
+		if (s->ret->ivmps.data[i].test == run->test->name)
+			cJSON_AddItemToArray(list, ivmp_json(s, &s->ret->ivmps.data[i]));
+	cJSON_DeleteItemFromObjectCaseSensitive(tests, run->test->name);
+	return cJSON_AddItemToObject(tests, run->test->name, list) ? NULL : &err_nomem;
+}
+
+/* ---- lists that were shown ----------------------------------------------------------------------- */
+
+static void free_shown(uint32_t **shown, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(shown[i]);
+	free(shown);
+}
+
+static uint32_t *ids_of(const struct rank_session *s, const cJSON *list)
+{
+	uint32_t *ids = malloc((cJSON_GetArraySize(list) + 1) * sizeof(*ids));
+	const cJSON *at;
+	size_t n = 0;
+
+	if (!ids)
+		return NULL;
+	cJSON_ArrayForEach(at, list)
+	{
+		const char *name = cJSON_GetStringValue(at);
+		uint32_t id = name ? rank_state_find(s, name) : UINT32_MAX;
+
+		if (id != UINT32_MAX)
+			ids[n++] = id;
+	}
+	ids[n] = UINT32_MAX;
+	return ids;
+}
+
+/* Add to those shown that of @p of. */
+static struct err *add_shown(struct rank_session *s, const struct rank_rows *rows,
+			     uint32_t of, const rank_ranked *ranked)
+{
+	_cleanup_free_ char *name = name_of(&rows->statements[of]);
+	cJSON *o = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(o, "name", name ?: "");
+	list = cJSON_AddArrayToObject(o, "list");
+	for (size_t i = 0; i < ranked->size && i < SHOWN_KEPT; i++) {
+		_cleanup_free_ char *own = name_of(&ranked->data[i]);
+
+		cJSON_AddItemToArray(list, cJSON_CreateString(own ?: ""));
+	}
+	return cJSON_AddItemToArray(cJSON_GetObjectItem(s->state, "shown"), o) ?
+		       NULL :
+		       &err_nomem;
+}
+
+struct err *rank_state_choose(struct rank_session *s, const struct rank_rows *rows,
+			      uint32_t *of)
+{
+	const cJSON *list = cJSON_GetObjectItem(s->state, "shown"), *o = NULL;
+	size_t n = cJSON_GetArraySize(list), k = 0;
+	rank_ranked ranked = {};
+	uint32_t **shown;
+	struct err *err;
+
+	// Nothing was fixed: the same as before.
+	if (n && !s->fixed.size) {
+		const char *name = cJSON_GetStringValue(
+			cJSON_GetObjectItem(cJSON_GetArrayItem(list, n - 1), "name"));
+
+		*of = name ? rank_state_find(s, name) : UINT32_MAX;
+		if (*of != UINT32_MAX)
+			return NULL;
+	}
+	shown = calloc(n + 1, sizeof(*shown));
+	if (!shown)
+		return &err_nomem;
+	cJSON_ArrayForEach(o, list)
+	{
+		shown[k] = ids_of(s, cJSON_GetObjectItem(o, "list"));
+		if (!shown[k++]) {
+			free_shown(shown, n);
+			return &err_nomem;
+		}
+	}
+	err = rank_lists_choose(rows, (const uint32_t *const *)shown, n, of);
+	free_shown(shown, n);
+	if (!err && *of != UINT32_MAX)
+		err = rank_lists_make(rows, *of, &ranked);
+	if (!err && *of != UINT32_MAX)
+		err = add_shown(s, rows, *of, &ranked);
+	vec_deinit(&ranked);
+	return err;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------- */
+
+struct err *rank_state_write(const struct rank_session *s)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	_cleanup_free_ char *text = NULL;
+	struct err *err;
+
+	if (!s->o->state)
+		return NULL;
+	text = cJSON_Print(s->state);
+	if (!text)
+		return &err_nomem;
+	err = new_file_open(&f, s->o->state, 0666);
+	if (err)
+		return err;
+	fprintf(f.stream, "%s\n", text);
+	return new_file_commit(&f);
+}
