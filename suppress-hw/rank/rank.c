@@ -354,6 +354,7 @@ struct err *rank_suite(const struct rank_options *o, struct rank_result *ret)
 		free(s.runs.data[i].has_ivmp);
 		vec_deinit(&s.runs.data[i].places);
 		vec_deinit(&s.runs.data[i].printed);
+		vec_deinit(&s.runs.data[i].begins);
 	}
 	vec_deinit(&s.runs);
 	for (size_t i = 0; i < s.profiles.size; i++)

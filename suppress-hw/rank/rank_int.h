@@ -16,7 +16,8 @@
 #include "decode/symbols/symbols.h"
 #include "suppress-hw/rank/rank_lists.h"
 
-/** Where a search begins its branches: the start of a stretch of so many instructions. */
+/** Where a search begins its branches: the start of a stretch of so many instructions, or behind
+ * what the run did to its mappings, which no process of several branches can take back. */
 #define RANK_STRETCH 16384
 
 enum rank_kind {
@@ -52,7 +53,8 @@ struct rank_run {
 	bool has_failed;	       ///< it did before a fix, and is known from then
 	VEC(struct rank_place) places; ///< of failing runs
 	VEC(struct rank_printed) printed;
-	uint8_t *has_ivmp; ///< a statement each
+	VEC(uint64_t) begins; ///< positions where stretches do
+	uint8_t *has_ivmp;    ///< a statement each
 };
 
 /** The values seen at an instruction. */

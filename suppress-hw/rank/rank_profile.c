@@ -38,6 +38,7 @@ struct profiler {
 	struct rank_place
 		pending; ///< defined by the instruction before; statement NONE: not
 	bool has_too_many;
+	bool has_remapped; ///< since the last step
 };
 
 /* ---- statements and profiles ------------------------------------------------------------- */
@@ -247,15 +248,43 @@ static struct err *look_at(struct profiler *p, const struct dec_step *step,
 
 /* ---- steps ------------------------------------------------------------------------------------ */
 
+static bool begins_stretch(const struct profiler *p, uint64_t position)
+{
+	size_t n = p->run->begins.size;
+
+	return !n || p->has_remapped ||
+	       position / RANK_STRETCH != p->run->begins.data[n - 1] / RANK_STRETCH;
+}
+
+static struct err *find_stretch(struct profiler *p, uint64_t position, uint32_t *ret)
+{
+	struct err *err = NULL;
+
+	if (begins_stretch(p, position))
+		err = vec_add(&p->run->begins, position);
+	p->has_remapped = false;
+	*ret = p->run->begins.size - 1;
+	return err;
+}
+
+static bool is_remapping(uint64_t nr)
+{
+	return nr == SYS_mmap || nr == SYS_munmap || nr == SYS_mprotect ||
+	       nr == SYS_mremap || nr == SYS_brk || nr == SYS_madvise;
+}
+
 static struct err *on_step(void *ctx, const struct dec_step *step)
 {
 	struct profiler *p = ctx;
-	uint32_t stretch = step->position / RANK_STRETCH;
 	struct known *k;
 	struct err *err = NULL;
+	uint32_t stretch;
 
 	if (!step->insn)
 		return NULL;
+	err = find_stretch(p, step->position, &stretch);
+	if (err)
+		return err;
 	k = known_at(p, step->insn);
 	if (!k)
 		return &err_nomem;
@@ -287,6 +316,8 @@ static struct err *on_record(void *ctx, const struct dec_rec *rec, uint64_t time
 	uint64_t before =
 		run->printed.size ? run->printed.data[run->printed.size - 1].bytes : 0;
 
+	if (rec->id == DEC_REC_SYSCALL && is_remapping(rec->value[0]))
+		p->has_remapped = true;
 	if (rec->id != DEC_REC_SYSCALL || (int64_t)rec->value[1] <= 0 ||
 	    rec->value[3] != 1 ||
 	    (rec->value[0] != SYS_write && rec->value[0] != SYS_writev))

@@ -277,7 +277,7 @@ static void show_progress(struct rank_session *s, const struct search *x, size_t
 static struct err *run_batch(struct search *x, size_t from, size_t to)
 {
 	uint32_t stretch = x->trials.data[from].place->stretch;
-	uint64_t left = x->run->length - (uint64_t)stretch * RANK_STRETCH;
+	uint64_t left = x->run->length - x->run->begins.data[stretch];
 	struct err *err = NULL;
 
 	x->branches.size = 0;
@@ -310,7 +310,7 @@ static bool has_to_stop(struct rank_session *s)
 static struct err *search_stretch(struct search *x, size_t from, size_t to)
 {
 	const struct rank_place *places = x->run->places.data;
-	uint64_t begin = (uint64_t)places[from].stretch * RANK_STRETCH;
+	uint64_t begin = x->run->begins.data[places[from].stretch];
 	struct dec_where w;
 	struct err *err;
 
