@@ -276,7 +276,8 @@ static struct err *choose_list(struct rank_session *s, uint32_t *of)
 		row[i] = (struct rank_row){ s->runs.data[i].executed,
 					    s->runs.data[i].has_ivmp,
 					    s->runs.data[i].is_failed ||
-						    s->runs.data[i].has_failed };
+						    s->runs.data[i].has_failed,
+					    s->runs.data[i].has_failed };
 	rows.rows = row;
 	err = rank_state_choose(s, &rows, of);
 	free(row);
@@ -307,10 +308,8 @@ static struct err *keep_names(struct rank_session *s)
 
 static struct err *search(struct rank_session *s, uint32_t *of)
 {
-	struct err *err = rank_state_open(s);
+	struct err *err = search_all(s);
 
-	if (!err)
-		err = search_all(s);
 	if (!err && s->o->faults == RANK_PARTIAL)
 		err = recall_passing(s);
 	if (!err && s->o->faults == RANK_PARTIAL)
@@ -320,8 +319,12 @@ static struct err *search(struct rank_session *s, uint32_t *of)
 
 static struct err *do_suite(struct rank_session *s)
 {
+	bool is_searching = s->o->method == RANK_IVMP || s->o->method == RANK_PREDICATES;
 	struct err *err = read_suite(s);
 	uint32_t of = UINT32_MAX;
+
+	if (!err && is_searching)
+		err = rank_state_open(s);
 
 	for (size_t i = 0; i < s->runs.size && !err; i++) {
 		err = rank_profile(s, &s->runs.data[i]);
@@ -334,7 +337,7 @@ static struct err *do_suite(struct rank_session *s)
 			       "the program has no line information: build it with -g");
 	if (!err)
 		err = pad(s);
-	if (!err && (s->o->method == RANK_IVMP || s->o->method == RANK_PREDICATES))
+	if (!err && is_searching)
 		err = search(s, &of);
 	if (err)
 		return err;

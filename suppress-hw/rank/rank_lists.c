@@ -51,10 +51,11 @@ static bool is_same_list(const struct rank_rows *r, uint32_t a, uint32_t b)
 	return true;
 }
 
+/* Does a run that fails still execute @p s? */
 static bool is_executed(const struct rank_rows *r, uint32_t s)
 {
 	for (size_t k = 0; k < r->n; k++)
-		if (r->rows[k].is_failed && r->rows[k].executed[s])
+		if (r->rows[k].is_failed && !r->rows[k].is_over && r->rows[k].executed[s])
 			return true;
 	return false;
 }

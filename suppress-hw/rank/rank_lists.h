@@ -20,6 +20,7 @@ struct rank_row {
 	const uint8_t *executed;
 	const uint8_t *ivmp; ///< of a failing run; NULL: it has none
 	bool is_failed;
+	bool is_over; ///< it did once, and passes behind a fix: it still tells what it told
 };
 
 struct rank_rows {
@@ -42,7 +43,7 @@ struct err *rank_lists_make(const struct rank_rows *r, uint32_t of, rank_ranked 
 /**
  * The list to look at next. At first that whose head is the most suspicious; then that which
  * first has RANK_DIFFERENT statements at its head that the ones shown have not, or the
- * most where none has so many.
+ * most where none has so many. Lists that no run is behind that fails still are none to look at.
  *
  * @param shown  the @p n_shown lists so far, each of ids that end with UINT32_MAX.
  * @param ret    Set on success: the statement it is of; UINT32_MAX: no run failed.

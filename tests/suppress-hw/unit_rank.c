@@ -79,7 +79,7 @@ static struct rank_statement five[N];
 static struct rank_rows figure(struct rank_row rows[3])
 {
 	for (int i = 0; i < 3; i++)
-		rows[i] = (struct rank_row){ executed[i], ivmp[i], true };
+		rows[i] = (struct rank_row){ executed[i], ivmp[i], true, false };
 	for (int i = 0; i < N; i++)
 		five[i] = (struct rank_statement){ .file = "a.c", .line = i + 1 };
 	return (struct rank_rows){ rows, 3, five, N };
@@ -127,6 +127,7 @@ static void several_faults(void **state)
 	assert_int_equal(of + 1, 1);
 	// Statement 2 is fixed: run 3, which executes it, has an IVMP at 4 alone now.
 	memcpy(ivmp[2], (uint8_t[]){ 0, 0, 0, 1, 0 }, N);
+	rows[0].is_over = rows[1].is_over = true;
 	LIST(2, L(2), L(2));
 	LIST(5, L(2), L(2));
 	LIST(3, L(2), L(2));
@@ -151,7 +152,7 @@ static void different_lists(void **state)
 	for (int i = 0; i < MANY; i++)
 		s[i] = (struct rank_statement){ .file = "a.c", .line = i + 1 };
 	for (int k = 0; k < 3; k++)
-		rows[k] = (struct rank_row){ executed[k], found[k], true };
+		rows[k] = (struct rank_row){ executed[k], found[k], true, false };
 	// Run 1 executes 0 to 11, as shown; run 2 one other and those, run 3 one of those and others.
 	memset(executed[0], 1, 12);
 	memset(executed[1], 1, 12);
