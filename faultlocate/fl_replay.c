@@ -48,6 +48,8 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.step = finder ? hg_access_step : NULL,
 		.glance = finder && !hg_access_wants_steps(finder) ? hg_access_glance :
 								     NULL,
+		.stretch = finder && !hg_access_wants_steps(finder) ? hg_access_stretch :
+								      NULL,
 		.glance_bytes = hg_glance_bytes,
 		.step_ctx = finder,
 		.vars = a->variables.data,

@@ -155,6 +155,9 @@ bool hg_access_wants_steps(const struct hg_finder *f);
  * (dec_heap_options.glance, with hg_glance_bytes). @return NULL or ERR_NOMEM. */
 struct err *hg_access_glance(void *ctx, struct frames *frames, struct dec_glance *g,
 			     const struct dec_heap_storer *storer);
+/** .. and through block after block (dec_heap_options.stretch). @return NULL or ERR_NOMEM. */
+struct err *hg_access_stretch(void *ctx, struct frames *frames, struct dec_stretch *s,
+			      const struct dec_heap_storer *storer);
 extern const size_t hg_glance_bytes;
 
 #endif

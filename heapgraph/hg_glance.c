@@ -46,6 +46,22 @@ static void find_slots(struct hg_glanced *q, const struct dec_glance *g, uint32_
 		q->def = DEC_REG_NONE;
 }
 
+static void learn_operand(struct hg_glanced *q, const struct dec_mem *m)
+{
+	q->has_mem = true;
+	q->is_read = m->is_read;
+	q->is_fs = m->is_fs;
+	q->base = m->base;
+	q->index = m->index;
+	q->scale = m->scale;
+	q->size = m->size;
+	q->disp = m->disp;
+	if (m->base < DEC_GPRS)
+		q->address |= 1u << m->base;
+	if (m->index < DEC_GPRS)
+		q->address |= 1u << m->index;
+}
+
 static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
 		  enum dec_log_mode mode)
 {
@@ -62,20 +78,8 @@ static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
 	q->is_pop = q->writes >> CAP_RSP & 1;
 	q->vec_reads = insn->other_read;
 	q->vec_writes = insn->other_written;
-	if (m) {
-		q->has_mem = true;
-		q->is_read = m->is_read;
-		q->is_fs = m->is_fs;
-		q->base = m->base;
-		q->index = m->index;
-		q->scale = m->scale;
-		q->size = m->size;
-		q->disp = m->disp;
-	}
-	if (m && m->base < DEC_GPRS)
-		q->address |= 1u << m->base;
-	if (m && m->index < DEC_GPRS)
-		q->address |= 1u << m->index;
+	if (m)
+		learn_operand(q, m);
 	if (m && m->is_read)
 		q->loads = m->size & ~7u;
 	// A value to be had from nowhere: as the steps' reader has it, or not at all.
@@ -83,6 +87,31 @@ static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
 	    (q->loads && !q->load_at && !insn->is_plain_load))
 		return;
 	q->kind = GLANCE_PLAIN;
+}
+
+/* How does the block end, whose last instruction is @p i? */
+static enum hg_glance_end learn_end(struct hg_glanced *q, const struct dec_glance *g,
+				    uint32_t i)
+{
+	const struct dec_insn *insn = &g->block->insn[i];
+	bool is_direct = insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_RET;
+	const struct dec_mem *m = insn->mem;
+
+	if (!is_direct && insn->flow != DEC_FLOW_CALL_IND &&
+	    insn->flow != DEC_FLOW_JMP_IND)
+		return GLANCE_END_STEP;
+	// That of a call through a register is what it pushes.
+	if (!is_direct && insn->n_mem && m->is_read) {
+		if (m->is_gs || m->is_addr32 || m->size != 8 || m->is_write)
+			return GLANCE_END_STEP;
+		learn_operand(q, m);
+	}
+	find_slots(q, g, i);
+	if (q->has_mem && !q->load_at)
+		return GLANCE_END_STEP;
+	return insn->flow == DEC_FLOW_RET     ? GLANCE_END_RETURN :
+	       insn->flow == DEC_FLOW_JMP_IND ? GLANCE_END_JUMP :
+						GLANCE_END_CALL;
 }
 
 /* ---- accesses ----------------------------------------------------------------------------------- */
@@ -270,14 +299,19 @@ static inline struct err *look(struct hg_finder *f, struct dec_glance *g,
 static void learn_block(const struct dec_glance *g, struct frames *frames,
 			enum dec_log_mode mode)
 {
+	struct hg_glanced_block *b = hg_glanced_block(g);
+
 	for (uint32_t i = 0; i < g->block->n_insns; i++)
 		learn(&hg_glanced_insns(g)[i], g, i, mode);
 	hg_course_plan(g, frames);
-	hg_glanced_block(g)->is_known = true;
+	b->is_known = true;
+	if (b->n == g->block->n_insns)
+		b->end = GLANCE_END_PLAIN;
+	else if (b->n + 1u == g->block->n_insns)
+		b->end = learn_end(&hg_glanced_insns(g)[b->n], g, b->n);
 }
 
-/* Does a function that is known to be special begin with the block? */
-static bool is_entry(const struct hg_finder *f, const struct dec_glance *g)
+bool hg_glance_is_entry(const struct hg_finder *f, const struct dec_glance *g)
 {
 	struct hg_glanced_block *b = hg_glanced_block(g);
 	size_t n = f->entries.size + f->strings.entries.size + f->points.size;
@@ -302,23 +336,11 @@ static bool is_due(struct hg_finder *f, const struct frames *frames,
 	    (t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp) ||
 	    hg_recorder_is_due(f->recorder, g->position + g->n_ran))
 		return true;
-	return t->has_jumped && !g->at && is_entry(f, g);
+	return t->has_jumped && !g->at && hg_glance_is_entry(f, g);
 }
 
-static inline uint64_t address(const struct hg_glanced *q, const struct dec_glance *g)
-{
-	uint64_t addr = q->disp;
-
-	if (q->base != DEC_REG_NONE)
-		addr += g->gpr[q->base];
-	if (q->index != DEC_REG_NONE)
-		addr += g->gpr[q->index] * q->scale;
-	return q->is_fs ? addr + g->fs_base : addr;
-}
-
-/* Go on instruction by instruction, from number @p i. @return up to which. */
-static uint32_t go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
-		      const struct dec_heap_storer *storer, struct err **err)
+uint32_t hg_glance_go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
+			 const struct dec_heap_storer *storer, struct err **err)
 {
 	struct hg_derived_regs *regs = f->derive.regs;
 	struct thread *t = f->thread;
@@ -333,7 +355,7 @@ static uint32_t go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
 		if (q->kind == GLANCE_STEP ||
 		    (t->string.rsp && (q->is_pop || q->is_read)))
 			break;
-		addr = q->has_mem ? address(q, g) : 0;
+		addr = q->has_mem ? hg_glance_address(q, g) : 0;
 		if (t->allocator_rsp) {
 			hg_glance_define(g, q, i);
 			hg_glance_forget(regs, q->writes);
@@ -346,12 +368,6 @@ static uint32_t go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
 					     q->size);
 	}
 	return i;
-}
-
-static void level(struct hg_finder *f, const struct dec_glance *g)
-{
-	memcpy(f->derive.regs->value, g->gpr, sizeof(f->derive.regs->value));
-	f->is_level = true;
 }
 
 struct err *hg_access_glance(void *ctx, struct frames *frames, struct dec_glance *g,
@@ -369,12 +385,12 @@ struct err *hg_access_glance(void *ctx, struct frames *frames, struct dec_glance
 	if (!hg_glanced_block(g)->is_known)
 		learn_block(g, frames, storer->mode);
 	if (!f->is_level || f->derive.regs->value[CAP_RSP] != g->gpr[CAP_RSP])
-		level(f, g);
+		hg_glance_level(f, g);
 	if (!i && !t->string.rsp && !t->allocator_rsp)
 		err = hg_course_run(f, g, storer, &i);
 	if (!err && i < g->n_ran) {
-		i = go_on(f, g, i, storer, &err);
-		level(f, g);
+		i = hg_glance_go_on(f, g, i, storer, &err);
+		hg_glance_level(f, g);
 	}
 	if (i == g->at)
 		return err;

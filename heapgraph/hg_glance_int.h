@@ -78,11 +78,24 @@ struct hg_glanced {
 	int64_t disp;
 };
 
+/** How a block ends, for stretches. */
+enum hg_glance_end {
+	GLANCE_END_STEP,  ///< not for them
+	GLANCE_END_PLAIN, ///< its instructions were all gone through
+	GLANCE_END_CALL,
+	GLANCE_END_RETURN,
+	GLANCE_END_JUMP, ///< an indirect one
+};
+
 /** A block's first, in front of its instructions'. */
 struct hg_glanced_block {
 	bool is_known;
 	bool is_entry;	    ///< a function begins that is known
 	uint8_t n;	    ///< instructions up to one for a step
+	uint8_t end;	    ///< enum hg_glance_end
+	bool is_own_end;    ///< the last one is the user's code,
+	uint64_t jump_end;  ///< .. and what frames.jump_end is behind it, where
+	uint32_t n_mapped;  ///< .. so many modules were mapped when that was found
 	uint32_t n_entries; ///< so many were known when is_entry was found
 	uint16_t reads;	    ///< general registers, of those n
 	uint16_t may;	    ///< .. that were pointers when it began, at any time
@@ -117,6 +130,33 @@ static inline void hg_glance_define(const struct dec_glance *g,
 	else
 		dec_glance_define(g, i);
 }
+
+/** @return the address of @p q's operand, its base and index being in @p g. */
+static inline uint64_t hg_glance_address(const struct hg_glanced *q,
+					 const struct dec_glance *g)
+{
+	uint64_t addr = q->disp;
+
+	if (q->base != DEC_REG_NONE)
+		addr += g->gpr[q->base];
+	if (q->index != DEC_REG_NONE)
+		addr += g->gpr[q->index] * q->scale;
+	return q->is_fs ? addr + g->fs_base : addr;
+}
+
+/** What registers hold is what the glance has. */
+static inline void hg_glance_level(struct hg_finder *f, const struct dec_glance *g)
+{
+	memcpy(f->derive.regs->value, g->gpr, sizeof(f->derive.regs->value));
+	f->is_level = true;
+}
+
+/** @return whether a function that is known to be special begins with @p g's block. */
+bool hg_glance_is_entry(const struct hg_finder *f, const struct dec_glance *g);
+
+/** Go on instruction by instruction, from number @p i. @return up to which. */
+uint32_t hg_glance_go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
+			 const struct dec_heap_storer *storer, struct err **err);
 
 /** General registers @p which are no pointers. */
 static inline void hg_glance_forget(struct hg_derived_regs *regs, uint32_t which)

@@ -190,6 +190,11 @@ bool hg_recorder_is_due(const struct hg_recorder *r, uint64_t time)
 	return time > r->due;
 }
 
+uint64_t hg_recorder_due(const struct hg_recorder *r)
+{
+	return r->due;
+}
+
 static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
 			    bool is_zeroed, uint64_t rip, uint64_t pc)
 {

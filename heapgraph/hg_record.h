@@ -115,6 +115,9 @@ struct err *hg_recorder_reach(struct hg_recorder *r, uint64_t time);
 /** @return whether a plan has anything before @p time that is not done. */
 bool hg_recorder_is_due(const struct hg_recorder *r, uint64_t time);
 
+/** @return up to which time hg_recorder_is_due() says no. */
+uint64_t hg_recorder_due(const struct hg_recorder *r);
+
 /** Where the graphs stand now. */
 void hg_recorder_position(const struct hg_recorder *r, struct hg_position *ret);
 

@@ -293,12 +293,18 @@ static struct err *heap_on_glanced_store(void *ctx, const struct dec_insn *insn,
 	return dec_heap_stores_add(&h->stores, addr, size, data, insn->rip, time);
 }
 
+static struct err *heap_on_returned(void *ctx, uint64_t rip, uint64_t rsp, uint64_t rax,
+				    uint64_t time)
+{
+	return heap_return(ctx, rip, rsp, rax, time);
+}
+
 /* Instructions that have no steps: neither calls nor returns, nor do they begin something. */
 static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
 {
 	struct heap_trace *h = ctx;
-	const struct dec_heap_storer storer = { heap_on_glanced_store, h,
-						h->stores.mode };
+	const struct dec_heap_storer storer = { heap_on_glanced_store, h, h->stores.mode,
+						heap_on_returned };
 	struct err *err = NULL;
 
 	if (g->position + g->n_ran > h->calls_due || (!g->at && g->block->is_watched))
@@ -313,6 +319,19 @@ static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
 	h->last = g->block->rip + g->plan->insn[g->at - 1].rip_at;
 	if (g->at == g->block->n_insns && g->plan->insn[g->at - 1].flow != DEC_FLOW_NEXT)
 		h->frames.jump_end = dec_glance_jump_end(&h->frames, g);
+	return err;
+}
+
+static struct err *heap_on_stretch(void *ctx, struct dec_stretch *s)
+{
+	struct heap_trace *h = ctx;
+	const struct dec_heap_storer storer = { heap_on_glanced_store, h, h->stores.mode,
+						heap_on_returned };
+	struct err *err;
+
+	s->until = h->calls_due;
+	err = h->o->stretch(h->o->step_ctx, &h->frames, s, &storer);
+	h->now = s->g.position;
 	return err;
 }
 
@@ -452,6 +471,10 @@ static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_wher
 	const struct dec_trace steps = { .step = heap_on_step,
 					 .other = heap_on_other,
 					 .glance = h->o->glance ? heap_on_glance : NULL,
+					 // Variables ask where each call was.
+					 .stretch = h->o->stretch && !h->o->n_vars ?
+							    heap_on_stretch :
+							    NULL,
 					 .glance_bytes = h->o->glance_bytes,
 					 .gone = heap_on_gone,
 					 .ctx = h,

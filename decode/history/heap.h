@@ -111,6 +111,9 @@ struct dec_heap_storer {
 			     uint64_t addr, const void *data, uint32_t size);
 	void *ctx;
 	enum dec_log_mode mode; ///< which stores it takes
+	/** .. and that a return at @p rip popped the address at @p rsp. */
+	struct err *(*returned)(void *ctx, uint64_t rip, uint64_t rsp, uint64_t rax,
+				uint64_t time);
 };
 
 /** May @p insn store what a log of @p mode has: of DEC_LOG_STORES outside of the stack? That has
@@ -163,8 +166,11 @@ struct dec_heap_options {
 	 * is a store of which dec_heap_may_store() says so. */
 	struct err *(*glance)(void *ctx, struct frames *frames, struct dec_glance *g,
 			      const struct dec_heap_storer *storer);
+	/** .. or this, which keeps @p frames, too, where blocks begin and end. */
+	struct err *(*stretch)(void *ctx, struct frames *frames, struct dec_stretch *s,
+			       const struct dec_heap_storer *storer);
 	size_t glance_bytes;
-	void *step_ctx; ///< of both
+	void *step_ctx; ///< of all three
 	/** Variables to be told of. */
 	const struct dec_variable *vars;
 	size_t n_vars;

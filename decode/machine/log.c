@@ -325,6 +325,15 @@ struct err *dec_log_reader_feed(struct log_reader *r, const struct log_sink *sin
 
 		if ((size_t)(end - log) < sizeof(*rec))
 			return log_damaged("it ends in a record");
+		if (r->stretch && rec->id < DEC_REC_BLOCK) {
+			const uint8_t *from = log;
+
+			err = r->stretch(sink->ctx, r, &log, end);
+			if (err)
+				return err;
+			if (log != from)
+				continue;
+		}
 		if (rec->id >= DEC_REC_BLOCK) {
 			if (rec->size < sizeof(*rec) || rec->size > (size_t)(end - log) ||
 			    (rec->size & 7))

@@ -101,6 +101,10 @@ struct log_reader {
 	uint64_t time;			///< position of the next instruction
 	VEC(struct log_block *) blocks; ///< by number; NULL: not seen
 	uint64_t n_insns;		///< in all of them
+	/** The sink's: a block's record is at *@p log. Takes as many whole blocks as it likes, one
+	 * behind the other, without block() for each, and moves *@p log and @p r->time on. Or NULL. */
+	struct err *(*stretch)(void *ctx, struct log_reader *r, const uint8_t **log,
+			       const uint8_t *end);
 };
 
 /** Start reading a log of @p mode at position @p time. */

@@ -18,6 +18,7 @@ struct dec_tracer {
 	uint64_t gpr[16];
 	uint64_t gpr_before[16];
 	bool is_watched; ///< gpr_before are those before the next instruction
+	uint32_t resume; ///< so many of the next block were gone through in a stretch
 	uint8_t vec[32][64];
 	uint64_t k[8];
 	struct dec_ref ref[TRACE_REFS];
@@ -142,17 +143,22 @@ void dec_glance_define(const struct dec_glance *g, uint32_t i)
 }
 
 /* What a branch defines follows from its kind. */
-static void trace_branch(struct dec_tracer *t, const struct dec_insn *insn)
+static void trace_branch(uint64_t *gpr, const struct dec_insn *insn)
 {
 	uint16_t pops = 0;
 
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND) {
-		t->gpr[CAP_RSP] -= 8;
+		gpr[CAP_RSP] -= 8;
 	} else if (insn->flow == DEC_FLOW_RET) {
 		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2)
 			memcpy(&pops, insn->bytes + insn->len - 2, 2);
-		t->gpr[CAP_RSP] += 8 + pops;
+		gpr[CAP_RSP] += 8 + pops;
 	}
+}
+
+void dec_glance_branch(const struct dec_glance *g, uint32_t i)
+{
+	trace_branch(g->gpr, &g->block->insn[i]);
 }
 
 static void trace_clear(struct dec_tracer *t, int from)
@@ -263,7 +269,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 	}
 	t->gpr[CAP_RSP] += plan->insn[i].rsp_step;
 	if (insn->flow != DEC_FLOW_NEXT)
-		trace_branch(t, insn);
+		trace_branch(t->gpr, insn);
 	if (plan->insn[i].cleared_from >= 0)
 		trace_clear(t, plan->insn[i].cleared_from);
 	trace_regs(t, true, insn);
@@ -288,6 +294,7 @@ static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t 
 	struct dec_glance g = { .block = b,
 				.plan = trace_block_plan(t, b),
 				.rec = rec,
+				.at = t->resume,
 				.n_ran = n_ran,
 				.position = time,
 				.tid = t->tid,
@@ -297,6 +304,7 @@ static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t 
 				.k = t->k };
 	struct err *err = g.plan ? NULL : &err_nomem;
 
+	t->resume = 0;
 	if (b->is_watched)
 		trace_watch(t, rec + 8);
 	while (g.at < n_ran && !err) {
@@ -308,6 +316,30 @@ static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t 
 			g.at++;
 		}
 	}
+	return err;
+}
+
+static struct err *trace_on_stretch(void *ctx, struct log_reader *r, const uint8_t **log,
+				    const uint8_t *end)
+{
+	struct dec_tracer *t = ctx;
+	struct dec_stretch s = { .g = { .rec = *log,
+					.at = t->resume,
+					.position = r->time,
+					.tid = t->tid,
+					.fs_base = t->fs_base,
+					.gpr = t->gpr,
+					.vec = t->vec,
+					.k = t->k },
+				 .blocks = r->blocks.data,
+				 .n_blocks = r->blocks.size,
+				 .end = end,
+				 .until = UINT64_MAX };
+	struct err *err = t->resume ? NULL : t->to.stretch(t->to.ctx, &s);
+
+	*log = s.g.rec;
+	r->time = s.g.position;
+	t->resume = s.g.at;
 	return err;
 }
 
@@ -427,11 +459,13 @@ static struct err *trace_tell_other(void *ctx, const struct dec_rec *rec, uint64
 
 struct err *dec_tracer_feed(void *ctx, const uint8_t *log, size_t bytes)
 {
+	struct dec_tracer *t = ctx;
 	const struct log_sink sink = { ctx, trace_on_block, trace_on_slow,
 				       trace_tell_other };
-	struct dec_tracer *t = ctx;
-	struct err *err = dec_log_reader_feed(&t->reader, &sink, log, bytes);
+	struct err *err;
 
+	t->reader.stretch = t->to.stretch ? trace_on_stretch : NULL;
+	err = dec_log_reader_feed(&t->reader, &sink, log, bytes);
 	return err || !t->to.gone ? err : t->to.gone(t->to.ctx);
 }
 

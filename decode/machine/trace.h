@@ -85,6 +85,47 @@ struct dec_glance {
 	uint64_t *k;
 };
 
+/** Blocks one behind the other, for who goes through whole ones by itself: a call for each would cost more
+ * than most of them do. */
+struct dec_stretch {
+	struct dec_glance
+		g; ///< rec, position: the next block's, which it becomes; at: how
+		   ///< much of it was gone through
+	struct log_block *const *blocks;
+	size_t n_blocks;
+	const uint8_t *end; ///< of the log
+	uint64_t until;	    ///< what is behind this position is not for it
+};
+
+/** Let @p s->g be the next block. @return whether there is one that was met before, and ran whole. */
+static inline bool dec_stretch_next(struct dec_stretch *s)
+{
+	const uint8_t *rec = s->g.rec;
+	size_t left = s->end - rec;
+	const struct log_block *b;
+	const struct dec_rec *next;
+
+	if (left < sizeof(*next) || ((const struct dec_rec *)rec)->id >= s->n_blocks)
+		return false;
+	b = s->blocks[((const struct dec_rec *)rec)->id];
+	if (!b || !b->user || b->is_watched || b->bytes + sizeof(*next) > left ||
+	    s->g.position + b->n_insns > s->until)
+		return false;
+	next = (const struct dec_rec *)(rec + b->bytes);
+	s->g.block = b;
+	s->g.plan = b->user;
+	s->g.n_ran = b->n_insns;
+	return next->id != DEC_REC_PARTIAL;
+}
+
+/** The block was gone through. */
+static inline void dec_stretch_advance(struct dec_stretch *s)
+{
+	s->g.rec += s->g.block->bytes;
+	s->g.position += s->g.n_ran;
+	s->g.at = 0;
+}
+
 /** Who wants more of a trace than steps, or less. */
 struct dec_trace {
 	dec_step_fn step;
@@ -95,6 +136,8 @@ struct dec_trace {
 	 * that on, and the registers with it (dec_glance_define()). Then there is a step of
 	 * the next one, and it is asked again. Or NULL. */
 	struct err *(*glance)(void *ctx, struct dec_glance *g);
+	/** .. with blocks from @p s->g on, up to the one that it leaves there. Or NULL. */
+	struct err *(*stretch)(void *ctx, struct dec_stretch *s);
 	size_t glance_bytes; ///< that it wants to keep of each instruction, and of the block
 	/** The values of what was glanced at go. Or NULL. */
 	struct err *(*gone)(void *ctx);
@@ -105,6 +148,9 @@ struct dec_trace {
 /** Instruction @p i of @p g's block, not a call or return, ran: make its definitions those that
  * its record has. */
 void dec_glance_define(const struct dec_glance *g, uint32_t i);
+
+/** .. the same of one that ends in a jump, call or return, but for what it accesses. */
+void dec_glance_branch(const struct dec_glance *g, uint32_t i);
 
 /** dec_machine_trace() for @p o. */
 struct err *dec_machine_trace_for(struct dec_machine *m, uint64_t position,

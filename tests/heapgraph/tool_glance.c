@@ -57,6 +57,14 @@ static struct err *on_step(void *ctx, struct frames *frames, const struct dec_st
 	return hg_access_step(l->finder, frames, s);
 }
 
+static struct err *on_stretch(void *ctx, struct frames *frames, struct dec_stretch *s,
+			      const struct dec_heap_storer *storer)
+{
+	struct look *l = ctx;
+
+	return hg_access_stretch(l->finder, frames, s, storer);
+}
+
 static struct err *on_glance(void *ctx, struct frames *frames, struct dec_glance *g,
 			     const struct dec_heap_storer *storer)
 {
@@ -79,6 +87,7 @@ static void look(const struct capture *c, bool is_fast, struct look *l)
 {
 	struct dec_heap_options o = { .step = on_step,
 				      .glance = is_fast ? on_glance : NULL,
+				      .stretch = is_fast ? on_stretch : NULL,
 				      .glance_bytes = hg_glance_bytes,
 				      .step_ctx = l,
 				      .skips_inert = true };
