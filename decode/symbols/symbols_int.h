@@ -56,6 +56,12 @@ struct dec_sym_symbol {
 	bool is_resolver;
 };
 
+/** A variable outside of functions. */
+struct dec_sym_static {
+	uint64_t addr, size; ///< addr: of the unit's file
+	Dwarf_Die type;	     ///< without qualifiers
+};
+
 struct dec_sym_unit {
 	char *path;    ///< as the program saw it
 	uint32_t file; ///< index in the capture plus 1; 0 when added by path
@@ -74,6 +80,8 @@ struct dec_sym_unit {
 	VEC(struct dec_sym_entry) entries;
 	VEC(struct dec_sym_symbol) symbols; ///< ascending by address, then rank
 	struct dec_sym_names *names;	    ///< of structs; NULL: not made
+	bool has_statics;
+	VEC(struct dec_sym_static) statics; ///< as they are in the file (var.c)
 };
 
 struct dec_sym_mapping {

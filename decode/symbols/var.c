@@ -139,8 +139,7 @@ static bool covers(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
 	}
 }
 
-/** Look for the spot among the variables that are children of @p scope. @p function may
- * be NULL for static variables. */
+/** Look for the spot among the variables that are children of @p scope. */
 static bool find_in_scope(struct dec_sym_unit *u, Dwarf_Die *scope, Dwarf_Die *function,
 			  uint64_t pc, const struct dec_sym_spot *spot, Dwarf_Die *type,
 			  uint64_t *distance)
@@ -169,6 +168,55 @@ static bool find_in_scope(struct dec_sym_unit *u, Dwarf_Die *scope, Dwarf_Die *f
 	return false;
 }
 
+/* Keep the variables that are children of @p cu and have one place. */
+static bool add_statics(struct dec_sym_unit *u, Dwarf_Die *cu)
+{
+	const void *last = NULL;
+	Dwarf_Die die;
+	bool is_any = dwarf_child(cu, &die) == 0;
+
+	for (; is_any && dec_sym_is_next(&die, &last);
+	     is_any = dwarf_siblingof(&die, &die) == 0) {
+		struct dec_sym_static one;
+		Dwarf_Attribute attr;
+		Dwarf_Word bytes;
+		Dwarf_Op *ops;
+		size_t n;
+
+		if (dwarf_tag(&die) != DW_TAG_variable ||
+		    !dwarf_attr_integrate(&die, DW_AT_location, &attr) ||
+		    dwarf_getlocation(&attr, &ops, &n) || n != 1 ||
+		    !dec_sym_op_addr(&attr, &ops[0], &one.addr) ||
+		    !dec_sym_type_of(&die, &one.type, NULL) ||
+		    dwarf_aggregate_size(&one.type, &bytes))
+			continue;
+		one.addr += u->debug_bias;
+		one.size = bytes;
+		if (vec_add(&u->statics, one))
+			return false;
+	}
+	return true;
+}
+
+/* The first variable of the unit outside of functions that covers @p addr. Thousands are asked for,
+ * and there are thousands: they are read once. */
+static bool static_at(struct dec_sym_unit *u, uint64_t addr, Dwarf_Die *type,
+		      uint64_t *distance)
+{
+	const struct dec_sym_static *found;
+
+	for (size_t i = 0; i < u->cus.size && !u->has_statics; i++)
+		if (!add_statics(u, &u->cus.data[i].die))
+			break;
+	u->has_statics = true;
+	found = vec_find(&u->statics, v, addr - v->addr < v->size);
+	if (!found)
+		return false;
+	*type = found->type;
+	*distance = addr - found->addr;
+	return true;
+}
+
 bool dec_sym_var_at(struct dec_sym_unit *u, uint64_t pc, const struct dec_sym_spot *spot,
 		    Dwarf_Die *type, uint64_t *distance)
 {
@@ -182,6 +230,5 @@ bool dec_sym_var_at(struct dec_sym_unit *u, uint64_t pc, const struct dec_sym_sp
 	}
 	if (spot->kind != DEC_SPOT_GLOBAL)
 		return false;
-	return vec_find(&u->cus, cu,
-			find_in_scope(u, &cu->die, NULL, pc, spot, type, distance));
+	return static_at(u, spot->addr, type, distance);
 }
