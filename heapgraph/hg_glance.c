@@ -265,16 +265,30 @@ static void carry_on(struct hg_derive *d, const struct dec_glance *g,
 				     g->rec + q->store_at);
 }
 
+/* A string function, which is judged when it returns, loaded what it read. */
+static struct err *load_string(struct hg_finder *f, const struct dec_glance *g,
+			       const struct hg_glanced *q, uint64_t addr)
+{
+	const struct dec_ref r = { .is_mem = true,
+				   .addr = addr,
+				   .size = q->size,
+				   .value = loaded(g, q),
+				   .has_value = loaded(g, q) != NULL };
+
+	return hg_string_call_load(&f->thread->string, &r);
+}
+
 static inline struct err *look(struct hg_finder *f, struct dec_glance *g,
 			       struct hg_glanced *q, uint32_t i, uint64_t addr)
 {
 	struct hg_derive *d = &f->derive;
 	uint32_t pointers = q->reads & d->regs->live;
+	bool is_string_load = f->thread->string.rsp && q->is_read;
 	struct err *err = NULL;
 	struct hg_sources so;
 
 	so.n = 0;
-	if (pointers & q->address)
+	if (pointers & q->address && !is_string_load)
 		err = hg_glance_check(f, g, q, i, addr,
 				      q->base < DEC_GPRS ? g->gpr[q->base] : 0);
 	if (pointers | (q->vec_reads & d->regs->vec_live)) {
@@ -291,7 +305,7 @@ static inline struct err *look(struct hg_finder *f, struct dec_glance *g,
 	}
 	if (so.n || (q->store_at && q->size >= 8))
 		carry_on(d, g, q, i, addr, &so);
-	return err;
+	return err || !is_string_load ? err : load_string(f, g, q, addr);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------------- */
@@ -351,9 +365,8 @@ uint32_t hg_glance_go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
 
 		if (q->kind == GLANCE_INERT)
 			continue;
-		// What a string function reads, and whether it was left, is looked at in steps.
-		if (q->kind == GLANCE_STEP ||
-		    (t->string.rsp && (q->is_pop || q->is_read)))
+		if (q->kind == GLANCE_STEP || (t->string.rsp && !t->allocator_rsp &&
+					       q->is_read && (q->store_at || q->is_own)))
 			break;
 		addr = q->has_mem ? hg_glance_address(q, g) : 0;
 		if (t->allocator_rsp) {
@@ -366,6 +379,9 @@ uint32_t hg_glance_go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
 			*err = storer->store(storer->ctx, &g->block->insn[i],
 					     g->position + i, addr, g->rec + q->store_at,
 					     q->size);
+		// It was left: that is looked at in steps.
+		if (q->is_pop && t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp)
+			return i + 1;
 	}
 	return i;
 }

@@ -25,8 +25,18 @@ static bool is_fit(const struct hg_finder *f, const struct frames *frames,
 {
 	const struct thread *t = f->thread;
 
-	return t && f->derive.regs->tid == g->tid && !t->is_back && !t->string.rsp &&
-	       !t->allocator_rsp && f->n_mapped == frames->n_mapped;
+	return t && f->derive.regs->tid == g->tid && !t->is_back &&
+	       f->n_mapped == frames->n_mapped;
+}
+
+/* Is the block @p b one to stop in front of? */
+static bool is_due(const struct stretch *st, const struct hg_glanced_block *b)
+{
+	const struct thread *t = st->t;
+
+	return b->end == GLANCE_END_STEP ||
+	       (t->string.rsp && st->g->gpr[CAP_RSP] > t->string.rsp) ||
+	       (t->has_jumped && hg_glance_is_entry(st->f, st->g));
 }
 
 /* ---- how blocks end --------------------------------------------------------------------------- */
@@ -46,7 +56,9 @@ static void find_end(const struct stretch *st, struct hg_glanced_block *b)
 /* A return: does it end a call that somebody is told of? */
 static bool ends_call(const struct thread *t, uint64_t rsp)
 {
-	return (t->family && rsp >= t->family_rsp) ||
+	return (t->string.rsp && rsp >= t->string.rsp) ||
+	       (t->allocator_rsp && rsp >= t->allocator_rsp) ||
+	       (t->family && rsp >= t->family_rsp) ||
 	       (t->open.size && t->open.data[t->open.size - 1].rsp <= rsp);
 }
 
@@ -72,7 +84,8 @@ static struct err *go_call(const struct stretch *st, const struct hg_glanced_blo
 {
 	uint64_t rsp = st->g->gpr[CAP_RSP], next = insn->rip + insn->len;
 
-	hg_derive_remember(&st->f->derive, rsp, next, 0);
+	if (!st->t->allocator_rsp)
+		hg_derive_remember(&st->f->derive, rsp, next, 0);
 	if (b->is_own_end)
 		st->t->call_size = st->g->gpr[CAP_RDX];
 	return dec_frames_call(st->frames, next, rsp, position);
@@ -97,7 +110,7 @@ static struct err *go_branch(struct stretch *st, const struct hg_glanced_block *
 	struct err *err = NULL;
 
 	if ((b->end == GLANCE_END_RETURN && ends_call(st->t, rsp)) ||
-	    (q->has_mem && !use_slot(st, q, i, &err))) {
+	    (q->has_mem && !st->t->allocator_rsp && !use_slot(st, q, i, &err))) {
 		st->is_over = true;
 		return err;
 	}
@@ -116,11 +129,11 @@ static struct err *go_branch(struct stretch *st, const struct hg_glanced_block *
 	return NULL;
 }
 
-/* Behind instructions of which none is for a step. */
+/* Behind the first g->at instructions, of which none was for a step. */
 static void go_plain(const struct stretch *st, const struct hg_glanced_block *b,
 		     bool is_jumped)
 {
-	bool is_end = b->end == GLANCE_END_PLAIN;
+	bool is_end = st->g->at == st->g->n_ran;
 
 	st->t->has_jumped = is_end && st->g->plan->insn[b->n - 1].flow != DEC_FLOW_NEXT;
 	// Behind a jump of the user's it is what it was there, or is brought up to date.
@@ -135,21 +148,23 @@ static void go_plain(const struct stretch *st, const struct hg_glanced_block *b,
 static struct err *go_block(struct stretch *st, struct hg_glanced_block *b)
 {
 	bool is_jumped = st->frames->jump_end != 0;
-	struct err *err;
-	uint32_t i;
+	struct err *err = NULL;
+	uint32_t i = 0;
 
-	err = hg_course_run(st->f, st->g, st->storer, &i);
+	if (!st->t->string.rsp && !st->t->allocator_rsp)
+		err = hg_course_run(st->f, st->g, st->storer, &i);
 	if (!err && i < b->n) {
-		hg_glance_go_on(st->f, st->g, i, st->storer, &err);
+		i = hg_glance_go_on(st->f, st->g, i, st->storer, &err);
 		hg_glance_level(st->f, st->g);
 	}
-	st->g->at = b->n;
+	st->g->at = i < b->n ? i : b->n;
 	if (err)
 		return err;
 	find_end(st, b);
-	if (b->n)
+	if (st->g->at)
 		go_plain(st, b, is_jumped);
-	return b->end == GLANCE_END_PLAIN ? NULL : go_branch(st, b);
+	st->is_over = i < b->n;
+	return b->end == GLANCE_END_PLAIN || st->is_over ? NULL : go_branch(st, b);
 }
 
 struct err *hg_access_stretch(void *ctx, struct frames *frames, struct dec_stretch *s,
@@ -171,8 +186,7 @@ struct err *hg_access_stretch(void *ctx, struct frames *frames, struct dec_stret
 	while (!err && dec_stretch_next(s)) {
 		struct hg_glanced_block *b = hg_glanced_block(&s->g);
 
-		if (b->end == GLANCE_END_STEP ||
-		    (st.t->has_jumped && hg_glance_is_entry(f, &s->g)))
+		if (is_due(&st, b))
 			break;
 		err = frames_land(frames, s->g.block->rip);
 		if (!err)

@@ -221,6 +221,15 @@ bool hg_strings_enter(const struct hg_strings *st, struct hg_string_call *c, uin
 	return true;
 }
 
+/* Does it depend on what is read, where the reading of a call ends? */
+static bool is_scanned(const struct function *f)
+{
+	for (size_t i = 0; i < HG_STRING_READS; i++)
+		if (f->extent[i] > COUNTED && (f->extent[i] != FOUND || !f->limit))
+			return true;
+	return false;
+}
+
 void hg_string_call_read(struct hg_string_call *c, size_t i, uint32_t derivation,
 			 uint64_t room)
 {
@@ -228,7 +237,7 @@ void hg_string_call_read(struct hg_string_call *c, size_t i, uint32_t derivation
 		return;
 	c->read[i].derivation = derivation;
 	c->read[i].room = room;
-	if (room > c->watched)
+	if (room > c->watched && is_scanned(&functions[c->function]))
 		c->watched = room;
 }
 

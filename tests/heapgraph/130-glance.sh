@@ -5,6 +5,7 @@
 # Looking at the accesses as fast as it goes comes to the same as step by step: what is found,
 # each derivation, registers, memory. Programs of ours with and without errors, threads, and
 # some of Debian's.
+# time limit: 300
 . tests/lib.sh
 need cc
 need_bpf
