@@ -18,7 +18,7 @@ CLANG ?= clang
 LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 # Each uses those before it (doc/INTERNALS.md).
-ROOMS ?= base confine capture decode/x86 storeplan pt-collect/tracee pt-collect/log \
+ROOMS ?= base smt confine capture decode/x86 storeplan pt-collect/tracee pt-collect/log \
 	pt-collect/kernel pt-collect/probes pt-collect/pt pt-collect/inputs pt-collect/start \
 	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols decode/pt \
 	decode/history decode/past faultlocate/slice faultlocate/race decode/explain debug \

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Questions to an SMT solver (Z3): terms, assertions, and is there a state in which all of them hold?
+ *
+ * Terms are handles into one `struct smt` and are valid until it is destroyed. An error of the solver
+ * (memory, a limit) makes that and later answers SMT_UNKNOWN; smt_why() has its words. One thread at
+ * a time.
+ */
+#ifndef SMT_SMT_H
+#define SMT_SMT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct smt;
+typedef struct _Z3_ast *smt_term;
+
+enum smt_answer { SMT_UNSAT, SMT_SAT, SMT_UNKNOWN };
+
+/** What is a variable? */
+enum smt_sort {
+	SMT_INT, ///< a number: enum smt_numbers
+	SMT_BOOL,
+	SMT_MAP, ///< from numbers to numbers
+};
+
+/** What are numbers? Where nobody counts or compares, names are decided some 30 times faster. */
+enum smt_numbers {
+	SMT_WHOLE, ///< whole numbers, without bounds
+	SMT_NAMES, ///< each another than the others, and no more: no smt_add(), smt_lt() and so on
+};
+
+/**
+ * @param most_steps  of one question (Z3's rlimit); 0: no limit.
+ * @return ERR_NOT_FOUND when Z3's library is not there.
+ */
+struct err *smt_create(enum smt_numbers numbers, unsigned most_steps, struct smt **ret);
+void smt_destroy(struct smt *s);
+void smt_destroyp(struct smt **s);
+
+/** A new variable, equal to no other even of that name (@p name is for smt_text() alone). */
+smt_term smt_var(struct smt *s, enum smt_sort sort, const char *name);
+/** Of SMT_NAMES: first asked for outside of smt_push(), or it may be any other after smt_pop(). */
+smt_term smt_number(struct smt *s, int64_t value);
+smt_term smt_truth(struct smt *s, bool value);
+
+smt_term smt_add(struct smt *s, smt_term a, smt_term b);
+smt_term smt_sub(struct smt *s, smt_term a, smt_term b);
+smt_term smt_lt(struct smt *s, smt_term a, smt_term b);
+smt_term smt_le(struct smt *s, smt_term a, smt_term b);
+/** Of two terms of the same sort, maps too. */
+smt_term smt_eq(struct smt *s, smt_term a, smt_term b);
+smt_term smt_not(struct smt *s, smt_term a);
+smt_term smt_and(struct smt *s, smt_term a, smt_term b);
+smt_term smt_or(struct smt *s, smt_term a, smt_term b);
+
+/** What map @p m has at @p at; @p m with @p value there. */
+smt_term smt_select(struct smt *s, smt_term m, smt_term at);
+smt_term smt_store(struct smt *s, smt_term m, smt_term at, smt_term value);
+
+/** From here on @p a holds, until the smt_pop() of the smt_push() before. */
+void smt_assert(struct smt *s, smt_term a);
+void smt_push(struct smt *s);
+void smt_pop(struct smt *s);
+
+/** Can all that was asserted hold at once? */
+enum smt_answer smt_check(struct smt *s);
+
+/** After SMT_SAT, until anything is asserted: is @p a true in the state that was found? What that
+ * state says nothing about counts as false. */
+bool smt_is_true(struct smt *s, smt_term a);
+/** @return whether number @p a has a value there that fits; of SMT_WHOLE. */
+bool smt_value(struct smt *s, smt_term a, int64_t *ret);
+
+/** Why the last answer was SMT_UNKNOWN; valid until the next. */
+const char *smt_why(const struct smt *s);
+
+#endif
