@@ -10,6 +10,10 @@
 
 #include "specdsl/objects.h"
 #include "specdsl/spec_ast.h"
+#include "specdsl/structure.h"
+
+/* What a file is of. */
+enum file_kind { OF_SPEC, OF_OBJECTS, OF_STRUCTURE };
 
 struct err *spec_create(struct spec **ret)
 {
@@ -48,7 +52,7 @@ void spec_destroyp(struct spec **s)
 }
 
 static struct err *add_text(struct spec *s, const char *name, const char *text,
-			    size_t size, bool has_objects)
+			    size_t size, enum file_kind kind)
 {
 	struct spec_file *f, **slot;
 
@@ -65,14 +69,15 @@ static struct err *add_text(struct spec *s, const char *name, const char *text,
 	f->name = arena_strndup(&s->arena, name, strlen(name));
 	f->text = arena_strndup(&s->arena, text, size);
 	f->size = size;
-	f->has_objects = has_objects;
+	f->has_objects = kind == OF_OBJECTS;
+	f->has_structure = kind == OF_STRUCTURE;
 	*slot = f;
 	if (!f->name || !f->text)
 		return &err_nomem;
 	return spec_parse(s, f);
 }
 
-static struct err *add_file(struct spec *s, const char *path, bool has_objects)
+static struct err *add_file(struct spec *s, const char *path, enum file_kind kind)
 {
 	_cleanup_fclose_ FILE *in = fopen(path, "re");
 	_cleanup_free_ char *text = NULL;
@@ -87,22 +92,27 @@ static struct err *add_file(struct spec *s, const char *path, bool has_objects)
 	n = fread(text, 1, SPEC_MAX_FILE_BYTES + 1, in);
 	if (ferror(in))
 		return err_errno("cannot read specification '%s'", path);
-	return add_text(s, path, text, n, has_objects);
+	return add_text(s, path, text, n, kind);
 }
 
 struct err *spec_add_text(struct spec *s, const char *name, const char *text, size_t size)
 {
-	return add_text(s, name, text, size, false);
+	return add_text(s, name, text, size, OF_SPEC);
 }
 
 struct err *spec_add_file(struct spec *s, const char *path)
 {
-	return add_file(s, path, false);
+	return add_file(s, path, OF_SPEC);
 }
 
 struct err *spec_add_objects(struct spec *s, const char *path)
 {
-	return add_file(s, path, true);
+	return add_file(s, path, OF_OBJECTS);
+}
+
+struct err *spec_add_structure(struct spec *s, const char *path)
+{
+	return add_file(s, path, OF_STRUCTURE);
 }
 
 /* ---- what it says ------------------------------------------------------------------- */

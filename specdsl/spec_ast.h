@@ -26,7 +26,8 @@ struct spec_file {
 	size_t size;
 	size_t n_diags;
 	uint32_t n_constraints;
-	bool has_objects; ///< of objects.h, and nothing else; then braces are tokens
+	bool has_objects;   ///< of objects.h, and nothing else; then braces are tokens
+	bool has_structure; ///< of structure.h, as well
 };
 
 /** A stretch of a file's text. */
@@ -224,7 +225,8 @@ struct spec {
 	VEC(struct spec_cpoint) cpoints;
 	VEC(struct spec_predicate *) predicates; ///< of bug rules (spec_bug.h)
 	VEC(struct spec_bug_rule *) bugs;
-	VEC(struct spec_object *) objects; ///< (objects.h)
+	VEC(struct spec_object *) objects;	///< (objects.h)
+	const struct spec_structure *structure; ///< (structure.h); NULL: none
 	bool is_resolved;
 };
 

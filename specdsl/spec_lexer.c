@@ -191,7 +191,7 @@ struct token spec_lex(const struct spec_file *f, uint32_t offset)
 	}
 	t.ch = f->text[i];
 	t.kind = t.ch && strchr(".;,()[]+-*/%&|^~!?:", t.ch) ? TOK_CHAR : TOK_BAD;
-	if (f->has_objects && (t.ch == '{' || t.ch == '}'))
+	if ((f->has_objects || f->has_structure) && (t.ch == '{' || t.ch == '}'))
 		t.kind = TOK_CHAR;
 	t.span.length = char_bytes(f, i);
 	return t;

@@ -65,6 +65,8 @@ static struct token lex_behind(const struct parser *p, const struct token *befor
 	struct token t = spec_lex(p->f, before->span.offset + before->span.length), next;
 
 	// Where no expression is: fields and variables may have these names.
+	if (p->f->has_structure)
+		return t;
 	if (!spec_token_is_char(before, ';') && !spec_token_is_char(before, ')') &&
 	    !token_is_word(p, before, "OF") && !token_is_word(p, before, "ARRAY") &&
 	    before->span.length)
@@ -387,6 +389,8 @@ struct err *spec_parse(struct spec *s, struct spec_file *f)
 	struct parser p = { .s = s, .f = f };
 
 	spec_parse_seek(&p, 0);
+	if (f->has_structure)
+		spec_parse_structure(&p);
 	while (p.tok.kind != TOK_END && !p.is_out_of_memory) {
 		if (p.tok.kind == TOK_BAD) {
 			skip_bad(&p);

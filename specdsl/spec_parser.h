@@ -134,6 +134,9 @@ void spec_parse_bug(struct parser *p);
 /** A statement of a file with objects, as above. */
 void spec_parse_object_statement(struct parser *p);
 
+/** All of a file with a concurrent structure. */
+void spec_parse_structure(struct parser *p);
+
 /** Does a line begin here, with `[NAME]` or `define`? */
 bool spec_parse_starts_bug(const struct parser *p);
 
