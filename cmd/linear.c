@@ -8,18 +8,22 @@
 
 #include "base/option.h"
 #include "cmd/command.h"
+#include "cmd/structure.h"
+#include "faultlocate/linear/explore.h"
 #include "faultlocate/linear/recorded.h"
 
 int cmd_linear(int argc, char **argv);
 
 enum { EXIT_LINEAR, EXIT_NOT_LINEAR, EXIT_COULD_NOT };
-enum { OPT_OBJECT = 256, OPT_JSON, OPT_MOST };
+enum { OPT_OBJECT = 256, OPT_JSON, OPT_MOST, OPT_PAIRS, OPT_OPERATIONS };
 enum { SHOWN = 40, COLUMNS = 48 }; ///< operations of a witness; of its picture
 
 struct linear_options {
 	const char *subject, *object, *process;
-	bool as_json;
+	bool as_json, with_pairs;
 	size_t most;
+	unsigned operations;
+	VEC(const char *) files;
 };
 
 /* What is asked, and what came of it. */
@@ -42,10 +46,38 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "process", 'p', "N", 0, "Of a capture of several processes: this one", 0 },
 	{ "most", OPT_MOST, "N", 0,
-	  "Give up where more than N configurations are possible at once (1048576)", 0 },
+	  "Give up where more than N configurations are possible at once (1048576); of structures, after "
+	  "N states of executions (2000000)",
+	  0 },
+	{ "pairs", OPT_PAIRS, NULL, 0,
+	  "Of structures: print which sub-operations can follow one another and change places, "
+	  "and why not",
+	  0 },
+	{ "operations", OPT_OPERATIONS, "N", 0,
+	  "Of structures: execute up to N operations (2 to 5) at once, proof or none; without it 3 "
+	  "where there is no proof",
+	  0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
 	{ 0 },
 };
+
+/* One history of an object; or structures, without one. */
+static void check_usage(struct argp_state *state, struct linear_options *o)
+{
+	if (!o->files.size)
+		argp_error(state, "which capture, history or structure?");
+	else if (o->object && o->files.size > 1)
+		argp_error(state, "one capture or history at a time, not '%s' too",
+			   o->files.data[1]);
+	else if (o->object && (o->with_pairs || o->operations))
+		argp_error(state,
+			   "--pairs and --operations are for structures, which have no "
+			   "--object");
+	else if (!o->object && o->process)
+		argp_error(state, "which object? (--object queue, or a file)");
+	else
+		o->subject = o->files.data[0];
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -69,28 +101,42 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->as_json = true;
 		text_guard_json();
 		return 0;
+	case OPT_PAIRS:
+		o->with_pairs = true;
+		return 0;
+	case OPT_OPERATIONS:
+		o->operations = (unsigned)strtoul(arg, &end, 10);
+		if (*end || o->operations < 2 || o->operations > LIN_MOST_INSTANCES)
+			argp_error(state,
+				   "--operations takes a number from 2 to %d, not '%s'",
+				   LIN_MOST_INSTANCES, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		return vec_add(&o->files, arg) ? ENOMEM : 0;
 	case ARGP_KEY_END:
-		if (!o->object)
-			argp_error(state, "which object? (--object queue, or a file)");
-		return option_only(state, key, arg, "capture or history", &o->subject);
+		check_usage(state, o);
+		return 0;
 	default:
-		return option_only(state, key, arg, "capture or history", &o->subject);
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "CAPTURE|HISTORY",
+	.args_doc = "--object FILE|NAME CAPTURE|HISTORY\nSTRUCTURE...",
 	.doc = "Ask of the calls and returns of an object's operations whether there is an order of "
 	       "them, one behind the other, that the object allows and that keeps the order of those "
 	       "that do not overlap (linearizability). Of a capture, a file says which functions are "
-	       "operations; a history is a file of calls and returns, in lines or EDN: doc/linear.md.\v"
+	       "operations; a history is a file of calls and returns, in lines or EDN. Without --object, of structures "
+	       "as they are written, a sub-operation a step: prove that there is such an order in "
+	       "every execution, or show one in which there is none. All of it: doc/linear.md.\v"
 	       "Exit status: 0 there is an order, 1 there is none, 2 that is not known.\n\n"
 	       "Examples:\n"
 	       "  faultline linear --object queue.obj crash.flt\n"
 	       "  faultline linear --object register history.edn\n"
-	       "  faultline linear --object map --json history.txt | jq .witness\n",
+	       "  faultline linear --object map --json history.txt | jq .witness\n"
+	       "  faultline linear queue.steps\n",
 };
 
 /* ---- what is asked ------------------------------------------------------------------------- */
@@ -372,6 +418,25 @@ static struct err *run(struct linear *l)
 	return NULL;
 }
 
+static int check_structures(const struct linear_options *o)
+{
+	struct structure_options s = { .files = o->files.data,
+				       .n_files = o->files.size,
+				       .operations = o->operations,
+				       .most = o->most ? o->most : 2000000,
+				       .with_pairs = o->with_pairs,
+				       .as_json = o->as_json };
+	struct stat st;
+
+	if (stat(o->subject, &st) || !S_ISDIR(st.st_mode))
+		return structure_check(&s);
+	fprintf(stderr,
+		"faultline: cannot check '%s': it is a directory; of a capture, say which object "
+		"(--object FILE)\n",
+		text_line(o->subject));
+	return EXIT_COULD_NOT;
+}
+
 int cmd_linear(int argc, char **argv)
 {
 	struct linear_options o = {};
@@ -380,11 +445,17 @@ int cmd_linear(int argc, char **argv)
 	int status;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (!o.object) {
+		status = check_structures(&o);
+		vec_deinit(&o.files);
+		return status;
+	}
 	err = run(&l);
 	if (err)
 		fprintf(stderr, "faultline: cannot check '%s': %s\n",
 			text_line(o.subject), err->message);
 	status = err ? EXIT_COULD_NOT : (int)l.verdict.answer;
+	vec_deinit(&o.files);
 	fl_lin_verdict_deinit(&l.verdict);
 	fl_lin_recorded_deinit(&l.recorded);
 	fl_lin_history_deinit(&l.history);

@@ -57,6 +57,7 @@ tries "confined free" spec check examples/list/list.spec --binary "$BUILD/exampl
 tries "confined free" check "$TMPDIR/c"
 tries "confined free" info "$TMPDIR/c"
 tries "confined free" "$TMPDIR/c"
+tries "confined free" linear specs/concurrent/treiber-stack.steps
 tries "confined free" linear --object queue tests/linear/histories/queue-right.txt
 tries "confined free" rank "$TMPDIR/s"
 "${RECORD[@]}" -o "$TMPDIR/d" -- "$BUILD/tests/programs/framesets" <<<SSNB/BP >/dev/null 2>&1

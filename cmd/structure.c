@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * `faultline linear FILE...`: the proof, or an execution that breaks it, or neither.
+ */
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/clock.h"
+#include "cmd/structure.h"
+#include "faultlocate/linear/explore.h"
+#include "faultlocate/linear/pairs.h"
+
+enum { PROVEN, BROKEN, NEITHER };
+
+/* One file, and what came of it. */
+struct structure {
+	const struct structure_options *o;
+	const char *path;
+	struct spec *spec;
+	struct fl_lin_steps steps;
+	struct fl_lin_pairs pairs;
+	struct fl_lin_proof proof;
+	struct fl_lin_executions runs;
+	bool has_run, has_never;
+	int answer;
+	double seconds;
+};
+
+static const char *const answers[] = { "linearizable", "not linearizable", "not known" };
+
+static const char *operation_name(const struct structure *s, size_t step)
+{
+	return fl_lin_steps_operation(&s->steps, step)->name;
+}
+
+/* ---- for people ------------------------------------------------------------------------------- */
+
+/* `  2 Enqueue     line 14  1 < Q.tail == Z; > Z.next = X;` */
+static void print_step(const struct structure *s, unsigned who, size_t step)
+{
+	const struct fl_lin_step *k = &s->steps.data[step];
+
+	printf("  %*s%u %-*s line %-4d %s\n", (int)(who - 1) * 4, "", who,
+	       28 - (int)(who - 1) * 4, operation_name(s, step), k->shown->line,
+	       k->shown->text);
+}
+
+/* `of operation 1: Enqueue(val 1), X 2, gives 1` */
+static void print_instance(const struct structure *s, unsigned i)
+{
+	const struct fl_lin_instance *it = &s->runs.instance[i];
+	const struct spec_structure_operation *o = &s->steps.s->operations[it->operation];
+
+	if (!it->has_begun)
+		return;
+	printf("  %u: %s(", i + 1, o->name);
+	for (size_t k = 0; k < o->n_args; k++)
+		printf("%s%s = %d", k ? ", " : "", o->locals[k].name, it->local[k]);
+	putchar(')');
+	if (o->result >= 0 && it->has_ended)
+		printf(" gives %s = %d", o->locals[o->result].name, it->local[o->result]);
+	puts(it->has_ended ? "" : ", does not end");
+}
+
+static void print_execution(const struct structure *s)
+{
+	puts("this execution gives what no order of whole operations gives:");
+	for (size_t k = 0; k < s->runs.path.size; k++)
+		print_step(s, s->runs.path.data[k].instance + 1,
+			   s->runs.path.data[k].step);
+	for (unsigned i = 0; i < s->runs.n_instances; i++)
+		print_instance(s, i);
+}
+
+static const char *why_not(const struct fl_lin_pair *p)
+{
+	static const char *const whys[] = {
+		[PAIR_SAME] = "Z3 does not say",
+		[PAIR_SECOND_FIRST] =
+			"what the second needs may not hold before the first",
+		[PAIR_THEN_FIRST] = "what the first needs may not hold after the second",
+		[PAIR_DIFFERS] = "the other order may end in, or see, another state",
+	};
+
+	return p->is_boundary ? "one operation ends and another begins" : whys[p->why];
+}
+
+/* What Algorithm 6 could not make sequential. */
+static void print_unproven(const struct structure *s)
+{
+	const struct fl_lin_proof *p = &s->proof;
+	size_t last = p->last.data[p->last.size - 1];
+
+	puts("no proof: these sub-operations cannot be put in an order of whole operations:");
+	for (size_t i = 0; i < p->last.size; i++) {
+		size_t first = s->steps.of[s->steps.data[p->last.data[i]].operation];
+
+		for (size_t k = first; k <= p->last.data[i]; k++)
+			print_step(s, (unsigned)i + 1, k);
+	}
+	print_step(s, 1, p->next);
+	printf("the last two cannot change places: %s\n",
+	       why_not(fl_lin_pair(&s->pairs, last, p->next)));
+	if (s->runs.is_complete)
+		printf("but no execution of up to %u operations breaks it (%lu states)\n",
+		       s->runs.n_operations, s->runs.n_states);
+	else
+		printf("executions: %s (%lu states)\n", s->runs.why, s->runs.n_states);
+}
+
+static void print_pairs(const struct structure *s)
+{
+	for (size_t a = 0; a < s->pairs.n; a++)
+		for (size_t b = 0; b < s->pairs.n; b++) {
+			const struct fl_lin_pair *p = fl_lin_pair(&s->pairs, a, b);
+
+			printf("  %s %zu, %s %zu: ", operation_name(s, a),
+			       s->steps.data[a].index + 1, operation_name(s, b),
+			       s->steps.data[b].index + 1);
+			if (!p->is_orderable)
+				puts("not orderable");
+			else if (p->is_reversible)
+				puts("orderable, reversible");
+			else
+				printf("orderable, not reversible: %s\n", why_not(p));
+		}
+}
+
+static void print_text(const struct structure *s)
+{
+	printf("%s: %zu operations, %zu sub-operations: %s (%.2f s)\n", s->path,
+	       s->steps.s->n_operations, s->steps.size, answers[s->answer], s->seconds);
+	if (s->o->with_pairs)
+		print_pairs(s);
+	if (s->pairs.n_undecided)
+		log_note("%s: Z3 did not decide %zu pairs, which count against a proof",
+			 s->path, s->pairs.n_undecided);
+	for (size_t a = 0; a < s->steps.size; a++)
+		if (s->pairs.is_never[a])
+			log_note(
+				"%s:%d: this is never done: its conditions hold in no state",
+				s->path, s->steps.data[a].shown->line);
+	if (s->answer == BROKEN)
+		print_execution(s);
+	else if (!s->proof.is_proven)
+		print_unproven(s);
+	else if (s->has_run && s->runs.is_complete)
+		printf("no execution of up to %u operations breaks it (%lu states)\n",
+		       s->runs.n_operations, s->runs.n_states);
+	else if (s->has_run)
+		printf("executions: %s (%lu states)\n", s->runs.why, s->runs.n_states);
+}
+
+/* ---- for machines -------------------------------------------------------------------------------- */
+
+static cJSON *step_json(const struct structure *s, unsigned who, size_t step)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddNumberToObject(o, "instance", who);
+	cJSON_AddStringToObject(o, "operation", operation_name(s, step));
+	cJSON_AddNumberToObject(o, "line", s->steps.data[step].shown->line);
+	cJSON_AddStringToObject(o, "text", s->steps.data[step].shown->text);
+	return o;
+}
+
+static cJSON *interleaving_json(const struct structure *s)
+{
+	const struct fl_lin_proof *p = &s->proof;
+	cJSON *list = cJSON_CreateArray();
+
+	if (s->answer == BROKEN)
+		for (size_t k = 0; k < s->runs.path.size; k++)
+			cJSON_AddItemToArray(
+				list, step_json(s, s->runs.path.data[k].instance + 1,
+						s->runs.path.data[k].step));
+	for (size_t i = 0; s->answer != BROKEN && i < p->last.size; i++)
+		for (size_t k = s->steps.of[s->steps.data[p->last.data[i]].operation];
+		     k <= p->last.data[i]; k++)
+			cJSON_AddItemToArray(list, step_json(s, (unsigned)i + 1, k));
+	if (s->answer != BROKEN && p->last.size)
+		cJSON_AddItemToArray(list, step_json(s, 1, p->next));
+	return list;
+}
+
+static cJSON *pairs_json(const struct structure *s)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t a = 0; a < s->pairs.n; a++)
+		for (size_t b = 0; b < s->pairs.n; b++) {
+			const struct fl_lin_pair *p = fl_lin_pair(&s->pairs, a, b);
+			cJSON *o = cJSON_CreateObject();
+
+			cJSON_AddItemToObject(o, "first", step_json(s, 1, a));
+			cJSON_AddItemToObject(o, "second", step_json(s, 2, b));
+			cJSON_AddBoolToObject(o, "orderable", p->is_orderable);
+			cJSON_AddBoolToObject(o, "reversible", p->is_reversible);
+			cJSON_AddBoolToObject(o, "boundary", p->is_boundary);
+			cJSON_AddItemToArray(list, o);
+		}
+	return list;
+}
+
+static void print_json(const struct structure *s)
+{
+	cJSON *root = cJSON_CreateObject();
+	char *text;
+
+	cJSON_AddStringToObject(root, "file", s->path);
+	cJSON_AddStringToObject(root, "answer", answers[s->answer]);
+	cJSON_AddNumberToObject(root, "operations", (double)s->steps.s->n_operations);
+	cJSON_AddNumberToObject(root, "sub_operations", (double)s->steps.size);
+	cJSON_AddBoolToObject(root, "proven", s->proof.is_proven);
+	cJSON_AddNumberToObject(root, "facts", (double)s->pairs.n_facts);
+	cJSON_AddNumberToObject(root, "undecided", (double)s->pairs.n_undecided);
+	cJSON_AddBoolToObject(root, "executed",
+			      s->has_run && (s->runs.is_complete || s->runs.is_broken));
+	cJSON_AddNumberToObject(root, "executed_operations", s->runs.n_operations);
+	cJSON_AddNumberToObject(root, "states", (double)s->runs.n_states);
+	cJSON_AddNumberToObject(root, "seconds", s->seconds);
+	cJSON_AddItemToObject(root, "interleaving", interleaving_json(s));
+	if (s->o->with_pairs)
+		cJSON_AddItemToObject(root, "pairs", pairs_json(s));
+	text = cJSON_PrintUnformatted(root);
+	cJSON_Delete(root);
+	if (text)
+		puts(text);
+	free(text);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------- */
+
+static struct err *run(struct structure *s)
+{
+	unsigned operations = s->o->operations ? s->o->operations : 3;
+	const struct spec_structure *written;
+	double start = clock_now_s();
+	struct err *err = spec_create(&s->spec);
+
+	if (!err)
+		err = spec_add_structure(s->spec, s->path);
+	if (err)
+		return err;
+	spec_diags_print(s->spec, stderr);
+	written = spec_structure(s->spec);
+	if (!written)
+		return err_new(ERR_SPEC, "'%s' has mistakes", s->path);
+	err = fl_lin_steps_make(written, &s->steps);
+	if (!err)
+		err = fl_lin_pairs_derive(&s->steps, &s->pairs);
+	if (!err)
+		err = fl_lin_prove(&s->steps, &s->pairs, &s->proof);
+	s->has_run = !s->proof.is_proven || s->o->operations;
+	if (!err && s->has_run)
+		err = fl_lin_explore(&s->steps, operations, s->o->most, &s->runs);
+	for (size_t a = 0; a < s->steps.size && !err; a++)
+		s->has_never |= s->pairs.is_never[a];
+	// Of what never ends, nothing is known by a proof.
+	s->answer = s->runs.is_broken			? BROKEN :
+		    s->proof.is_proven && !s->has_never ? PROVEN :
+							  NEITHER;
+	s->seconds = clock_now_s() - start;
+	return err;
+}
+
+static int check(const struct structure_options *o, const char *path)
+{
+	struct structure s = { .o = o, .path = path };
+	_cleanup_err_ struct err *err = run(&s);
+	int answer = err ? NEITHER : s.answer;
+
+	if (err)
+		fprintf(stderr, "faultline: cannot check '%s': %s\n", text_line(path),
+			err->message);
+	else if (o->as_json)
+		print_json(&s);
+	else
+		print_text(&s);
+	fl_lin_executions_deinit(&s.runs);
+	fl_lin_proof_deinit(&s.proof);
+	fl_lin_pairs_deinit(&s.pairs);
+	fl_lin_steps_deinit(&s.steps);
+	spec_destroy(s.spec);
+	return answer;
+}
+
+int structure_check(const struct structure_options *o)
+{
+	int worst = PROVEN;
+
+	for (size_t i = 0; i < o->n_files; i++) {
+		int answer = check(o, o->files[i]);
+
+		// What is broken is known; what is not known is worse than what is proven.
+		worst = worst == BROKEN || answer == BROKEN ? BROKEN :
+			answer > worst			    ? answer :
+							      worst;
+	}
+	return worst;
+}

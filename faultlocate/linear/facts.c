@@ -1,0 +1,874 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Facts about all states that can be reached.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "faultlocate/linear/facts.h"
+
+enum {
+	MOST_STEPS = 2000000,	///< of Z3, for a question
+	NEW_AT_FIRST = 1 << 30, ///< things that Initialize() makes, by variable
+};
+
+static void *need(struct facts *f, size_t bytes)
+{
+	void *at = arena_alloc(&f->arena, bytes ? bytes : 1);
+
+	f->is_out_of_memory |= !at;
+	return at;
+}
+
+/* ---- expressions and steps as terms ---------------------------------------------------------- */
+
+static smt_term both(struct facts *f, smt_term a, smt_term b)
+{
+	return !a ? b : smt_and(f->smt, a, b);
+}
+
+/* @p valid gets what must hold for it to be asked for: nothing is behind NULL. */
+static smt_term value_of(struct facts *f, const struct spec_step_expr *e,
+			 const struct instance *i, const struct state *s, smt_term *valid)
+{
+	smt_term a;
+
+	switch (e->op) {
+	case STEP_NUMBER:
+		return smt_number(f->smt, e->value);
+	case STEP_ID:
+		return i->id;
+	case STEP_GLOBAL:
+		return s->global[e->value];
+	case STEP_LOCAL:
+		return i->local[e->value];
+	case STEP_MEMORY:
+		a = value_of(f, e->a, i, s, valid);
+		if (valid && f->s->memories[e->value].of != SPEC_TYPE_INT)
+			*valid = both(f, *valid,
+				      smt_not(f->smt,
+					      smt_eq(f->smt, a, smt_number(f->smt, 0))));
+		return smt_select(f->smt, s->memory[e->value], a);
+	case STEP_ADD:
+		a = value_of(f, e->a, i, s, valid);
+		return smt_add(f->smt, a, value_of(f, e->b, i, s, valid));
+	default:
+		a = value_of(f, e->a, i, s, valid);
+		return smt_sub(f->smt, a, value_of(f, e->b, i, s, valid));
+	}
+}
+
+static smt_term compare(struct facts *f, enum spec_compare how, smt_term a, smt_term b)
+{
+	switch (how) {
+	case STEP_EQ:
+		return smt_eq(f->smt, a, b);
+	case STEP_NE:
+		return smt_not(f->smt, smt_eq(f->smt, a, b));
+	case STEP_LT:
+		return smt_lt(f->smt, a, b);
+	case STEP_LE:
+		return smt_le(f->smt, a, b);
+	case STEP_GT:
+		return smt_lt(f->smt, b, a);
+	default:
+		return smt_le(f->smt, b, a);
+	}
+}
+
+static void assign(struct facts *f, const struct spec_step_expr *to, smt_term value,
+		   struct instance *i, struct state *s, smt_term *valid)
+{
+	if (to->op == STEP_LOCAL) {
+		i->local[to->value] = value;
+	} else if (to->op == STEP_GLOBAL) {
+		s->global[to->value] = value;
+	} else {
+		smt_term at = value_of(f, to->a, i, s, valid);
+
+		if (f->s->memories[to->value].of != SPEC_TYPE_INT)
+			*valid = both(f, *valid,
+				      smt_not(f->smt,
+					      smt_eq(f->smt, at, smt_number(f->smt, 0))));
+		s->memory[to->value] = smt_store(f->smt, s->memory[to->value], at, value);
+	}
+}
+
+static smt_term do_steps(struct facts *f, const struct spec_step *steps, size_t n,
+			 struct instance *i, struct state *s, facts_seen *seen)
+{
+	smt_term valid = smt_truth(f->smt, true);
+
+	for (size_t k = 0; k < n; k++) {
+		for (size_t c = 0; c < steps[k].n_conditions; c++) {
+			const struct spec_step_condition *it = &steps[k].conditions[c];
+			smt_term a = value_of(f, it->a, i, s, &valid);
+			smt_term b = value_of(f, it->b, i, s, &valid);
+
+			valid = both(f, valid, compare(f, it->compare, a, b));
+		}
+		for (size_t c = 0; c < steps[k].n_statements; c++) {
+			const struct spec_step_statement *it = &steps[k].statements[c];
+			smt_term a;
+
+			if (it->is == STEP_MALLOC) {
+				i->local[it->target->value] = i->fresh[it->target->value];
+			} else if (it->is == STEP_ASSIGN) {
+				a = value_of(f, it->value, i, s, &valid);
+				assign(f, it->target, a, i, s, &valid);
+			} else if (it->is == STEP_READ) {
+				a = value_of(f, it->target, i, s, &valid);
+				if (seen && vec_add(seen, a))
+					f->is_out_of_memory = true;
+			}
+		}
+	}
+	return valid;
+}
+
+smt_term facts_do(struct facts *f, size_t step, struct instance *i, struct state *s,
+		  facts_seen *seen)
+{
+	const struct fl_lin_step *it = &f->steps->data[step];
+
+	return do_steps(f, fl_lin_steps_operation(f->steps, step)->steps + it->first,
+			it->end - it->first, i, s, seen);
+}
+
+struct state facts_state_copy(struct facts *f, const struct state *s)
+{
+	size_t g = f->s->n_globals * sizeof(smt_term),
+	       m = f->s->n_memories * sizeof(smt_term);
+	struct state copy = { need(f, g), need(f, m) };
+
+	if (copy.global && s)
+		memcpy(copy.global, s->global, g);
+	if (copy.memory && s)
+		memcpy(copy.memory, s->memory, m);
+	return copy;
+}
+
+struct instance facts_instance_copy(struct facts *f, const struct instance *i)
+{
+	struct instance copy = *i;
+
+	copy.local = need(f, 64 * sizeof(smt_term));
+	if (copy.local)
+		memcpy(copy.local, i->local, 64 * sizeof(smt_term));
+	return copy;
+}
+
+/* ---- facts as terms ------------------------------------------------------------------------------ */
+
+static smt_term fact_term(struct facts *f, const struct fact *it,
+			  const struct instance *u, const struct instance *v,
+			  const struct state *s, smt_term p, smt_term q)
+{
+	smt_term a = it->a ? value_of(f, it->a, u, s, NULL) : NULL;
+	smt_term b = it->b ? value_of(f, it->b, it->v == FACT_ALWAYS ? u : v, s, NULL) :
+			     NULL;
+	smt_term has;
+
+	if (it->is < FACT_NO_OTHER)
+		return compare(f, (enum spec_compare)it->is, a, b);
+	has = smt_select(f->smt, s->memory[it->memory], p);
+	if (it->is == FACT_ONE_EACH) {
+		a = smt_eq(f->smt, has, smt_select(f->smt, s->memory[it->memory], q));
+		has = smt_eq(f->smt, has, smt_number(f->smt, 0));
+		return smt_or(f->smt, smt_not(f->smt, a),
+			      smt_or(f->smt, has, smt_eq(f->smt, p, q)));
+	}
+	a = smt_not(f->smt, smt_eq(f->smt, has, a));
+	return b ? smt_or(f->smt, a, smt_eq(f->smt, p, b)) : a;
+}
+
+/* Does @p it speak of an operation before @p u and one before @p v? */
+static bool is_of(const struct fact *it, size_t u, size_t v)
+{
+	return !it->is_off && it->u == u && it->v == v;
+}
+
+static void take(struct facts *f, const struct fact *it, const struct instance *u,
+		 const struct instance *v, const struct question *q)
+{
+	if (it->is < FACT_NO_OTHER) {
+		smt_assert(f->smt, fact_term(f, it, u, v, &q->now, NULL, NULL));
+		return;
+	}
+	for (size_t i = 0; i < q->things.size; i++)
+		for (size_t k = 0; k < (it->is == FACT_ONE_EACH ? i : 1); k++)
+			smt_assert(f->smt,
+				   fact_term(f, it, u, v, &q->now, q->things.data[i],
+					     q->things.data[k]));
+}
+
+static void take_all(struct facts *f, const struct question *q)
+{
+	for (size_t k = 0; k < f->all.size; k++) {
+		const struct fact *it = &f->all.data[k];
+
+		if (is_of(it, FACT_ALWAYS, FACT_ALWAYS) ||
+		    is_of(it, q->v.before, FACT_ALWAYS))
+			take(f, it, &q->v, NULL, q);
+		if (!q->has_u)
+			continue;
+		if (is_of(it, q->u.before, FACT_ALWAYS))
+			take(f, it, &q->u, NULL, q);
+		if (is_of(it, q->u.before, q->v.before))
+			take(f, it, &q->u, &q->v, q);
+		if (is_of(it, q->v.before, q->u.before))
+			take(f, it, &q->v, &q->u, q);
+	}
+}
+
+/* ---- a state ---------------------------------------------------------------------------------------- */
+
+static const struct spec_structure_operation *operation(const struct facts *f,
+							size_t step)
+{
+	return fl_lin_steps_operation(f->steps, step);
+}
+
+static void thing(struct facts *f, struct question *q, smt_term t)
+{
+	if (vec_add(&q->things, t))
+		f->is_out_of_memory = true;
+}
+
+static struct instance instance_new(struct facts *f, size_t before)
+{
+	struct instance i = { .before = before,
+			      .id = smt_var(f->smt, SMT_INT, "ID"),
+			      .local = need(f, 64 * sizeof(smt_term)) };
+	const struct spec_structure_operation *o = operation(f, before);
+	const struct fl_lin_step *step = &f->steps->data[before];
+
+	if (!i.local)
+		return i;
+	for (size_t k = 0; k < o->n_locals; k++)
+		i.local[k] = smt_var(f->smt, SMT_INT, o->locals[k].name);
+	for (size_t k = step->first; k < step->end; k++)
+		for (size_t c = 0; c < o->steps[k].n_statements; c++) {
+			const struct spec_step_statement *t = &o->steps[k].statements[c];
+
+			if (t->is != STEP_MALLOC)
+				continue;
+			i.fresh[t->target->value] = smt_var(f->smt, SMT_INT, "new");
+			i.has_fresh |= 1ull << t->target->value;
+		}
+	for (size_t k = 0; k < f->numbers.size; k++)
+		smt_assert(f->smt,
+			   smt_not(f->smt,
+				   smt_eq(f->smt, i.id,
+					  smt_number(f->smt, f->numbers.data[k]))));
+	if (f->has_order)
+		smt_assert(f->smt, smt_lt(f->smt, smt_number(f->smt, 0), i.id));
+	return i;
+}
+
+/* Pointers of @p i, and what their fields hold, are things. */
+static void things_of(struct facts *f, struct question *q, const struct instance *i)
+{
+	const struct spec_structure_operation *o = operation(f, i->before);
+
+	for (size_t k = 0; k < o->n_locals; k++) {
+		thing(f, q, i->local[k]);
+		for (size_t m = 0; m < f->s->n_memories; m++)
+			if (o->locals[k].type >= 0 &&
+			    f->s->memories[m].of == o->locals[k].type &&
+			    f->s->memories[m].type >= 0)
+				thing(f, q,
+				      smt_select(f->smt, q->now.memory[m], i->local[k]));
+	}
+	for (int k = 0; k < 64; k++)
+		if (i->has_fresh >> k & 1)
+			thing(f, q, i->fresh[k]);
+}
+
+static void differs(struct facts *f, smt_term a, smt_term b)
+{
+	smt_assert(f->smt, smt_not(f->smt, smt_eq(f->smt, a, b)));
+}
+
+/* Nothing that there is leads to @p x, which is empty. */
+static void is_new(struct facts *f, const struct question *q, smt_term x, int type)
+{
+	const struct instance *all[] = { &q->v, q->has_u ? &q->u : NULL };
+
+	differs(f, x, smt_number(f->smt, 0));
+	for (size_t g = 0; g < f->s->n_globals; g++)
+		if (f->s->globals[g].type == type)
+			differs(f, x, q->now.global[g]);
+	for (int n = 0; n < 2 && all[n]; n++) {
+		const struct spec_structure_operation *o = operation(f, all[n]->before);
+
+		for (size_t k = 0; k < o->n_locals; k++)
+			if (f->steps->data[all[n]->before].bound >> k & 1 &&
+			    o->locals[k].type == type)
+				differs(f, x, all[n]->local[k]);
+	}
+	for (size_t m = 0; m < f->s->n_memories; m++) {
+		const struct spec_structure_var *it = &f->s->memories[m];
+
+		if (it->of == type)
+			smt_assert(f->smt,
+				   smt_eq(f->smt, smt_select(f->smt, q->now.memory[m], x),
+					  smt_number(f->smt, it->initial)));
+		for (size_t t = 0; it->type == type && t < q->things.size; t++)
+			differs(f, x,
+				smt_select(f->smt, q->now.memory[m], q->things.data[t]));
+	}
+}
+
+static void are_new(struct facts *f, const struct question *q, const struct instance *i)
+{
+	for (int k = 0; k < 64; k++) {
+		if (!(i->has_fresh >> k & 1))
+			continue;
+		is_new(f, q, i->fresh[k], operation(f, i->before)->locals[k].type);
+		for (int other = 0; other < k; other++)
+			if (i->has_fresh >> other & 1)
+				differs(f, i->fresh[k], i->fresh[other]);
+		for (int other = 0; i == &q->u && other < 64; other++)
+			if (q->v.has_fresh >> other & 1)
+				differs(f, i->fresh[k], q->v.fresh[other]);
+	}
+}
+
+static void state_new(struct facts *f, struct state *s)
+{
+	*s = facts_state_copy(f, NULL);
+	for (size_t k = 0; s->global && k < f->s->n_globals; k++)
+		s->global[k] = smt_var(f->smt, SMT_INT, f->s->globals[k].name);
+	for (size_t k = 0; s->memory && k < f->s->n_memories; k++)
+		s->memory[k] = smt_var(f->smt, SMT_MAP, f->s->memories[k].name);
+}
+
+void facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
+{
+	struct question *q = ret;
+
+	*q = (struct question){ .has_u = u != FACT_ALWAYS };
+	f->n_questions++;
+	state_new(f, &q->now);
+	q->p = smt_var(f->smt, SMT_INT, "p");
+	q->q = smt_var(f->smt, SMT_INT, "q");
+	q->v = instance_new(f, v);
+	if (q->has_u)
+		q->u = instance_new(f, u);
+	if (f->is_out_of_memory)
+		return;
+	thing(f, q, q->p);
+	thing(f, q, q->q);
+	things_of(f, q, &q->v);
+	if (q->has_u)
+		things_of(f, q, &q->u);
+	for (size_t g = 0; g < f->s->n_globals; g++)
+		thing(f, q, q->now.global[g]);
+	are_new(f, q, &q->v);
+	if (q->has_u) {
+		are_new(f, q, &q->u);
+		differs(f, q->u.id, q->v.id);
+	}
+	take_all(f, q);
+}
+
+void facts_question_deinit(struct question *q)
+{
+	vec_deinit(&q->things);
+}
+
+/* ---- what might be true ----------------------------------------------------------------------------- */
+
+struct atom {
+	const struct spec_step_expr *e;
+	int type;
+	bool is_own, is_field, is_number;
+};
+
+typedef VEC(struct atom) atoms;
+
+static const struct spec_step_expr *expr(struct facts *f, enum spec_step_op op,
+					 int64_t value, const struct spec_step_expr *a)
+{
+	struct spec_step_expr *e = need(f, sizeof(*e));
+
+	if (e)
+		*e = (struct spec_step_expr){ .op = op, .value = value, .a = a };
+	return e;
+}
+
+static void atom(struct facts *f, atoms *all, struct atom a)
+{
+	if (!a.e || vec_add(all, a))
+		f->is_out_of_memory = true;
+}
+
+static void atom_with_fields(struct facts *f, atoms *all, struct atom a)
+{
+	atom(f, all, a);
+	for (size_t m = 0; m < f->s->n_memories; m++) {
+		const struct spec_structure_var *it = &f->s->memories[m];
+		bool is_index = it->of == SPEC_TYPE_INT && a.e && a.e->op == STEP_LOCAL;
+
+		if (it->of == a.type && (a.type != SPEC_TYPE_INT || is_index))
+			atom(f, all,
+			     (struct atom){ expr(f, STEP_MEMORY, (int64_t)m, a.e),
+					    it->type, a.is_own, true, false });
+	}
+}
+
+/* What can be named before @p before; FACT_ALWAYS: by no operation. */
+static void list_atoms(struct facts *f, size_t before, atoms *all)
+{
+	const struct spec_structure_operation *o =
+		before == FACT_ALWAYS ? NULL : operation(f, before);
+
+	for (size_t k = 0; o && k < o->n_locals; k++)
+		if (f->steps->data[before].bound >> k & 1)
+			atom_with_fields(
+				f, all,
+				(struct atom){ expr(f, STEP_LOCAL, (int64_t)k, NULL),
+					       o->locals[k].type, true, false, false });
+	if (o)
+		atom(f, all,
+		     (struct atom){ expr(f, STEP_ID, 0, NULL), SPEC_TYPE_INT, true, false,
+				    false });
+	for (size_t k = 0; k < f->s->n_globals; k++)
+		if (!f->s->globals[k].is_embedded)
+			atom_with_fields(
+				f, all,
+				(struct atom){ expr(f, STEP_GLOBAL, (int64_t)k, NULL),
+					       f->s->globals[k].type, !o, false, false });
+	for (size_t k = 0; k < f->numbers.size; k++)
+		atom(f, all,
+		     (struct atom){ expr(f, STEP_NUMBER, f->numbers.data[k], NULL),
+				    SPEC_TYPE_INT, false, false, true });
+}
+
+static void propose(struct facts *f, struct fact it)
+{
+	if (vec_add(&f->all, it))
+		f->is_out_of_memory = true;
+}
+
+static bool is_null(const struct atom *a)
+{
+	return a->is_number && !a->e->value;
+}
+
+static void propose_comparisons(struct facts *f, const struct atom *a,
+				const struct atom *b, size_t u, size_t v)
+{
+	propose(f, (struct fact){ .is = FACT_EQ, .u = u, .v = v, .a = a->e, .b = b->e });
+	propose(f, (struct fact){ .is = FACT_NE, .u = u, .v = v, .a = a->e, .b = b->e });
+	if (a->type != SPEC_TYPE_INT || b->type != SPEC_TYPE_INT || v != FACT_ALWAYS ||
+	    !f->has_order)
+		return;
+	propose(f, (struct fact){ .is = FACT_LT, .u = u, .v = v, .a = a->e, .b = b->e });
+	propose(f, (struct fact){ .is = FACT_LT, .u = u, .v = v, .a = b->e, .b = a->e });
+	propose(f, (struct fact){ .is = FACT_LE, .u = u, .v = v, .a = a->e, .b = b->e });
+	propose(f, (struct fact){ .is = FACT_LE, .u = u, .v = v, .a = b->e, .b = a->e });
+}
+
+/* Facts about all things. */
+static void propose_general(struct facts *f, const atoms *all, size_t u)
+{
+	for (size_t m = 0; m < f->s->n_memories; m++) {
+		const struct spec_structure_var *it = &f->s->memories[m];
+
+		if (it->type < 0)
+			continue;
+		if (u == FACT_ALWAYS)
+			propose(f, (struct fact){ .is = FACT_ONE_EACH,
+						  .u = u,
+						  .v = FACT_ALWAYS,
+						  .memory = m });
+		for (size_t k = 0; k < all->size; k++) {
+			const struct atom *a = &all->data[k];
+
+			if (a->type != it->type || a->is_field)
+				continue;
+			if (a->is_own)
+				propose(f, (struct fact){ .is = FACT_NO_OTHER,
+							  .u = u,
+							  .v = FACT_ALWAYS,
+							  .memory = m,
+							  .a = a->e });
+			for (size_t i = 0; i < all->size; i++)
+				if (all->data[i].type == it->of && it->of >= 0 &&
+				    (a->is_own || all->data[i].is_own) &&
+				    !all->data[i].is_field)
+					propose(f, (struct fact){ .is = FACT_NO_OTHER,
+								  .u = u,
+								  .v = FACT_ALWAYS,
+								  .memory = m,
+								  .a = a->e,
+								  .b = all->data[i].e });
+		}
+	}
+}
+
+static void propose_at(struct facts *f, size_t u)
+{
+	atoms all = {};
+
+	list_atoms(f, u, &all);
+	for (size_t k = 0; k < all.size; k++)
+		for (size_t i = 0; i < k; i++) {
+			const struct atom *a = &all.data[i], *b = &all.data[k];
+
+			if ((a->type == b->type || is_null(a) || is_null(b)) &&
+			    (a->is_own || b->is_own) && !(a->is_field && b->is_field))
+				propose_comparisons(f, a, b, u, FACT_ALWAYS);
+		}
+	propose_general(f, &all, u);
+	vec_deinit(&all);
+}
+
+/* Of two operations: what they remember is the same, or never. */
+static void propose_between(struct facts *f, size_t u, size_t v)
+{
+	const struct spec_structure_operation *a = operation(f, u), *b = operation(f, v);
+
+	for (size_t i = 0; i < a->n_locals; i++)
+		for (size_t k = 0; k < b->n_locals; k++) {
+			struct atom x = { .type = a->locals[i].type },
+				    y = { .type = b->locals[k].type };
+
+			if (x.type != y.type || !(f->steps->data[u].bound >> i & 1) ||
+			    !(f->steps->data[v].bound >> k & 1))
+				continue;
+			x.e = expr(f, STEP_LOCAL, (int64_t)i, NULL);
+			y.e = expr(f, STEP_LOCAL, (int64_t)k, NULL);
+			propose_comparisons(f, &x, &y, u, v);
+		}
+}
+
+/* Facts are about the first few. */
+static void number_of(struct facts *f, int64_t value)
+{
+	for (size_t k = 0; k < f->numbers.size; k++)
+		if (f->numbers.data[k] == value)
+			return;
+	if (f->numbers.size < 6 && vec_add(&f->numbers, value))
+		f->is_out_of_memory = true;
+}
+
+static void number_in(struct facts *f, const struct spec_step_expr *e)
+{
+	if (!e)
+		return;
+	number_in(f, e->a);
+	number_in(f, e->b);
+	f->has_order |= e->op == STEP_ADD || e->op == STEP_SUB;
+	if (e->op != STEP_NUMBER || (e->a && e->a->op))
+		return;
+	number_of(f, e->value);
+}
+
+static void numbers_in(struct facts *f, const struct spec_structure_operation *o)
+{
+	for (size_t i = 0; o && i < o->n_steps; i++) {
+		for (size_t k = 0; k < o->steps[i].n_conditions; k++) {
+			number_in(f, o->steps[i].conditions[k].a);
+			number_in(f, o->steps[i].conditions[k].b);
+			f->has_order |= o->steps[i].conditions[k].compare > STEP_NE;
+		}
+		for (size_t k = 0; k < o->steps[i].n_statements; k++)
+			number_in(f, o->steps[i].statements[k].value);
+	}
+}
+
+static void propose_all(struct facts *f)
+{
+	if (vec_add(&f->numbers, 0))
+		f->is_out_of_memory = true;
+	numbers_in(f, f->s->initialize);
+	for (size_t k = 0; k < f->s->n_globals; k++)
+		number_of(f, f->s->globals[k].initial);
+	for (size_t k = 0; k < f->s->n_memories; k++)
+		number_of(f, f->s->memories[k].initial);
+	for (size_t o = 0; o < f->s->n_operations; o++)
+		numbers_in(f, &f->s->operations[o]);
+	propose_at(f, FACT_ALWAYS);
+	for (size_t u = 0; u < f->steps->size; u++) {
+		if (!f->steps->data[u].index)
+			continue;
+		propose_at(f, u);
+		for (size_t v = u; v < f->steps->size; v++)
+			if (f->steps->data[v].index)
+				propose_between(f, u, v);
+	}
+}
+
+/* ---- what is ------------------------------------------------------------------------------------------ */
+
+/* One fact that must hold in a state, and its term there. */
+struct claim {
+	size_t fact;
+	smt_term term;
+};
+
+typedef VEC(struct claim) claims;
+
+static void claim(struct facts *f, claims *all, size_t fact, const struct instance *u,
+		  const struct instance *v, const struct state *s,
+		  const struct question *q)
+{
+	struct claim c = { fact, fact_term(f, &f->all.data[fact], u, v, s, q->p, q->q) };
+
+	if (vec_add(all, c))
+		f->is_out_of_memory = true;
+}
+
+static bool drop(struct facts *f, size_t fact)
+{
+	struct fact *it = &f->all.data[fact];
+	size_t n = f->steps->size, u = it->u == FACT_ALWAYS ? n : it->u;
+
+	it->is_off = true;
+	f->dropped[it->v == FACT_ALWAYS ? n * n + u : u * n + it->v] = ++f->clock;
+	return true;
+}
+
+/* Drop what does not hold wherever the question's assertions do. @return whether any was. */
+static bool drop_false(struct facts *f, claims *all)
+{
+	bool has_dropped = false;
+
+	while (all->size && !f->is_out_of_memory) {
+		smt_term wrong = NULL;
+		enum smt_answer answer;
+		size_t kept = 0;
+
+		for (size_t k = 0; k < all->size; k++) {
+			smt_term no = smt_not(f->smt, all->data[k].term);
+
+			wrong = wrong ? smt_or(f->smt, wrong, no) : no;
+		}
+		smt_push(f->smt);
+		smt_assert(f->smt, wrong);
+		answer = smt_check(f->smt);
+		f->n_unknown += answer == SMT_UNKNOWN;
+		for (size_t k = 0; k < all->size && answer != SMT_UNSAT; k++) {
+			// Of a state that Z3 did not find, no fact is known to hold.
+			if (answer == SMT_SAT && smt_is_true(f->smt, all->data[k].term))
+				all->data[kept++] = all->data[k];
+			else
+				has_dropped = drop(f, all->data[k].fact);
+		}
+		smt_pop(f->smt);
+		if (answer == SMT_UNSAT)
+			break;
+		if (kept == all->size) { // an evaluation that gave nothing
+			for (size_t k = 0; k < kept; k++)
+				drop(f, all->data[k].fact);
+			return true;
+		}
+		all->size = kept;
+	}
+	return has_dropped;
+}
+
+/* Facts that hold always must hold at first: in any state, where nothing says what is there then. */
+static void begin(struct facts *f)
+{
+	struct question q = { .p = smt_var(f->smt, SMT_INT, "p"),
+			      .q = smt_var(f->smt, SMT_INT, "q") };
+	struct instance first = { .id = smt_number(f->smt, 0),
+				  .local = need(f, 64 * sizeof(smt_term)) };
+	const struct spec_structure_operation *o = f->s->initialize;
+	claims all = {};
+	struct state s;
+
+	smt_push(f->smt);
+	state_new(f, &s);
+	if (f->is_out_of_memory)
+		return;
+	for (size_t k = 0; o && k < f->s->n_globals; k++)
+		s.global[k] = smt_number(f->smt, f->s->globals[k].initial);
+	for (size_t k = 0; o && k < o->n_locals; k++) {
+		first.local[k] = smt_number(f->smt, 0);
+		first.fresh[k] = smt_number(f->smt, NEW_AT_FIRST + (int64_t)k);
+	}
+	for (size_t m = 0; o && m < f->s->n_memories; m++) {
+		smt_term initial = smt_number(f->smt, f->s->memories[m].initial);
+
+		smt_assert(f->smt,
+			   smt_eq(f->smt, smt_select(f->smt, s.memory[m], q.p), initial));
+		smt_assert(f->smt,
+			   smt_eq(f->smt, smt_select(f->smt, s.memory[m], q.q), initial));
+		for (size_t k = 0; o && k < o->n_locals; k++)
+			smt_assert(f->smt,
+				   smt_eq(f->smt,
+					  smt_select(f->smt, s.memory[m], first.fresh[k]),
+					  initial));
+		smt_assert(f->smt,
+			   smt_eq(f->smt,
+				  smt_select(f->smt, s.memory[m], smt_number(f->smt, 0)),
+				  initial));
+	}
+	if (o)
+		smt_assert(f->smt, do_steps(f, o->steps, o->n_steps, &first, &s, NULL));
+	for (size_t k = 0; k < f->all.size; k++)
+		if (is_of(&f->all.data[k], FACT_ALWAYS, FACT_ALWAYS))
+			claim(f, &all, k, &first, NULL, &s, &q);
+	drop_false(f, &all);
+	smt_pop(f->smt);
+	vec_deinit(&all);
+}
+
+/* Which globals and memories are in @p e? Bits of 128. */
+struct touched {
+	uint64_t globals, memories;
+};
+
+static void touch(struct touched *t, const struct spec_step_expr *e)
+{
+	if (!e)
+		return;
+	if (e->op == STEP_GLOBAL)
+		t->globals |= 1ull << (e->value & 63);
+	if (e->op == STEP_MEMORY)
+		t->memories |= 1ull << (e->value & 63);
+	touch(t, e->a);
+	touch(t, e->b);
+}
+
+/* What sub-operation @p step writes. */
+static struct touched written_by(const struct facts *f, size_t step)
+{
+	const struct spec_structure_operation *o = operation(f, step);
+	struct touched all = {};
+
+	for (size_t k = f->steps->data[step].first; k < f->steps->data[step].end; k++)
+		for (size_t c = 0; c < o->steps[k].n_statements; c++) {
+			const struct spec_step_statement *t = &o->steps[k].statements[c];
+
+			if (t->is != STEP_ASSIGN)
+				continue;
+			if (t->target->op == STEP_GLOBAL)
+				all.globals |= 1ull << (t->target->value & 63);
+			if (t->target->op == STEP_MEMORY)
+				all.memories |= 1ull << (t->target->value & 63);
+		}
+	return all;
+}
+
+/* Can a step that writes @p w make @p it false? */
+static bool is_touched(const struct fact *it, const struct touched *w)
+{
+	struct touched t = {};
+
+	touch(&t, it->a);
+	touch(&t, it->b);
+	if (it->is >= FACT_NO_OTHER)
+		t.memories |= 1ull << (it->memory & 63);
+	return (t.globals & w->globals) || (t.memories & w->memories);
+}
+
+/* The last drop among the facts that question (@p u, @p v) takes for true. */
+static uint64_t newest_drop(const struct facts *f, size_t u, size_t v)
+{
+	size_t n = f->steps->size;
+	uint64_t last = f->dropped[n * n + n];
+	const uint64_t of[] = { f->dropped[n * n + v],
+				u == FACT_ALWAYS ? 0 : f->dropped[n * n + u],
+				u == FACT_ALWAYS ? 0 : f->dropped[u * n + v],
+				u == FACT_ALWAYS ? 0 : f->dropped[v * n + u] };
+
+	for (int k = 0; k < 4; k++)
+		last = of[k] > last ? of[k] : last;
+	return last;
+}
+
+/* The operation before @p v does a step, one before @p u looks on: what holds no longer? */
+static bool go_on(struct facts *f, size_t u, size_t v)
+{
+	struct touched w = written_by(f, v);
+	uint64_t *asked =
+		&f->asked[(u == FACT_ALWAYS ? f->steps->size : u) * f->steps->size + v];
+	struct question q;
+	claims all = {};
+	bool has_dropped;
+	struct instance after;
+	struct state s;
+	size_t next = f->steps->data[v].is_last ? FACT_ALWAYS : v + 1;
+
+	// What it was asked with holds as it did: the answer does, too.
+	if (*asked > newest_drop(f, u, v))
+		return false;
+	*asked = ++f->clock;
+	smt_push(f->smt);
+	facts_ask(f, u, v, &q);
+	s = facts_state_copy(f, &q.now);
+	after = facts_instance_copy(f, &q.v);
+	if (!f->is_out_of_memory)
+		smt_assert(f->smt, facts_do(f, v, &after, &s, NULL));
+	for (size_t k = 0; k < f->all.size && !f->is_out_of_memory; k++) {
+		const struct fact *it = &f->all.data[k];
+
+		if (!q.has_u &&
+		    ((is_of(it, FACT_ALWAYS, FACT_ALWAYS) && is_touched(it, &w)) ||
+		     (next != FACT_ALWAYS && is_of(it, next, FACT_ALWAYS))))
+			claim(f, &all, k, &after, NULL, &s, &q);
+		if (q.has_u && is_of(it, u, FACT_ALWAYS) && is_touched(it, &w))
+			claim(f, &all, k, &q.u, NULL, &s, &q);
+		if (q.has_u && next != FACT_ALWAYS && is_of(it, u, next))
+			claim(f, &all, k, &q.u, &after, &s, &q);
+		if (q.has_u && next != FACT_ALWAYS && is_of(it, next, u))
+			claim(f, &all, k, &after, &q.u, &s, &q);
+	}
+	has_dropped = drop_false(f, &all);
+	smt_pop(f->smt);
+	facts_question_deinit(&q);
+	vec_deinit(&all);
+	return has_dropped;
+}
+
+struct err *facts_find(const struct fl_lin_steps *steps, struct facts *ret)
+{
+	struct facts *f = ret;
+	struct err *err;
+	bool has_dropped = true;
+
+	*f = (struct facts){ .steps = steps, .s = steps->s };
+	f->dropped = need(f, (steps->size + 1) * (steps->size + 1) * 8);
+	f->asked = need(f, (steps->size + 1) * (steps->size + 1) * 8);
+	if (f->is_out_of_memory)
+		return &err_nomem;
+	memset(f->dropped, 0, (steps->size + 1) * (steps->size + 1) * 8);
+	memset(f->asked, 0, (steps->size + 1) * (steps->size + 1) * 8);
+	propose_all(f);
+	err = smt_create(f->has_order ? SMT_WHOLE : SMT_NAMES, MOST_STEPS, &f->smt);
+	if (err)
+		return err;
+	for (size_t k = 0; k < f->numbers.size; k++)
+		smt_number(f->smt, f->numbers.data[k]);
+	for (size_t k = 0; f->s->initialize && k < f->s->initialize->n_locals; k++)
+		smt_number(f->smt, NEW_AT_FIRST + (int64_t)k);
+	if (!f->is_out_of_memory)
+		begin(f);
+	while (has_dropped && !f->is_out_of_memory) {
+		has_dropped = false;
+		for (size_t v = 0; v < steps->size; v++) {
+			has_dropped |= go_on(f, FACT_ALWAYS, v);
+			for (size_t u = 0; u < steps->size; u++)
+				if (steps->data[u].index)
+					has_dropped |= go_on(f, u, v);
+		}
+	}
+	return f->is_out_of_memory ? &err_nomem : NULL;
+}
+
+void facts_deinit(struct facts *f)
+{
+	smt_destroy(f->smt);
+	arena_deinit(&f->arena);
+	vec_deinit(&f->all);
+	vec_deinit(&f->numbers);
+}

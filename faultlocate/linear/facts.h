@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * States as terms, and facts about all that can be reached. Private to facts.c and pairs.c.
+ *
+ * A fact holds always, or while an operation stands before a sub-operation, or while two do. All of a
+ * few shapes are taken for true at first; what one step from a state in which they hold makes false
+ * is dropped, until nothing is (Houdini): what is left holds in every state that can be reached, by
+ * any number of operations, for no shape is about more than two of them.
+ *
+ *   a == b, a != b, a < b, a <= b          of variables, fields of them, numbers, ID
+ *   nothing's field f is a                 (NO_OTHER without b)
+ *   nothing's field f is a but that of b   (NO_OTHER)
+ *   no two things have one field f         (ONE_EACH; but NULL)
+ */
+#ifndef FAULTLOCATE_LINEAR_FACTS_H
+#define FAULTLOCATE_LINEAR_FACTS_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "faultlocate/linear/steps.h"
+#include "smt/smt.h"
+
+#define FACT_ALWAYS SIZE_MAX
+
+struct fact {
+	enum { FACT_EQ, FACT_NE, FACT_LT, FACT_LE, FACT_NO_OTHER, FACT_ONE_EACH } is;
+	size_t u, v; ///< before which sub-operation; FACT_ALWAYS: none
+	const struct spec_step_expr *a,
+		*b; ///< a of u; b of v, or of u where there is no v
+	size_t memory;
+	bool is_off;
+};
+
+/** An operation under way. */
+struct instance {
+	size_t before; ///< which sub-operation it stands
+	smt_term id, *local;
+	smt_term fresh[64]; ///< what its next sub-operation allocates, by local
+	uint64_t has_fresh;
+};
+
+struct state {
+	smt_term *global, *memory;
+};
+
+/** The terms of a question. */
+struct question {
+	struct instance u, v;
+	bool has_u;
+	struct state now;
+	VEC(smt_term) things; ///< at which facts about all things are taken
+	smt_term p, q;	      ///< any two
+};
+
+struct facts {
+	const struct fl_lin_steps *steps;
+	const struct spec_structure *s;
+	struct smt *smt;
+	struct arena arena;
+	VEC(struct fact) all;
+	VEC(int64_t) numbers; ///< in the text
+	uint64_t *
+		dropped; ///< when a fact of u, v (u * n + v), of u (n * n + u) or of none was
+	uint64_t *asked; ///< when the question of u and v was (u = n: v alone)
+	uint64_t clock;
+	bool has_order; ///< somebody compares numbers by size, or counts
+	size_t n_questions, n_unknown;
+	bool is_out_of_memory;
+};
+
+struct err *facts_find(const struct fl_lin_steps *steps, struct facts *ret);
+void facts_deinit(struct facts *f);
+
+/** A state with an operation before @p u (FACT_ALWAYS: none) and one before @p v, asserted to be one
+ * that can be reached, as far as the facts tell. */
+void facts_ask(struct facts *f, size_t u, size_t v, struct question *ret);
+void facts_question_deinit(struct question *q);
+
+/** A copy to change. NULL where memory is out. */
+struct state facts_state_copy(struct facts *f, const struct state *s);
+struct instance facts_instance_copy(struct facts *f, const struct instance *i);
+
+typedef VEC(smt_term) facts_seen;
+
+/** Sub-operation @p step done by @p i in @p s: both change. @p seen: what READ gives.
+ * @return when it can be done. */
+smt_term facts_do(struct facts *f, size_t step, struct instance *i, struct state *s,
+		  facts_seen *seen);
+
+#endif

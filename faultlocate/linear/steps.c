@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Which steps does another operation notice?
+ */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "faultlocate/linear/steps.h"
+
+/* The locals in @p e. */
+static uint64_t locals_in(const struct spec_step_expr *e)
+{
+	if (!e)
+		return 0;
+	return (e->op == STEP_LOCAL ? 1ull << e->value : 0) | locals_in(e->a) |
+	       locals_in(e->b);
+}
+
+static uint64_t locals_of(const struct spec_step *s)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->n_conditions; i++)
+		all |= locals_in(s->conditions[i].a) | locals_in(s->conditions[i].b);
+	for (size_t i = 0; i < s->n_statements; i++)
+		all |= locals_in(s->statements[i].target) |
+		       locals_in(s->statements[i].value);
+	return all;
+}
+
+/* Is @p e the operation's own? @p fresh: locals whose things nobody else can reach. */
+static bool is_own(const struct spec_step_expr *e, uint64_t fresh)
+{
+	if (!e || e->op == STEP_NUMBER || e->op == STEP_ID || e->op == STEP_LOCAL)
+		return true;
+	if (e->op == STEP_GLOBAL)
+		return false;
+	if (e->op == STEP_MEMORY)
+		return e->a->op == STEP_LOCAL && fresh >> e->a->value & 1;
+	return is_own(e->a, fresh) && is_own(e->b, fresh);
+}
+
+/* What @p s allocates, and gives away. */
+static uint64_t fresh_after(const struct spec_step *s, uint64_t fresh)
+{
+	for (size_t i = 0; i < s->n_statements; i++) {
+		const struct spec_step_statement *t = &s->statements[i];
+
+		if (t->is == STEP_MALLOC)
+			fresh |= 1ull << t->target->value;
+		else if (t->is == STEP_ASSIGN && t->value->op == STEP_LOCAL &&
+			 (t->target->op == STEP_LOCAL || !is_own(t->target, fresh)))
+			fresh &= ~(1ull << t->value->value);
+		if (t->is == STEP_ASSIGN && t->target->op == STEP_LOCAL)
+			fresh &= ~(1ull << t->target->value);
+	}
+	return fresh;
+}
+
+static bool is_local(const struct spec_step *s, uint64_t fresh)
+{
+	if (s->n_conditions)
+		return false;
+	for (size_t i = 0; i < s->n_statements; i++) {
+		const struct spec_step_statement *t = &s->statements[i];
+
+		// Of a READ of a local that has no value yet, that is when it gets one.
+		if (t->is == STEP_READ)
+			return false;
+		if (t->is == STEP_MALLOC)
+			fresh |= 1ull << t->target->value;
+		else if (t->is != STEP_FREE &&
+			 (!is_own(t->target, fresh) || !is_own(t->value, fresh)))
+			return false;
+	}
+	return true;
+}
+
+static size_t take_operation(struct fl_lin_steps *steps, size_t o, size_t n)
+{
+	const struct spec_structure_operation *op = &steps->s->operations[o];
+	uint64_t fresh = 0, bound = (1ull << op->n_args) - 1;
+	struct fl_lin_step *last = NULL, now = { .operation = o, .bound = bound };
+
+	for (size_t i = 0; i < op->n_steps; i++) {
+		bool is_seen = !is_local(&op->steps[i], fresh);
+
+		fresh = fresh_after(&op->steps[i], fresh);
+		bound |= locals_of(&op->steps[i]);
+		if (!is_seen && (i + 1 < op->n_steps || last))
+			continue;
+		now.end = i + 1;
+		now.shown = &op->steps[i];
+		if (!is_seen) // behind the last, or all there is
+			break;
+		last = &steps->data[n++];
+		*last = now;
+		now = (struct fl_lin_step){ .operation = o,
+					    .index = now.index + 1,
+					    .first = i + 1,
+					    .bound = bound };
+	}
+	if (!last) {
+		now.end = op->n_steps;
+		now.shown = op->steps;
+		last = &steps->data[n++];
+		*last = now;
+	}
+	last->end = op->n_steps;
+	last->is_last = true;
+	return n;
+}
+
+struct err *fl_lin_steps_make(const struct spec_structure *s, struct fl_lin_steps *ret)
+{
+	size_t most = 1;
+
+	for (size_t o = 0; o < s->n_operations; o++)
+		most += s->operations[o].n_steps;
+	ret->s = s;
+	ret->data = calloc(most, sizeof(*ret->data));
+	ret->of = calloc(s->n_operations + 1, sizeof(*ret->of));
+	if (!ret->data || !ret->of)
+		return &err_nomem;
+	for (size_t o = 0; o < s->n_operations; o++) {
+		ret->of[o] = ret->size;
+		ret->size = take_operation(ret, o, ret->size);
+	}
+	ret->of[s->n_operations] = ret->size;
+	return NULL;
+}
+
+void fl_lin_steps_deinit(struct fl_lin_steps *steps)
+{
+	free(steps->data);
+	free(steps->of);
+	*steps = (struct fl_lin_steps){};
+}
