@@ -17,23 +17,21 @@
 #include "base/vec.h"
 #include "smt/smt.h"
 
-#define FUNCTIONS(F)                                                                         \
-	F(mk_config)                                                                         \
-	F(del_config) F(set_param_value) F(mk_context) F(del_context) F(                     \
-		set_error_handler) F(get_error_code) F(get_error_msg) F(mk_simple_solver)    \
-		F(solver_inc_ref) F(solver_dec_ref) F(solver_assert) F(solver_push) F(       \
-			solver_pop) F(solver_check) F(solver_get_model)                      \
-			F(solver_get_reason_unknown) F(solver_set_params) F(mk_params) F(    \
-				params_inc_ref) F(params_dec_ref) F(params_set_uint)         \
-				F(model_inc_ref) F(model_dec_ref) F(model_eval) F(           \
-					mk_int_sort) F(mk_bool_sort) F(mk_array_sort)        \
-					F(mk_string_symbol) F(mk_fresh_const) F(mk_int64) F( \
-						mk_true) F(mk_false) F(mk_add) F(mk_sub)     \
-						F(mk_lt) F(mk_le) F(mk_eq) F(mk_not) F(      \
-							mk_and) F(mk_or) F(mk_select)        \
-							F(mk_store) F(get_bool_value) F(     \
-								get_numeral_int64)           \
-								F(mk_uninterpreted_sort)
+// Formatting this does not come to an end:
+// clang-format off
+#define FUNCTIONS(F) \
+	F(mk_config) F(del_config) F(set_param_value) F(mk_context) F(del_context) \
+	F(set_error_handler) F(get_error_code) F(get_error_msg) \
+	F(mk_simple_solver) F(solver_inc_ref) F(solver_dec_ref) F(solver_assert) \
+	F(solver_push) F(solver_pop) F(solver_check) F(solver_get_model) \
+	F(solver_get_reason_unknown) F(solver_set_params) F(mk_params) \
+	F(params_inc_ref) F(params_dec_ref) F(params_set_uint) F(model_inc_ref) \
+	F(model_dec_ref) F(model_eval) F(mk_int_sort) F(mk_bool_sort) \
+	F(mk_array_sort) F(mk_string_symbol) F(mk_fresh_const) F(mk_int64) \
+	F(mk_true) F(mk_false) F(mk_add) F(mk_sub) F(mk_lt) F(mk_le) F(mk_eq) \
+	F(mk_not) F(mk_and) F(mk_or) F(mk_select) F(mk_store) F(get_bool_value) \
+	F(get_numeral_int64) F(mk_uninterpreted_sort)
+// clang-format on
 
 static struct {
 #define F(name) __typeof__(Z3_##name) *name;
