@@ -29,7 +29,7 @@
 	F(model_dec_ref) F(model_eval) F(mk_int_sort) F(mk_bool_sort) \
 	F(mk_array_sort) F(mk_string_symbol) F(mk_fresh_const) F(mk_int64) \
 	F(mk_true) F(mk_false) F(mk_add) F(mk_sub) F(mk_lt) F(mk_le) F(mk_eq) \
-	F(mk_not) F(mk_and) F(mk_or) F(mk_select) F(mk_store) F(get_bool_value) \
+	F(mk_not) F(mk_and) F(mk_or) F(mk_ite) F(mk_select) F(mk_store) F(get_bool_value) \
 	F(get_numeral_int64) F(mk_uninterpreted_sort)
 // clang-format on
 
@@ -235,6 +235,11 @@ smt_term smt_and(struct smt *s, smt_term a, smt_term b)
 smt_term smt_or(struct smt *s, smt_term a, smt_term b)
 {
 	return made(s, z3.mk_or(s->context, 2, (Z3_ast[]){ a, b }));
+}
+
+smt_term smt_if(struct smt *s, smt_term condition, smt_term then, smt_term otherwise)
+{
+	return made(s, z3.mk_ite(s->context, condition, then, otherwise));
 }
 
 smt_term smt_select(struct smt *s, smt_term m, smt_term at)

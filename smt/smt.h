@@ -58,6 +58,7 @@ smt_term smt_eq(struct smt *s, smt_term a, smt_term b);
 smt_term smt_not(struct smt *s, smt_term a);
 smt_term smt_and(struct smt *s, smt_term a, smt_term b);
 smt_term smt_or(struct smt *s, smt_term a, smt_term b);
+smt_term smt_if(struct smt *s, smt_term condition, smt_term then, smt_term otherwise);
 
 /** What map @p m has at @p at; @p m with @p value there. */
 smt_term smt_select(struct smt *s, smt_term m, smt_term at);

@@ -11,6 +11,7 @@
 #include "faultlocate/linear/facts.h"
 
 enum {
+	MOST_WRITES = 256,	///< to one memory, in two sub-operations or Initialize()
 	MOST_STEPS = 2000000,	///< of Z3, for a question
 	NEW_AT_FIRST = 1 << 30, ///< things that Initialize() makes, by variable
 };
@@ -28,6 +29,33 @@ static void *need(struct facts *f, size_t bytes)
 static smt_term both(struct facts *f, smt_term a, smt_term b)
 {
 	return !a ? b : smt_and(f->smt, a, b);
+}
+
+smt_term facts_memory_at(struct facts *f, const struct memory *m, smt_term at)
+{
+	smt_term has = smt_select(f->smt, m->before, at);
+	const struct written *all[MOST_WRITES];
+	size_t n = 0;
+
+	for (const struct written *w = m->last; w; w = w->earlier)
+		all[n++] = w;
+	while (n--)
+		has = smt_if(f->smt, smt_eq(f->smt, at, all[n]->at), all[n]->value, has);
+	return has;
+}
+
+static void memory_write(struct facts *f, struct memory *m, smt_term at, smt_term value)
+{
+	struct written *w = need(f, sizeof(*w));
+	size_t n = 1;
+
+	for (const struct written *e = m->last; e; e = e->earlier)
+		n++;
+	f->is_too_large |= n > MOST_WRITES;
+	if (!w || n > MOST_WRITES)
+		return;
+	*w = (struct written){ at, value, m->last };
+	m->last = w;
 }
 
 /* @p valid gets what must hold for it to be asked for: nothing is behind NULL. */
@@ -51,7 +79,7 @@ static smt_term value_of(struct facts *f, const struct spec_step_expr *e,
 			*valid = both(f, *valid,
 				      smt_not(f->smt,
 					      smt_eq(f->smt, a, smt_number(f->smt, 0))));
-		return smt_select(f->smt, s->memory[e->value], a);
+		return facts_memory_at(f, &s->memory[e->value], a);
 	case STEP_ADD:
 		a = value_of(f, e->a, i, s, valid);
 		return smt_add(f->smt, a, value_of(f, e->b, i, s, valid));
@@ -93,7 +121,7 @@ static void assign(struct facts *f, const struct spec_step_expr *to, smt_term va
 			*valid = both(f, *valid,
 				      smt_not(f->smt,
 					      smt_eq(f->smt, at, smt_number(f->smt, 0))));
-		s->memory[to->value] = smt_store(f->smt, s->memory[to->value], at, value);
+		memory_write(f, &s->memory[to->value], at, value);
 	}
 }
 
@@ -141,7 +169,7 @@ smt_term facts_do(struct facts *f, size_t step, struct instance *i, struct state
 struct state facts_state_copy(struct facts *f, const struct state *s)
 {
 	size_t g = f->s->n_globals * sizeof(smt_term),
-	       m = f->s->n_memories * sizeof(smt_term);
+	       m = f->s->n_memories * sizeof(struct memory);
 	struct state copy = { need(f, g), need(f, m) };
 
 	if (copy.global && s)
@@ -174,9 +202,9 @@ static smt_term fact_term(struct facts *f, const struct fact *it,
 
 	if (it->is < FACT_NO_OTHER)
 		return compare(f, (enum spec_compare)it->is, a, b);
-	has = smt_select(f->smt, s->memory[it->memory], p);
+	has = facts_memory_at(f, &s->memory[it->memory], p);
 	if (it->is == FACT_ONE_EACH) {
-		a = smt_eq(f->smt, has, smt_select(f->smt, s->memory[it->memory], q));
+		a = smt_eq(f->smt, has, facts_memory_at(f, &s->memory[it->memory], q));
 		has = smt_eq(f->smt, has, smt_number(f->smt, 0));
 		return smt_or(f->smt, smt_not(f->smt, a),
 			      smt_or(f->smt, has, smt_eq(f->smt, p, q)));
@@ -281,7 +309,7 @@ static void things_of(struct facts *f, struct question *q, const struct instance
 			    f->s->memories[m].of == o->locals[k].type &&
 			    f->s->memories[m].type >= 0)
 				thing(f, q,
-				      smt_select(f->smt, q->now.memory[m], i->local[k]));
+				      facts_memory_at(f, &q->now.memory[m], i->local[k]));
 	}
 	for (int k = 0; k < 64; k++)
 		if (i->has_fresh >> k & 1)
@@ -315,11 +343,12 @@ static void is_new(struct facts *f, const struct question *q, smt_term x, int ty
 
 		if (it->of == type)
 			smt_assert(f->smt,
-				   smt_eq(f->smt, smt_select(f->smt, q->now.memory[m], x),
+				   smt_eq(f->smt,
+					  facts_memory_at(f, &q->now.memory[m], x),
 					  smt_number(f->smt, it->initial)));
 		for (size_t t = 0; it->type == type && t < q->things.size; t++)
 			differs(f, x,
-				smt_select(f->smt, q->now.memory[m], q->things.data[t]));
+				facts_memory_at(f, &q->now.memory[m], q->things.data[t]));
 	}
 }
 
@@ -344,7 +373,9 @@ static void state_new(struct facts *f, struct state *s)
 	for (size_t k = 0; s->global && k < f->s->n_globals; k++)
 		s->global[k] = smt_var(f->smt, SMT_INT, f->s->globals[k].name);
 	for (size_t k = 0; s->memory && k < f->s->n_memories; k++)
-		s->memory[k] = smt_var(f->smt, SMT_MAP, f->s->memories[k].name);
+		s->memory[k] =
+			(struct memory){ smt_var(f->smt, SMT_MAP, f->s->memories[k].name),
+					 NULL };
 }
 
 void facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
@@ -698,18 +729,18 @@ static void begin(struct facts *f)
 	for (size_t m = 0; o && m < f->s->n_memories; m++) {
 		smt_term initial = smt_number(f->smt, f->s->memories[m].initial);
 
-		smt_assert(f->smt,
-			   smt_eq(f->smt, smt_select(f->smt, s.memory[m], q.p), initial));
-		smt_assert(f->smt,
-			   smt_eq(f->smt, smt_select(f->smt, s.memory[m], q.q), initial));
-		for (size_t k = 0; o && k < o->n_locals; k++)
-			smt_assert(f->smt,
-				   smt_eq(f->smt,
-					  smt_select(f->smt, s.memory[m], first.fresh[k]),
+		smt_assert(f->smt, smt_eq(f->smt, facts_memory_at(f, &s.memory[m], q.p),
 					  initial));
+		smt_assert(f->smt, smt_eq(f->smt, facts_memory_at(f, &s.memory[m], q.q),
+					  initial));
+		for (size_t k = 0; o && k < o->n_locals; k++)
+			smt_assert(f->smt, smt_eq(f->smt,
+						  facts_memory_at(f, &s.memory[m],
+								  first.fresh[k]),
+						  initial));
 		smt_assert(f->smt,
 			   smt_eq(f->smt,
-				  smt_select(f->smt, s.memory[m], smt_number(f->smt, 0)),
+				  facts_memory_at(f, &s.memory[m], smt_number(f->smt, 0)),
 				  initial));
 	}
 	if (o)
@@ -830,6 +861,106 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 	return has_dropped;
 }
 
+/* ---- what must hold already ---------------------------------------------------------------------------- */
+
+static smt_term condition_term(struct facts *f, const struct spec_step_condition *c,
+			       const struct instance *i, const struct state *s)
+{
+	smt_term a = value_of(f, c->a, i, s, NULL);
+
+	return compare(f, c->compare, a, value_of(f, c->b, i, s, NULL));
+}
+
+void facts_assert_promises(struct facts *f, size_t step, const struct instance *i,
+			   const struct state *s)
+{
+	for (size_t k = 0; k < f->promises.size && !f->is_out_of_memory; k++)
+		if (f->promises.data[k].at == step)
+			smt_assert(f->smt,
+				   condition_term(f, f->promises.data[k].condition, i,
+						  s));
+}
+
+static uint64_t locals_in(const struct spec_step_expr *e)
+{
+	return !e ? 0 :
+		    (e->op == STEP_LOCAL ? 1ull << e->value : 0) | locals_in(e->a) |
+			       locals_in(e->b);
+}
+
+/* Can a step of any other operation make @p c true of one before @p at? */
+static bool can_return(struct facts *f, size_t at, const struct spec_step_condition *c)
+{
+	bool can = false;
+
+	for (size_t v = 0; v < f->steps->size && !can && !f->is_out_of_memory; v++) {
+		struct question q;
+		struct state s;
+
+		smt_push(f->smt);
+		facts_ask(f, at, v, &q);
+		s = facts_state_copy(f, &q.now);
+		if (!f->is_out_of_memory) {
+			smt_assert(f->smt,
+				   smt_not(f->smt, condition_term(f, c, &q.u, &s)));
+			smt_assert(f->smt, facts_do(f, v, &q.v, &s, NULL));
+			smt_assert(f->smt, condition_term(f, c, &q.u, &s));
+			can = smt_check(f->smt) != SMT_UNSAT;
+		}
+		smt_pop(f->smt);
+		facts_question_deinit(&q);
+	}
+	return can;
+}
+
+/* Do sub-operations [@p from, @p to) of one operation assign a local of @p locals? */
+static bool assigns(const struct facts *f, size_t from, size_t to, uint64_t locals)
+{
+	for (size_t k = from; k < to; k++) {
+		const struct spec_structure_operation *o = operation(f, k);
+
+		for (size_t i = f->steps->data[k].first; i < f->steps->data[k].end; i++)
+			for (size_t c = 0; c < o->steps[i].n_statements; c++) {
+				const struct spec_step_statement *t =
+					&o->steps[i].statements[c];
+
+				if ((t->is == STEP_ASSIGN || t->is == STEP_MALLOC) &&
+				    t->target->op == STEP_LOCAL &&
+				    locals >> t->target->value & 1)
+					return true;
+			}
+	}
+	return false;
+}
+
+/* The conditions of sub-operation @p step, before which the operation has only read. */
+static void find_promises(struct facts *f, size_t step)
+{
+	const struct fl_lin_step *it = &f->steps->data[step];
+	const struct spec_step *shown = &operation(f, step)->steps[it->first];
+
+	for (size_t k = step - it->index; k < step; k++) {
+		struct touched w = written_by(f, k);
+
+		if (w.globals || w.memories)
+			return;
+	}
+	for (size_t c = 0; c < shown->n_conditions; c++) {
+		const struct spec_step_condition *it_needs = &shown->conditions[c];
+		uint64_t locals = locals_in(it_needs->a) | locals_in(it_needs->b);
+
+		for (size_t at = step; at > step - it->index; at--) {
+			struct promise p = { at, it_needs };
+
+			if ((locals & ~f->steps->data[at].bound) ||
+			    assigns(f, at, step, locals) || can_return(f, at, it_needs))
+				break;
+			if (vec_add(&f->promises, p))
+				f->is_out_of_memory = true;
+		}
+	}
+}
+
 struct err *facts_find(const struct fl_lin_steps *steps, struct facts *ret)
 {
 	struct facts *f = ret;
@@ -862,6 +993,11 @@ struct err *facts_find(const struct fl_lin_steps *steps, struct facts *ret)
 					has_dropped |= go_on(f, u, v);
 		}
 	}
+	if (f->is_too_large)
+		return err_new(ERR_RANGE, "over %d writes to one field at once",
+			       MOST_WRITES);
+	for (size_t k = 0; k < steps->size && !f->is_out_of_memory; k++)
+		find_promises(f, k);
 	return f->is_out_of_memory ? &err_nomem : NULL;
 }
 
@@ -871,4 +1007,5 @@ void facts_deinit(struct facts *f)
 	arena_deinit(&f->arena);
 	vec_deinit(&f->all);
 	vec_deinit(&f->numbers);
+	vec_deinit(&f->promises);
 }

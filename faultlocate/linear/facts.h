@@ -42,8 +42,18 @@ struct instance {
 	uint64_t has_fresh;
 };
 
+/** A memory: what it was, and what was written to it since. */
+struct memory {
+	smt_term before;
+	const struct written {
+		smt_term at, value;
+		const struct written *earlier;
+	} * last;
+};
+
 struct state {
-	smt_term *global, *memory;
+	smt_term *global;
+	struct memory *memory;
 };
 
 /** The terms of a question. */
@@ -55,6 +65,14 @@ struct question {
 	smt_term p, q;	      ///< any two
 };
 
+/** An operation before sub-operation `at` that is to end needs this of a later one already: once it is
+ * false, nothing makes it true again. One for which it is false has read, and no more: a history without
+ * it is one as well. */
+struct promise {
+	size_t at;
+	const struct spec_step_condition *condition;
+};
+
 struct facts {
 	const struct fl_lin_steps *steps;
 	const struct spec_structure *s;
@@ -62,10 +80,12 @@ struct facts {
 	struct arena arena;
 	VEC(struct fact) all;
 	VEC(int64_t) numbers; ///< in the text
+	VEC(struct promise) promises;
 	uint64_t *
 		dropped; ///< when a fact of u, v (u * n + v), of u (n * n + u) or of none was
 	uint64_t *asked; ///< when the question of u and v was (u = n: v alone)
 	uint64_t clock;
+	bool is_too_large;
 	bool has_order; ///< somebody compares numbers by size, or counts
 	size_t n_questions, n_unknown;
 	bool is_out_of_memory;
@@ -77,11 +97,18 @@ void facts_deinit(struct facts *f);
 /** A state with an operation before @p u (FACT_ALWAYS: none) and one before @p v, asserted to be one
  * that can be reached, as far as the facts tell. */
 void facts_ask(struct facts *f, size_t u, size_t v, struct question *ret);
+/** What operations that end have promised holds of @p i, which stands before sub-operation @p step, in
+ * @p s: asserted. */
+void facts_assert_promises(struct facts *f, size_t step, const struct instance *i,
+			   const struct state *s);
 void facts_question_deinit(struct question *q);
 
 /** A copy to change. NULL where memory is out. */
 struct state facts_state_copy(struct facts *f, const struct state *s);
 struct instance facts_instance_copy(struct facts *f, const struct instance *i);
+
+/** What memory @p m has at @p at. */
+smt_term facts_memory_at(struct facts *f, const struct memory *m, smt_term at);
 
 typedef VEC(smt_term) facts_seen;
 

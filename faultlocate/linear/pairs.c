@@ -20,6 +20,16 @@ struct order {
 	smt_term first, then; ///< when the one can be done; the other, after it
 };
 
+/* Both operations will end: what that needs holds, before their sub-operations or behind them. */
+static void keep_promises(struct facts *f, const struct order *o, size_t a,
+			  bool is_a_done, size_t b, bool is_b_done)
+{
+	if (!is_a_done || !f->steps->data[a].is_last)
+		facts_assert_promises(f, a + is_a_done, &o->u, &o->s);
+	if (!is_b_done || !f->steps->data[b].is_last)
+		facts_assert_promises(f, b + is_b_done, &o->v, &o->s);
+}
+
 static void order_run(struct facts *f, const struct question *q, bool is_reversed,
 		      struct order *ret)
 {
@@ -31,13 +41,20 @@ static void order_run(struct facts *f, const struct question *q, bool is_reverse
 	if (f->is_out_of_memory)
 		return;
 	if (!is_reversed)
+		keep_promises(f, ret, a, false, b, false);
+	if (!is_reversed)
 		ret->first = facts_do(f, a, &ret->u, &ret->s, &ret->by_u);
 	else
 		ret->first = facts_do(f, b, &ret->v, &ret->s, &ret->by_v);
 	if (!is_reversed)
+		keep_promises(f, ret, a, true, b, false);
+	if (!is_reversed)
 		ret->then = facts_do(f, b, &ret->v, &ret->s, &ret->by_v);
 	else
 		ret->then = facts_do(f, a, &ret->u, &ret->s, &ret->by_u);
+	// Of the other order they are the same: what is false in between stays so.
+	if (!is_reversed)
+		keep_promises(f, ret, a, true, b, true);
 }
 
 static void order_deinit(struct order *o)
@@ -89,6 +106,17 @@ static smt_term same_locals(struct facts *f, smt_term all, size_t step,
 	return all;
 }
 
+/* Two memories that were one differ only where one was written. */
+static smt_term same_memory(struct facts *f, smt_term all, const struct written *w,
+			    const struct memory *a, const struct memory *b)
+{
+	for (; w; w = w->earlier)
+		all = smt_and(f->smt, all,
+			      smt_eq(f->smt, facts_memory_at(f, a, w->at),
+				     facts_memory_at(f, b, w->at)));
+	return all;
+}
+
 static smt_term same(struct facts *f, const struct order *a, const struct order *b)
 {
 	smt_term all = smt_truth(f->smt, true);
@@ -96,9 +124,12 @@ static smt_term same(struct facts *f, const struct order *a, const struct order 
 	for (size_t k = 0; k < f->s->n_globals; k++)
 		all = smt_and(f->smt, all,
 			      smt_eq(f->smt, a->s.global[k], b->s.global[k]));
-	for (size_t k = 0; k < f->s->n_memories; k++)
-		all = smt_and(f->smt, all,
-			      smt_eq(f->smt, a->s.memory[k], b->s.memory[k]));
+	for (size_t k = 0; k < f->s->n_memories; k++) {
+		all = same_memory(f, all, a->s.memory[k].last, &a->s.memory[k],
+				  &b->s.memory[k]);
+		all = same_memory(f, all, b->s.memory[k].last, &a->s.memory[k],
+				  &b->s.memory[k]);
+	}
 	for (size_t k = 0; k < a->by_u.size; k++)
 		all = smt_and(f->smt, all,
 			      smt_eq(f->smt, a->by_u.data[k], b->by_u.data[k]));
