@@ -429,7 +429,7 @@ static int check_structures(const struct linear_options *o)
 	struct stat st;
 
 	if (stat(o->subject, &st) || !S_ISDIR(st.st_mode))
-		return structure_check(&s);
+		return cmd_structure_check(&s);
 	fprintf(stderr,
 		"faultline: cannot check '%s': it is a directory; of a capture, say which object "
 		"(--object FILE)\n",

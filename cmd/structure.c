@@ -289,7 +289,7 @@ static int check(const struct structure_options *o, const char *path)
 	return answer;
 }
 
-int structure_check(const struct structure_options *o)
+int cmd_structure_check(const struct structure_options *o)
 {
 	int worst = PROVEN;
 

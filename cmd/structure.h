@@ -22,6 +22,6 @@ struct structure_options {
 };
 
 /** @return the worst exit status of all files: 0 proven, 1 broken, 2 neither, or could not. */
-int structure_check(const struct structure_options *o);
+int cmd_structure_check(const struct structure_options *o);
 
 #endif

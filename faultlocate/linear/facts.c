@@ -31,7 +31,7 @@ static smt_term both(struct facts *f, smt_term a, smt_term b)
 	return !a ? b : smt_and(f->smt, a, b);
 }
 
-smt_term facts_memory_at(struct facts *f, const struct memory *m, smt_term at)
+smt_term fl_lin_facts_memory_at(struct facts *f, const struct memory *m, smt_term at)
 {
 	smt_term has = smt_select(f->smt, m->before, at);
 	const struct written *all[MOST_WRITES];
@@ -79,7 +79,7 @@ static smt_term value_of(struct facts *f, const struct spec_step_expr *e,
 			*valid = both(f, *valid,
 				      smt_not(f->smt,
 					      smt_eq(f->smt, a, smt_number(f->smt, 0))));
-		return facts_memory_at(f, &s->memory[e->value], a);
+		return fl_lin_facts_memory_at(f, &s->memory[e->value], a);
 	case STEP_ADD:
 		a = value_of(f, e->a, i, s, valid);
 		return smt_add(f->smt, a, value_of(f, e->b, i, s, valid));
@@ -126,7 +126,7 @@ static void assign(struct facts *f, const struct spec_step_expr *to, smt_term va
 }
 
 static smt_term do_steps(struct facts *f, const struct spec_step *steps, size_t n,
-			 struct instance *i, struct state *s, facts_seen *seen)
+			 struct instance *i, struct state *s, fl_lin_facts_seen *seen)
 {
 	smt_term valid = smt_truth(f->smt, true);
 
@@ -157,8 +157,8 @@ static smt_term do_steps(struct facts *f, const struct spec_step *steps, size_t 
 	return valid;
 }
 
-smt_term facts_do(struct facts *f, size_t step, struct instance *i, struct state *s,
-		  facts_seen *seen)
+smt_term fl_lin_facts_do(struct facts *f, size_t step, struct instance *i,
+			 struct state *s, fl_lin_facts_seen *seen)
 {
 	const struct fl_lin_step *it = &f->steps->data[step];
 
@@ -166,7 +166,7 @@ smt_term facts_do(struct facts *f, size_t step, struct instance *i, struct state
 			it->end - it->first, i, s, seen);
 }
 
-struct state facts_state_copy(struct facts *f, const struct state *s)
+struct state fl_lin_facts_state_copy(struct facts *f, const struct state *s)
 {
 	size_t g = f->s->n_globals * sizeof(smt_term),
 	       m = f->s->n_memories * sizeof(struct memory);
@@ -179,7 +179,7 @@ struct state facts_state_copy(struct facts *f, const struct state *s)
 	return copy;
 }
 
-struct instance facts_instance_copy(struct facts *f, const struct instance *i)
+struct instance fl_lin_facts_instance_copy(struct facts *f, const struct instance *i)
 {
 	struct instance copy = *i;
 
@@ -202,9 +202,10 @@ static smt_term fact_term(struct facts *f, const struct fact *it,
 
 	if (it->is < FACT_NO_OTHER)
 		return compare(f, (enum spec_compare)it->is, a, b);
-	has = facts_memory_at(f, &s->memory[it->memory], p);
+	has = fl_lin_facts_memory_at(f, &s->memory[it->memory], p);
 	if (it->is == FACT_ONE_EACH) {
-		a = smt_eq(f->smt, has, facts_memory_at(f, &s->memory[it->memory], q));
+		a = smt_eq(f->smt, has,
+			   fl_lin_facts_memory_at(f, &s->memory[it->memory], q));
 		has = smt_eq(f->smt, has, smt_number(f->smt, 0));
 		return smt_or(f->smt, smt_not(f->smt, a),
 			      smt_or(f->smt, has, smt_eq(f->smt, p, q)));
@@ -309,7 +310,8 @@ static void things_of(struct facts *f, struct question *q, const struct instance
 			    f->s->memories[m].of == o->locals[k].type &&
 			    f->s->memories[m].type >= 0)
 				thing(f, q,
-				      facts_memory_at(f, &q->now.memory[m], i->local[k]));
+				      fl_lin_facts_memory_at(f, &q->now.memory[m],
+							     i->local[k]));
 	}
 	for (int k = 0; k < 64; k++)
 		if (i->has_fresh >> k & 1)
@@ -344,11 +346,12 @@ static void is_new(struct facts *f, const struct question *q, smt_term x, int ty
 		if (it->of == type)
 			smt_assert(f->smt,
 				   smt_eq(f->smt,
-					  facts_memory_at(f, &q->now.memory[m], x),
+					  fl_lin_facts_memory_at(f, &q->now.memory[m], x),
 					  smt_number(f->smt, it->initial)));
 		for (size_t t = 0; it->type == type && t < q->things.size; t++)
 			differs(f, x,
-				facts_memory_at(f, &q->now.memory[m], q->things.data[t]));
+				fl_lin_facts_memory_at(f, &q->now.memory[m],
+						       q->things.data[t]));
 	}
 }
 
@@ -369,7 +372,7 @@ static void are_new(struct facts *f, const struct question *q, const struct inst
 
 static void state_new(struct facts *f, struct state *s)
 {
-	*s = facts_state_copy(f, NULL);
+	*s = fl_lin_facts_state_copy(f, NULL);
 	for (size_t k = 0; s->global && k < f->s->n_globals; k++)
 		s->global[k] = smt_var(f->smt, SMT_INT, f->s->globals[k].name);
 	for (size_t k = 0; s->memory && k < f->s->n_memories; k++)
@@ -378,7 +381,7 @@ static void state_new(struct facts *f, struct state *s)
 					 NULL };
 }
 
-void facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
+void fl_lin_facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
 {
 	struct question *q = ret;
 
@@ -407,7 +410,7 @@ void facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
 	take_all(f, q);
 }
 
-void facts_question_deinit(struct question *q)
+void fl_lin_facts_question_deinit(struct question *q)
 {
 	vec_deinit(&q->things);
 }
@@ -729,19 +732,21 @@ static void begin(struct facts *f)
 	for (size_t m = 0; o && m < f->s->n_memories; m++) {
 		smt_term initial = smt_number(f->smt, f->s->memories[m].initial);
 
-		smt_assert(f->smt, smt_eq(f->smt, facts_memory_at(f, &s.memory[m], q.p),
-					  initial));
-		smt_assert(f->smt, smt_eq(f->smt, facts_memory_at(f, &s.memory[m], q.q),
-					  initial));
+		smt_assert(f->smt,
+			   smt_eq(f->smt, fl_lin_facts_memory_at(f, &s.memory[m], q.p),
+				  initial));
+		smt_assert(f->smt,
+			   smt_eq(f->smt, fl_lin_facts_memory_at(f, &s.memory[m], q.q),
+				  initial));
 		for (size_t k = 0; o && k < o->n_locals; k++)
 			smt_assert(f->smt, smt_eq(f->smt,
-						  facts_memory_at(f, &s.memory[m],
-								  first.fresh[k]),
+						  fl_lin_facts_memory_at(f, &s.memory[m],
+									 first.fresh[k]),
 						  initial));
-		smt_assert(f->smt,
-			   smt_eq(f->smt,
-				  facts_memory_at(f, &s.memory[m], smt_number(f->smt, 0)),
-				  initial));
+		smt_assert(f->smt, smt_eq(f->smt,
+					  fl_lin_facts_memory_at(f, &s.memory[m],
+								 smt_number(f->smt, 0)),
+					  initial));
 	}
 	if (o)
 		smt_assert(f->smt, do_steps(f, o->steps, o->n_steps, &first, &s, NULL));
@@ -835,11 +840,11 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 		return false;
 	*asked = ++f->clock;
 	smt_push(f->smt);
-	facts_ask(f, u, v, &q);
-	s = facts_state_copy(f, &q.now);
-	after = facts_instance_copy(f, &q.v);
+	fl_lin_facts_ask(f, u, v, &q);
+	s = fl_lin_facts_state_copy(f, &q.now);
+	after = fl_lin_facts_instance_copy(f, &q.v);
 	if (!f->is_out_of_memory)
-		smt_assert(f->smt, facts_do(f, v, &after, &s, NULL));
+		smt_assert(f->smt, fl_lin_facts_do(f, v, &after, &s, NULL));
 	for (size_t k = 0; k < f->all.size && !f->is_out_of_memory; k++) {
 		const struct fact *it = &f->all.data[k];
 
@@ -856,7 +861,7 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 	}
 	has_dropped = drop_false(f, &all);
 	smt_pop(f->smt);
-	facts_question_deinit(&q);
+	fl_lin_facts_question_deinit(&q);
 	vec_deinit(&all);
 	return has_dropped;
 }
@@ -871,8 +876,8 @@ static smt_term condition_term(struct facts *f, const struct spec_step_condition
 	return compare(f, c->compare, a, value_of(f, c->b, i, s, NULL));
 }
 
-void facts_assert_promises(struct facts *f, size_t step, const struct instance *i,
-			   const struct state *s)
+void fl_lin_facts_assert_promises(struct facts *f, size_t step, const struct instance *i,
+				  const struct state *s)
 {
 	for (size_t k = 0; k < f->promises.size && !f->is_out_of_memory; k++)
 		if (f->promises.data[k].at == step)
@@ -898,17 +903,17 @@ static bool can_return(struct facts *f, size_t at, const struct spec_step_condit
 		struct state s;
 
 		smt_push(f->smt);
-		facts_ask(f, at, v, &q);
-		s = facts_state_copy(f, &q.now);
+		fl_lin_facts_ask(f, at, v, &q);
+		s = fl_lin_facts_state_copy(f, &q.now);
 		if (!f->is_out_of_memory) {
 			smt_assert(f->smt,
 				   smt_not(f->smt, condition_term(f, c, &q.u, &s)));
-			smt_assert(f->smt, facts_do(f, v, &q.v, &s, NULL));
+			smt_assert(f->smt, fl_lin_facts_do(f, v, &q.v, &s, NULL));
 			smt_assert(f->smt, condition_term(f, c, &q.u, &s));
 			can = smt_check(f->smt) != SMT_UNSAT;
 		}
 		smt_pop(f->smt);
-		facts_question_deinit(&q);
+		fl_lin_facts_question_deinit(&q);
 	}
 	return can;
 }
@@ -961,7 +966,7 @@ static void find_promises(struct facts *f, size_t step)
 	}
 }
 
-struct err *facts_find(const struct fl_lin_steps *steps, struct facts *ret)
+struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *ret)
 {
 	struct facts *f = ret;
 	struct err *err;
@@ -1001,7 +1006,7 @@ struct err *facts_find(const struct fl_lin_steps *steps, struct facts *ret)
 	return f->is_out_of_memory ? &err_nomem : NULL;
 }
 
-void facts_deinit(struct facts *f)
+void fl_lin_facts_deinit(struct facts *f)
 {
 	smt_destroy(f->smt);
 	arena_deinit(&f->arena);

@@ -91,30 +91,30 @@ struct facts {
 	bool is_out_of_memory;
 };
 
-struct err *facts_find(const struct fl_lin_steps *steps, struct facts *ret);
-void facts_deinit(struct facts *f);
+struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *ret);
+void fl_lin_facts_deinit(struct facts *f);
 
 /** A state with an operation before @p u (FACT_ALWAYS: none) and one before @p v, asserted to be one
  * that can be reached, as far as the facts tell. */
-void facts_ask(struct facts *f, size_t u, size_t v, struct question *ret);
+void fl_lin_facts_ask(struct facts *f, size_t u, size_t v, struct question *ret);
 /** What operations that end have promised holds of @p i, which stands before sub-operation @p step, in
  * @p s: asserted. */
-void facts_assert_promises(struct facts *f, size_t step, const struct instance *i,
-			   const struct state *s);
-void facts_question_deinit(struct question *q);
+void fl_lin_facts_assert_promises(struct facts *f, size_t step, const struct instance *i,
+				  const struct state *s);
+void fl_lin_facts_question_deinit(struct question *q);
 
 /** A copy to change. NULL where memory is out. */
-struct state facts_state_copy(struct facts *f, const struct state *s);
-struct instance facts_instance_copy(struct facts *f, const struct instance *i);
+struct state fl_lin_facts_state_copy(struct facts *f, const struct state *s);
+struct instance fl_lin_facts_instance_copy(struct facts *f, const struct instance *i);
 
 /** What memory @p m has at @p at. */
-smt_term facts_memory_at(struct facts *f, const struct memory *m, smt_term at);
+smt_term fl_lin_facts_memory_at(struct facts *f, const struct memory *m, smt_term at);
 
-typedef VEC(smt_term) facts_seen;
+typedef VEC(smt_term) fl_lin_facts_seen;
 
 /** Sub-operation @p step done by @p i in @p s: both change. @p seen: what READ gives.
  * @return when it can be done. */
-smt_term facts_do(struct facts *f, size_t step, struct instance *i, struct state *s,
-		  facts_seen *seen);
+smt_term fl_lin_facts_do(struct facts *f, size_t step, struct instance *i,
+			 struct state *s, fl_lin_facts_seen *seen);
 
 #endif

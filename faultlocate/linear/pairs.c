@@ -16,7 +16,7 @@
 struct order {
 	struct state s;
 	struct instance u, v;
-	facts_seen by_u, by_v;
+	fl_lin_facts_seen by_u, by_v;
 	smt_term first, then; ///< when the one can be done; the other, after it
 };
 
@@ -25,9 +25,9 @@ static void keep_promises(struct facts *f, const struct order *o, size_t a,
 			  bool is_a_done, size_t b, bool is_b_done)
 {
 	if (!is_a_done || !f->steps->data[a].is_last)
-		facts_assert_promises(f, a + is_a_done, &o->u, &o->s);
+		fl_lin_facts_assert_promises(f, a + is_a_done, &o->u, &o->s);
 	if (!is_b_done || !f->steps->data[b].is_last)
-		facts_assert_promises(f, b + is_b_done, &o->v, &o->s);
+		fl_lin_facts_assert_promises(f, b + is_b_done, &o->v, &o->s);
 }
 
 static void order_run(struct facts *f, const struct question *q, bool is_reversed,
@@ -35,23 +35,23 @@ static void order_run(struct facts *f, const struct question *q, bool is_reverse
 {
 	size_t a = q->u.before, b = q->v.before;
 
-	*ret = (struct order){ .s = facts_state_copy(f, &q->now),
-			       .u = facts_instance_copy(f, &q->u),
-			       .v = facts_instance_copy(f, &q->v) };
+	*ret = (struct order){ .s = fl_lin_facts_state_copy(f, &q->now),
+			       .u = fl_lin_facts_instance_copy(f, &q->u),
+			       .v = fl_lin_facts_instance_copy(f, &q->v) };
 	if (f->is_out_of_memory)
 		return;
 	if (!is_reversed)
 		keep_promises(f, ret, a, false, b, false);
 	if (!is_reversed)
-		ret->first = facts_do(f, a, &ret->u, &ret->s, &ret->by_u);
+		ret->first = fl_lin_facts_do(f, a, &ret->u, &ret->s, &ret->by_u);
 	else
-		ret->first = facts_do(f, b, &ret->v, &ret->s, &ret->by_v);
+		ret->first = fl_lin_facts_do(f, b, &ret->v, &ret->s, &ret->by_v);
 	if (!is_reversed)
 		keep_promises(f, ret, a, true, b, false);
 	if (!is_reversed)
-		ret->then = facts_do(f, b, &ret->v, &ret->s, &ret->by_v);
+		ret->then = fl_lin_facts_do(f, b, &ret->v, &ret->s, &ret->by_v);
 	else
-		ret->then = facts_do(f, a, &ret->u, &ret->s, &ret->by_u);
+		ret->then = fl_lin_facts_do(f, a, &ret->u, &ret->s, &ret->by_u);
 	// Of the other order they are the same: what is false in between stays so.
 	if (!is_reversed)
 		keep_promises(f, ret, a, true, b, true);
@@ -112,8 +112,8 @@ static smt_term same_memory(struct facts *f, smt_term all, const struct written 
 {
 	for (; w; w = w->earlier)
 		all = smt_and(f->smt, all,
-			      smt_eq(f->smt, facts_memory_at(f, a, w->at),
-				     facts_memory_at(f, b, w->at)));
+			      smt_eq(f->smt, fl_lin_facts_memory_at(f, a, w->at),
+				     fl_lin_facts_memory_at(f, b, w->at)));
 	return all;
 }
 
@@ -172,7 +172,7 @@ static void ask_pair(struct facts *f, size_t a, size_t b, struct fl_lin_pair *re
 
 	ret->is_boundary = f->steps->data[a].is_last && !f->steps->data[b].index;
 	smt_push(f->smt);
-	facts_ask(f, a, b, &q);
+	fl_lin_facts_ask(f, a, b, &q);
 	if (!f->is_out_of_memory)
 		order_run(f, &q, false, &forth);
 	if (!f->is_out_of_memory) {
@@ -186,7 +186,7 @@ static void ask_pair(struct facts *f, size_t a, size_t b, struct fl_lin_pair *re
 	}
 	smt_pop(f->smt);
 	order_deinit(&forth);
-	facts_question_deinit(&q);
+	fl_lin_facts_question_deinit(&q);
 }
 
 /* Can it be done at all? */
@@ -196,13 +196,13 @@ static bool is_never(struct facts *f, size_t step)
 	bool is = false;
 
 	smt_push(f->smt);
-	facts_ask(f, FACT_ALWAYS, step, &q);
+	fl_lin_facts_ask(f, FACT_ALWAYS, step, &q);
 	if (!f->is_out_of_memory) {
-		smt_assert(f->smt, facts_do(f, step, &q.v, &q.now, NULL));
+		smt_assert(f->smt, fl_lin_facts_do(f, step, &q.v, &q.now, NULL));
 		is = smt_check(f->smt) == SMT_UNSAT;
 	}
 	smt_pop(f->smt);
-	facts_question_deinit(&q);
+	fl_lin_facts_question_deinit(&q);
 	return is;
 }
 
@@ -210,7 +210,7 @@ struct err *fl_lin_pairs_derive(const struct fl_lin_steps *steps,
 				struct fl_lin_pairs *ret)
 {
 	struct facts f;
-	struct err *err = facts_find(steps, &f);
+	struct err *err = fl_lin_facts_find(steps, &f);
 
 	ret->n = steps->size;
 	ret->data = calloc(steps->size * steps->size, sizeof(*ret->data));
@@ -231,7 +231,7 @@ struct err *fl_lin_pairs_derive(const struct fl_lin_steps *steps,
 	ret->n_questions = f.n_questions;
 	if (!err && f.is_out_of_memory)
 		err = &err_nomem;
-	facts_deinit(&f);
+	fl_lin_facts_deinit(&f);
 	return err;
 }
 
