@@ -11,7 +11,7 @@ spec=$TMPDIR/bad.spec
 expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/none.spec"
 expect_error "none.spec"
 
-expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c"
+expect_status 2 "$FAULTLINE" analyze --end-only "$TMPDIR/c"
 
 cat >"$spec" <<"END"
 node FIELD 2 EDGE 1;

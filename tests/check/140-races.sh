@@ -11,7 +11,9 @@ need_bpf
 
 source=tests/programs/raced.c
 grep -n '// race' $source | cut -d: -f1 | sort -u >"$TMPDIR/want"
-[ "$(wc -l <"$TMPDIR/want")" -ge 18 ] || fail "$source has few races"
+# What a thread comes to only when another one was quicker.
+grep -n '// may race' $source | cut -d: -f1 >"$TMPDIR/may"
+[ "$(wc -l <"$TMPDIR/want")" -ge 17 ] || fail "$source has few races"
 for cc in gcc clang; do
 	for level in O0 O2; do
 		$cc -std=gnu11 -D_GNU_SOURCE -g -$level -w -pthread -o "$TMPDIR/raced" $source ||
@@ -22,7 +24,8 @@ for cc in gcc clang; do
 			status=1
 			[ $how = racy ] || status=0
 			expect_status $status "$FAULTLINE" check --json --only RACE "$TMPDIR/c"
-			jq -r '.findings[] | .one.line, .other.line' "$TMPDIR/out" | sort -u >"$TMPDIR/found"
+			jq -r '.findings[] | .one.line, .other.line' "$TMPDIR/out" | sort -u |
+				grep -vxFf "$TMPDIR/may" >"$TMPDIR/found"
 			[ $how = racy ] || : >"$TMPDIR/want"
 			diff "$TMPDIR/want" "$TMPDIR/found" || fail "$cc -$level $how"
 			[ $how = right ] || cp "$TMPDIR/out" "$TMPDIR/racy"

@@ -63,7 +63,7 @@ static KEEP void *publish(void *arg)
 static KEEP void *look(void *arg)
 {
 	if (message.ready)		 // race
-		sink += message.text[3]; // race
+		sink += message.text[3]; // may race: read when it was ready
 	sink += message.text[4];	 // race
 	return arg;
 }
