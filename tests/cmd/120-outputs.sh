@@ -5,6 +5,7 @@
 # Every option that writes, onto each kind of thing that a name may stand for: a device, links, a
 # FIFO, standard output, a directory, places that cannot be written, a full device. What is there
 # stays what it is. The options are taken from --help: one that the tables below do not know fails.
+# time limit: 300
 . tests/lib.sh
 
 need dot
