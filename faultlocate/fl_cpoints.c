@@ -477,6 +477,13 @@ const struct fl_cpoint *fl_cpoints_get(const struct fl_cpoints *c, uint32_t inde
 	return &c->points.data[index];
 }
 
+const char *fl_cpoints_function(const struct fl_cpoints *c, uint32_t index)
+{
+	uint32_t function = fl_cpoints_get(c, index)->function;
+
+	return function ? c->functions.data[function - 1].name : NULL;
+}
+
 size_t fl_cpoints_count(const struct fl_cpoints *c)
 {
 	return c->points.size;

@@ -82,6 +82,9 @@ size_t fl_cpoints_visits(const struct fl_cpoints *c);
 const struct fl_visit *fl_cpoints_visit_at(const struct fl_cpoints *c, size_t i);
 const struct fl_cpoint *fl_cpoints_get(const struct fl_cpoints *c, uint32_t index);
 
+/** @return the function whose entry or return C-point @p index is; NULL: none. */
+const char *fl_cpoints_function(const struct fl_cpoints *c, uint32_t index);
+
 /** @return how many C-points there are; before the replay: that were named. */
 size_t fl_cpoints_count(const struct fl_cpoints *c);
 

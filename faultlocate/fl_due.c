@@ -305,13 +305,37 @@ static bool place_in_loop(const struct fl_usual *u, struct fl_missing *m)
 	return false;
 }
 
+// Not in a part that several operations have, but in the one that it is part of this time: beside what
+// made it necessary.
+static void place_outside(const struct fl_usual *u, struct fl_missing *m)
+{
+	m->function = u->operation;
+	for (size_t i = 0; i < u->span->ops.size; i++) {
+		struct dec_place p = place_of_op(u, i);
+
+		if (!p.line || !is_in(&p, m->function))
+			continue;
+		if (u->span->from + i < u->trigger) {
+			m->after = p;
+			m->has_after = true;
+		} else if (!m->has_before) {
+			m->before = p;
+			m->has_before = true;
+		}
+	}
+}
+
 struct err *fl_due_find(const struct fl_usual *u, const struct fl_event *like,
 			const struct fl_event *store, struct fl_missing *m)
 {
 	bool is_done = store ? place_as_usual(u, m, like) : place_in_loop(u, m);
-	struct err *err = NULL;
+	bool is_outside = false;
+	struct err *err = is_done ? NULL : fl_usual_is_outside(u, &is_outside);
 
-	if (store && !is_done)
+	if (!err && is_outside)
+		place_outside(u, m);
+	is_done |= is_outside;
+	if (!err && store && !is_done)
 		err = place_among(u, m, like, store, &is_done);
 	if (!err && !is_done)
 		place_by_trigger(u, m);

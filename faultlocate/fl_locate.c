@@ -95,7 +95,8 @@ static struct err *look_for_cures(struct fl_analysis *a, size_t side,
 	struct fl_missing *m = a->missing[side];
 	fl_contributions suspects = {};
 	fl_bounds bounds = {};
-	struct fl_missing_query q = { t, c, &a->places, &bounds };
+	struct fl_missing_query q = { t, c, &a->places, &bounds,
+				      fl_cpoints_function(a->cpoints, a->visit->cpoint) };
 	size_t n_found = 0;
 	struct err *err = NULL;
 

@@ -91,22 +91,30 @@ static bool is_gap(const struct fl_search *s, const struct fl_candidate *f, uint
 
 // May a store that was made be wrong as well: what made the missing one necessary, or one to
 // another field that mends as much as @p mine, by a statement that never did right before? Or two of
-// numbers, that did: then they kept the balance, and it needed no third.
+// numbers, that did: then they kept the balance, and it needed no third. Or one number of a
+// node that there was, or the same one of another, where nobody ever changed the missing one.
 static struct err *is_other_wrong(struct fl_search *s, const struct fl_candidate *f,
 				  const struct fl_outcome *mine, bool *ret)
 {
 	const struct fl_candidate *first = NULL;
 	struct err *err = NULL;
 	bool is_proven = true, is_balance = false;
+	bool is_constant = !f->at.is_pointer && fl_usual_is_constant(&s->usual);
 
 	for (size_t i = 0; i < s->tries.size && is_proven && !err; i++) {
 		const struct fl_candidate *k = &s->fields.data[s->whys.data[i].field];
 		const struct fl_outcome *o = &s->outcomes.data[i];
 
-		if (!k->is_written || !k->is_direct || !o->is_mended || o->n_new ||
-		    o->n_left > mine->n_left || k->at.is_pointer != f->at.is_pointer)
+		bool is_changed =
+			is_constant && s->whys.data[i].why == WHY_EQUATION &&
+			(k->shape == f->shape || !is_born_in_operation(s, k->node));
+
+		if (!k->is_written || !(k->is_direct || is_changed) || !o->is_mended ||
+		    o->n_new || o->n_left > mine->n_left ||
+		    k->at.is_pointer != f->at.is_pointer)
 			continue;
 		err = fl_usual_is_proven(&s->usual, k->last_op, &is_proven);
+		is_proven &= !is_changed;
 		is_balance |= first && first != k && !k->at.is_pointer &&
 			      s->whys.data[i].why == WHY_EQUATION;
 		first = k;

@@ -20,6 +20,7 @@ struct fl_missing_query {
 	const fl_contributions *found;	  ///< by it
 	const struct fl_places *places;
 	const fl_bounds *bounds; ///< of operations on the structure; may be empty
+	const char *operation;	 ///< function that is the last one; NULL: not known
 };
 
 /**

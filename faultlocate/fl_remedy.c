@@ -306,6 +306,7 @@ struct err *fl_search_fields(struct fl_search *s)
 				      .found = s->q->found,
 				      .bounds = s->q->bounds,
 				      .span = &s->span,
+				      .operation = s->q->operation,
 				      .trigger = s->trigger,
 				      .since = s->t->since_ops };
 	if (!err)

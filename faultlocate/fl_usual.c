@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
+#include <string.h>
+
 #include "faultlocate/fl_past.h"
 
 // From what makes a store necessary to the store, at most so many operations.
 #define REACH_MAX 64
+
+// So many other operations, of so many stores and allocations at most, may show what a part leaves to
+// the whole.
+#define OUTSIDE_TIMES 16
+#define OUTSIDE_REACH 4096
 
 /* ---- the other times ------------------------------------------------------------------------- */
 
@@ -231,6 +238,13 @@ static bool is_time(const struct fl_past *p, enum fl_relation r, const struct fl
 	       (r != FL_REL_TARGET || e->target.v) && (r != FL_REL_FORMER || e->former.v);
 }
 
+static bool is_in_function(const struct fl_usual *u, uint64_t rip, const char *function)
+{
+	const char *name = fl_usual_place(u, rip).function;
+
+	return name && !strcmp(name, function);
+}
+
 static bool is_same_statement(const struct fl_usual *u, const struct hg_op *a,
 			      const struct hg_op *b)
 {
@@ -301,6 +315,64 @@ struct err *fl_usual_find(struct fl_usual *u, bool is_exact, struct fl_missing *
 	return fl_due_find(u, of, usual, m);
 }
 
+// Does @p function ever store such a field, as far as is known?
+static bool is_storing(const struct fl_past *p, const char *function)
+{
+	const struct fl_span *now = p->in->span;
+
+	for (size_t i = 0; i < p->stores.size; i++)
+		if (is_in_function(p->in, p->stores.data[i].e.op.rip, function))
+			return true;
+	for (size_t i = 0; i < now->ops.size; i++)
+		if (now->ops.data[i].kind == HG_OP_STORE &&
+		    fl_past_shape(p->in->past, &now->ops.data[i]) == p->field_shape &&
+		    is_in_function(p->in, now->ops.data[i].rip, function))
+			return true;
+	return false;
+}
+
+// Was such a field stored in @p s, which the trigger's statement is part of too, but for the trigger?
+static bool is_beside(const struct fl_past *p, const struct fl_span *s)
+{
+	bool is_here = false, is_stored = false;
+
+	for (size_t i = 0; i < s->ops.size; i++) {
+		const struct hg_op *op = &s->ops.data[i];
+
+		is_here |= s->from + i != p->in->trigger &&
+			   is_same_statement(p->in, &p->trigger, op);
+		is_stored |= op->kind == HG_OP_STORE &&
+			     fl_past_shape(p->in->past, op) == p->field_shape;
+	}
+	return is_here && is_stored;
+}
+
+struct err *fl_usual_is_outside(const struct fl_usual *u, bool *ret)
+{
+	const struct fl_past *p = u->past;
+	const char *function = fl_usual_place(u, p->trigger.rip).function;
+	struct err *err = NULL;
+
+	*ret = false;
+	if (!function || !u->operation || !strcmp(function, u->operation) ||
+	    is_storing(p, function))
+		return NULL;
+	*ret = is_beside(p, u->span);
+	for (size_t i = 0; i < p->stores.size && i < OUTSIDE_TIMES && !*ret && !err;
+	     i++) {
+		struct fl_span s = {};
+		uint64_t from, to;
+
+		fl_past_bounds(p, p->stores.data[i].e.index, &from, &to);
+		if (to - from > OUTSIDE_REACH)
+			continue;
+		err = fl_span_load(u->graph, from, to, &s);
+		*ret = !err && is_beside(p, &s);
+		fl_span_deinit(&s);
+	}
+	return err;
+}
+
 /* ---- what was stored ------------------------------------------------------------------------- */
 
 struct err *fl_usual_is_proven(const struct fl_usual *u, uint64_t index, bool *ret)
@@ -328,6 +400,19 @@ static uint32_t kind_of(const struct fl_past *p, const struct fl_event *e)
 {
 	return value_bits(&(struct fl_event){}, &e->op, e->target,
 			  fl_past_is_young(p, e, e->target));
+}
+
+bool fl_usual_is_constant(const struct fl_usual *u)
+{
+	const struct fl_past *p = u->past;
+
+	for (size_t i = 0; i < p->stores.size; i++) {
+		const struct fl_event *e = &p->stores.data[i].e;
+
+		if (!fl_past_is_young(p, e, e->op.node))
+			return false;
+	}
+	return p->stores.size;
 }
 
 bool fl_usual_is_odd(const struct fl_usual *u)

@@ -35,6 +35,7 @@ struct fl_usual {
 	const fl_contributions *found; ///< what introduced them
 	const fl_bounds *bounds;       ///< may be empty: they are not known
 	const struct fl_span *span; ///< the operation on the structure, with the trigger
+	const char *operation;	    ///< the function that it is; NULL: not known
 	uint64_t trigger;
 	/** The heap was right after so many operations; the C-point's: it is not known. */
 	uint64_t since;
@@ -55,6 +56,10 @@ struct err *fl_usual_find(struct fl_usual *u, bool is_exact, struct fl_missing *
  * the structure after which all was right. */
 struct err *fl_usual_is_proven(const struct fl_usual *u, uint64_t index, bool *ret);
 
+/** @return whether fields as the missing one were stored before, but only in nodes that the same operation
+ * made: what a node is made with. Behind fl_usual_find(). */
+bool fl_usual_is_constant(const struct fl_usual *u);
+
 /** @return whether what made the store necessary is odd itself: it stored no pointer of the kind
  * that its statement stored all the other times. Behind fl_usual_find(). */
 bool fl_usual_is_odd(const struct fl_usual *u);
@@ -64,6 +69,11 @@ bool fl_usual_is_odd(const struct fl_usual *u);
 /** @return the statement of @p rip; with no line, if none is known. */
 struct dec_place fl_usual_place(const struct fl_usual *u, uint64_t rip);
 bool fl_is_same_line(const struct dec_place *a, const struct dec_place *b);
+
+/** @return via @p ret whether the statement that made the store necessary is of a function that never
+ * stores such fields, but was part of operations, of another time or twice of this, that did: there it is
+ * left to them. Behind fl_past_of(). */
+struct err *fl_usual_is_outside(const struct fl_usual *u, bool *ret);
 
 /** Fill in function and statements of @p m. @p store: the store that was made another time,
  * @p like: what made that one necessary; NULL: none shows it. */

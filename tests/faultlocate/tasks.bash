@@ -6,9 +6,8 @@
 # analyze LEVEL STATUS KIND [fixed] - record it and analyze it, in $TMPDIR/out.
 analyze() {
 	local level=$1 status=$2
-	shift 2
 	rm -rf "$TMPDIR/c"
-	make_capture "$TMPDIR/c" "$TMPDIR/tasks$level" "$@"
+	make_capture "$TMPDIR/c" "$TMPDIR/${4:-tasks}$level" "${@:3}"
 	expect_status "$status" "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/spec" --json
 }
 
@@ -28,6 +27,7 @@ judge_tasks() {
 	for source; do
 		for level in -O0 -O2; do
 			gcc -g $level -o "$TMPDIR/tasks$level" "$source" || fail "cannot compile $source"
+			gcc -g $level -DFIXED -o "$TMPDIR/fixed$level" "$source" || fail "cannot compile $source"
 		done
 		while IFS=: read -r line class kind place; do
 			sed -n "/^ \* $kind: /,/^ \*\//s/^ \*\t//p" "$source" >"$TMPDIR/spec"
