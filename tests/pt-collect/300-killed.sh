@@ -13,7 +13,7 @@ need_bpf
 # begin KIND DIR [MS] - record unharmed KIND; sets keeper, recorder and (maybe empty) program.
 begin() {
 	rm -rf "$2" "$TMPDIR/out"
-	"$FAULTLINE" record -o "$2" -- "$BUILD/tests/programs/unharmed" "$1" "${3:-900}" \
+	"$FAULTLINE" record -o "$2" -- "$BUILD/tests/programs/unharmed" "$1" "${3:-600}" \
 		>"$TMPDIR/out" 2>"$TMPDIR/err" &
 	keeper=$!
 }
