@@ -552,14 +552,6 @@ bool fl_flow_depends(const struct flow *f, uint32_t block, uint32_t branch)
 	return false;
 }
 
-const uint32_t *fl_flow_parents(const struct flow *f, uint32_t block, uint32_t *n)
-{
-	const struct flow_block *b = &f->blocks.data[block];
-
-	*n = b->n_parents;
-	return f->parents.data + b->first_parent;
-}
-
 uint32_t fl_flow_function(const struct flow *f, uint32_t block)
 {
 	return f->blocks.data[block].function;

@@ -44,9 +44,6 @@ struct err *fl_flow_block(struct flow *f, uint64_t rip, uint32_t *ret);
 /** @return whether block @p block depends on the branch that ends @p branch. */
 bool fl_flow_depends(const struct flow *f, uint32_t block, uint32_t branch);
 
-/** @return the branches' blocks that @p block depends on, *@p n of them. */
-const uint32_t *fl_flow_parents(const struct flow *f, uint32_t block, uint32_t *n);
-
 /** @return the number of the function that @p block is in. */
 uint32_t fl_flow_function(const struct flow *f, uint32_t block);
 
