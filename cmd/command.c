@@ -30,6 +30,22 @@ struct err *cmd_command_process(const char *capture, const char *process,
 	return err;
 }
 
+void cmd_command_tell_trace(struct fl_trace *trace, const char *lost)
+{
+	const struct dec_where *end = fl_trace_end(trace);
+	const char *notes = dec_machine_notes(fl_trace_machine(trace));
+
+	if (end->at == DEC_AT_DIVERGENCE)
+		log_note(
+			"the replay leaves the recorded path at position %lu: %s behind it "
+			"(`faultline replay --explain' says why)",
+			end->position, lost);
+	else if (end->is_cut)
+		log_note("the capture ends early, at position %lu", end->position);
+	if (notes)
+		log_note("%s", text_line(notes));
+}
+
 void cmd_command_add_notes(cJSON *o, const line_list *notes)
 {
 	cJSON *list = cJSON_AddArrayToObject(o, "notes");

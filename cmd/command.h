@@ -12,6 +12,7 @@
 #include <cjson/cJSON.h>
 
 #include "faultlocate/fl_analysis.h"
+#include "faultlocate/slice/slice.h"
 
 typedef VEC(const char *) fl_texts;
 
@@ -22,6 +23,10 @@ void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text);
  * says; then tells on stderr that there are others). @p ret: free(). */
 struct err *cmd_command_process(const char *capture, const char *process,
 				const fl_texts *specs, char **ret);
+
+/** Say what the replay that made @p trace could not do. @p lost: what that means behind the end, "the
+ * slice knows nothing". */
+void cmd_command_tell_trace(struct fl_trace *trace, const char *lost);
 
 /** Add @p notes to @p o. */
 void cmd_command_add_notes(cJSON *o, const line_list *notes);

@@ -206,21 +206,10 @@ static struct err *show(const struct asking *a)
 	return NULL;
 }
 
-/* What the replay could not do is said, whatever came out. */
+/* What could not be known is said, whatever came out. */
 static void tell_end(const struct asking *a)
 {
-	const struct dec_where *end = fl_trace_end(a->trace);
-	const char *notes = dec_machine_notes(fl_trace_machine(a->trace));
-
-	if (end->at == DEC_AT_DIVERGENCE)
-		log_note(
-			"the replay leaves the recorded path at position %lu: nothing is "
-			"known behind it (`faultline replay --explain' says why)",
-			end->position);
-	else if (end->is_cut)
-		log_note("the capture ends early, at position %lu", end->position);
-	if (notes)
-		log_note("%s", text_line(notes));
+	cmd_command_tell_trace(a->trace, "nothing is known");
 	if (a->inputs.n_unmeasured)
 		log_note(
 			"%lu calls of strcmp() and the like are too many to look at each: "

@@ -295,23 +295,6 @@ static struct err *show(const struct slicing *s)
 	return NULL;
 }
 
-/* What the replay could not do is said, whatever came out. */
-static void tell_end(const struct slicing *s)
-{
-	const struct dec_where *end = fl_trace_end(s->trace);
-	const char *notes = dec_machine_notes(fl_trace_machine(s->trace));
-
-	if (end->at == DEC_AT_DIVERGENCE)
-		log_note(
-			"the replay leaves the recorded path at position %lu: the slice "
-			"knows nothing behind it (`faultline replay --explain' says why)",
-			end->position);
-	else if (end->is_cut)
-		log_note("the capture ends early, at position %lu", end->position);
-	if (notes)
-		log_note("%s", text_line(notes));
-}
-
 int cmd_slice(int argc, char **argv)
 {
 	const struct argp argp = { .options = options,
@@ -332,7 +315,7 @@ int cmd_slice(int argc, char **argv)
 		err = make(&s);
 	}
 	if (!err)
-		tell_end(&s);
+		cmd_command_tell_trace(s.trace, "the slice knows nothing");
 	if (!err)
 		err = show(&s);
 	if (err)
