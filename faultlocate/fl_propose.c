@@ -411,27 +411,31 @@ static void propose_even(struct proposer *p, const char *f, const char *g, size_
 	p->attribute = -1;
 }
 
+/* Of all that is behind pointer @p f the number that is farthest along @p on, @p name, is on @p side of a
+ * node's own. */
+static void propose_bound(struct proposer *p, const char *name, const char *f,
+			  const char *on, const char *side, const char *v)
+{
+	const char *t = p->type->name;
+
+	attribute(p, "%s.%s; %s X; X.%s == NULL => X.%s = X.%s || X.%s = X.%s.%s;", t,
+		  name, t, on, name, v, name, on, name);
+	begin(p);
+	add(p, "order", "%s X; X.%s != NULL => X.%s.%s %s X.%s;", t, f, f, name, side, v);
+	p->attribute = -1;
+}
+
 /* All that is behind one pointer is less, all behind the other more. */
 static void propose_bounds(struct proposer *p, const char *f, const char *g, size_t pair,
 			   size_t number)
 {
-	const char *t = p->type->name, *v = p->number[number]->name;
+	const char *v = p->number[number]->name;
+	char name[64];
 
-	attribute(p,
-		  "%s.MOST_%zu_%zu; %s X; X.%s == NULL => X.MOST_%zu_%zu = X.%s || "
-		  "X.MOST_%zu_%zu = X.%s.MOST_%zu_%zu;",
-		  t, pair, number, t, g, pair, number, v, pair, number, g, pair, number);
-	begin(p);
-	add(p, "order", "%s X; X.%s != NULL => X.%s.MOST_%zu_%zu < X.%s;", t, f, f, pair,
-	    number, v);
-	attribute(p,
-		  "%s.LEAST_%zu_%zu; %s X; X.%s == NULL => X.LEAST_%zu_%zu = X.%s || "
-		  "X.LEAST_%zu_%zu = X.%s.LEAST_%zu_%zu;",
-		  t, pair, number, t, f, pair, number, v, pair, number, f, pair, number);
-	begin(p);
-	add(p, "order", "%s X; X.%s != NULL => X.%s.LEAST_%zu_%zu > X.%s;", t, g, g, pair,
-	    number, v);
-	p->attribute = -1;
+	snprintf(name, sizeof(name), "MOST_%zu_%zu", pair, number);
+	propose_bound(p, name, f, g, "<", v);
+	snprintf(name, sizeof(name), "LEAST_%zu_%zu", pair, number);
+	propose_bound(p, name, g, f, ">", v);
 }
 
 static void propose_pairs(struct proposer *p)
