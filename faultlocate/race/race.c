@@ -5,7 +5,7 @@
  * @file
  * The replays: one that learns, one that looks; that again, as long as it finds races that are none because what
  * is accessed is an atomic object, by DWARF or by the text of the line; and one for the calls under
- * way at the earlier of two accesses.
+ * way at the two accesses, and for memory that was given out again between them.
  */
 #include "faultlocate/race/race.h"
 
@@ -348,10 +348,38 @@ static struct err *on_calls(void *ctx, uint64_t time, const uint64_t *calls, siz
 	return NULL;
 }
 
+/* What has the bytes that were freed again did not race with who freed them: the allocator was between. */
+static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
+			    bool is_zeroed, uint64_t rip, uint64_t pc)
+{
+	fl_races *races = ctx;
+
+	(void)is_zeroed;
+	(void)rip;
+	(void)pc;
+	for (size_t i = 0; i < races->size; i++) {
+		struct fl_race *r = &races->data[i];
+
+		r->is_reused |= r->earlier.time < time && time < r->later.time &&
+				r->later.addr - addr < size;
+	}
+	return NULL;
+}
+
+static void drop_reused(fl_races *races)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < races->size; i++)
+		if (!races->data[i].is_reused)
+			races->data[n++] = races->data[i];
+	races->size = n;
+}
+
 static struct err *find_calls_under_way(const struct capture *c,
 					struct dec_symbols *symbols, fl_races *races)
 {
-	const struct dec_heap_events nothing_else = {};
+	const struct dec_heap_events allocs = { .ctx = races, .alloc = on_alloc };
 	struct dec_heap_options o = { .calls = on_calls, .calls_ctx = races };
 	VEC(uint64_t) times = {};
 	struct dec_run run = {};
@@ -371,7 +399,8 @@ static struct err *find_calls_under_way(const struct capture *c,
 				times.data[n++] = times.data[i];
 		o.calls_at = times.data;
 		o.n_calls_at = n;
-		err = dec_heap_trace(c, symbols, &o, &nothing_else, &run);
+		err = dec_heap_trace(c, symbols, &o, &allocs, &run);
+		drop_reused(races);
 	}
 	dec_run_deinit(&run);
 	vec_deinit(&times);

@@ -161,10 +161,14 @@ static struct err *take_block(struct race_walk *w, uint64_t addr, uint64_t rip,
 	if (!n)
 		return NULL;
 	map_remove(&w->blocks, addr);
-	// Freeing is as good as writing: whoever still reads it has no right to. Libraries know what they do.
-	if (is_users && dec_frames_is_own(&w->frames, rip))
+	is_users &= dec_frames_is_own(&w->frames, rip);
+	// Freeing is as good as writing: whoever reads it before, or after, has no right to. Libraries know
+	// what they do.
+	if (is_users)
 		err = fl_race_access(w, time, rip, addr, n, true, false);
 	fl_shadow_clear(&w->shadow, addr, n);
+	if (is_users && !err)
+		err = fl_race_access(w, time, rip, addr, n, true, false);
 	return err;
 }
 

@@ -6,6 +6,7 @@
  * Threads that share memory: with `racy' as none should, with `right' in order, each in its own way. Lines with a
  * comment that says `race' are one side of a race, and no other line is.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -172,6 +173,20 @@ static KEEP void *use_it(void *arg)
 	return NULL;
 }
 
+static KEEP void *use_it_late(void *arg)
+{
+	usleep(30000);
+	sink += ((volatile char *)arg)[9]; // race
+	return NULL;
+}
+
+static KEEP void *release_it_late(void *arg)
+{
+	usleep(30000);
+	free(arg); // race
+	return NULL;
+}
+
 static void racy(void)
 {
 	int *heap = calloc(8, sizeof(*heap)), local = 0;
@@ -189,7 +204,9 @@ static void racy(void)
 	both(to_stack, &local, to_stack, &local);
 	free(heap);
 	heap = malloc(20);
-	both(use_it, heap, release_it, heap);
+	both(use_it, heap, release_it_late, heap);
+	heap = malloc(20);
+	both(use_it_late, heap, release_it, heap);
 }
 
 /* ---- right --------------------------------------------------------------------------------------- */
@@ -375,6 +392,24 @@ static KEEP void *thread_local_one(void *arg)
 	return arg;
 }
 
+static KEEP void *gives_back(void *arg)
+{
+	memset(arg, 1, 5000);
+	free(arg);
+	return NULL;
+}
+
+/* The allocator's locks are between: what was given back is somebody else's. */
+static KEEP void *has_it_again(void *arg)
+{
+	void *p;
+
+	usleep(30000);
+	for (int i = 0; i < 3 && !posix_memalign(&p, 64, 3000); i++)
+		memset(p, 3, 3000);
+	return arg;
+}
+
 static KEEP int through_pipe(void *arg)
 {
 	int *ends = arg, n = 0;
@@ -402,6 +437,7 @@ static void right(void)
 {
 	int me[2] = { 0, 1 };
 
+	mallopt(M_ARENA_MAX, 1);
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_spin_init(&spin, 0);
 	sem_init(&sem, 0, 0);
@@ -418,6 +454,7 @@ static void right(void)
 	both(by_builtin, NULL, by_builtin, NULL);
 	both(take, NULL, give, NULL);
 	both(thread_local_one, NULL, thread_local_one, NULL);
+	both(gives_back, malloc(5000), has_it_again, NULL);
 	with_c_threads();
 	sink += by_mutex + by_rwlock + by_cond + by_spin + by_own_spin + by_sem +
 		by_order;
