@@ -16,12 +16,15 @@ bool fl_end_is_own(const struct fl_analysis *a, uint64_t rip)
 {
 	const struct cap_info *info = capture_info(a->capture);
 	struct dec_place p = {};
+	const char *module;
 
-	a->places.place(a->places.ctx, rip, &p);
-	if (dec_symbols_has_debug(a->symbols, rip))
+	if (dec_symbols_has_debug(a->symbols, rip)) {
+		a->places.place(a->places.ctx, rip, &p);
 		return p.line;
-	return !dec_symbols_has_debug(a->symbols, 0) && p.module && info->exe &&
-	       !strcmp(p.module, info->exe);
+	}
+	module = dec_symbols_module(a->symbols, rip);
+	return !dec_symbols_has_debug(a->symbols, 0) && module && info->exe &&
+	       !strcmp(module, info->exe);
 }
 
 bool fl_end_is_systems(const char *file)

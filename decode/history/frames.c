@@ -70,17 +70,18 @@ static bool is_foreign_module(const struct frames *f, const char *path)
 
 static bool is_own_place(struct frames *f, uint64_t rip)
 {
-	bool has_debug = dec_symbols_has_debug(f->symbols, rip);
 	struct dec_place place;
+	const char *module;
 
-	dec_symbols_place(f->symbols, rip, &place);
 	// Address by address: a static program holds the user's code and libc's.
-	if (has_debug)
+	if (dec_symbols_has_debug(f->symbols, rip)) {
+		dec_symbols_place(f->symbols, rip, &place);
 		return place.line;
+	}
+	module = dec_symbols_module(f->symbols, rip);
 	if (f->n_foreign)
-		return place.module && !is_foreign_module(f, place.module);
-	return !f->exe_has_lines && place.module && f->exe &&
-	       !strcmp(place.module, f->exe);
+		return module && !is_foreign_module(f, module);
+	return !f->exe_has_lines && module && f->exe && !strcmp(module, f->exe);
 }
 
 static bool look_up_own(struct frames *f, uint64_t rip)

@@ -86,6 +86,7 @@ static void need_entries(struct dec_sym_unit *u)
 	if (u->has_entries)
 		return;
 	u->has_entries = true;
+	dec_sym_unit_need_debug(u);
 	for (size_t i = 0; i < u->cus.size; i++) {
 		const void *last = NULL;
 
@@ -94,10 +95,13 @@ static void need_entries(struct dec_sym_unit *u)
 	}
 }
 
-/** Entries of @p name in the debug information of @p m. */
+/** Entries of @p name in the debug information of @p m. What the system's libraries inline, or
+ * have no symbol for, is nobody's question. */
 static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name,
 			       bool is_inlined, uint64_t *ret, size_t n, size_t max)
 {
+	if (dec_sym_unit_is_systems(m->unit))
+		return n;
 	need_entries(m->unit);
 	for (size_t i = 0; i < m->unit->entries.size; i++) {
 		const struct dec_sym_entry *e = &m->unit->entries.data[i];
@@ -299,18 +303,28 @@ static void line_addrs_in_cu(struct line_search *q, struct dec_sym_cu *cu,
 	}
 }
 
+static void line_addrs_in_unit(struct line_search *q, struct dec_sym_mapping *m,
+			       const char *file, int line)
+{
+	q->m = m;
+	dec_sym_unit_need_debug(m->unit);
+	for (size_t k = 0; k < m->unit->cus.size; k++) {
+		q->scopes.size = 0;
+		line_addrs_in_cu(q, &m->unit->cus.data[k], file, line);
+	}
+}
+
 size_t dec_symbols_line_addrs(struct dec_symbols *s, const char *file, int line,
 			      uint64_t *ret, size_t max)
 {
 	struct line_search q = { .ret = ret, .max = max };
 
-	for (size_t i = 0; i < s->mappings.size; i++) {
-		q.m = &s->mappings.data[i];
-		for (size_t k = 0; !is_repeat(s, i) && k < q.m->unit->cus.size; k++) {
-			q.scopes.size = 0;
-			line_addrs_in_cu(&q, &q.m->unit->cus.data[k], file, line);
-		}
-	}
+	// A file of the user's is in no library of the system.
+	for (int systems = 0; systems < 2 && !q.n; systems++)
+		for (size_t i = 0; i < s->mappings.size; i++)
+			if (!is_repeat(s, i) &&
+			    dec_sym_unit_is_systems(s->mappings.data[i].unit) == systems)
+				line_addrs_in_unit(&q, &s->mappings.data[i], file, line);
 	vec_deinit(&q.scopes);
 	return q.n;
 }
@@ -345,6 +359,7 @@ bool dec_symbols_near_lines(struct dec_symbols *s, const char *file, int line,
 	for (size_t i = 0; i < s->mappings.size; i++) {
 		struct dec_sym_unit *u = s->mappings.data[i].unit;
 
+		dec_sym_unit_need_debug(u);
 		for (size_t k = 0; !is_repeat(s, i) && k < u->cus.size; k++)
 			near_lines_in_cu(&u->cus.data[k], file, line, before, after);
 	}

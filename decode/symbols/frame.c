@@ -28,6 +28,8 @@ static bool enter(struct dec_symbols *s, const struct dec_frame *f,
 {
 	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, f->rip);
 
+	if (m)
+		dec_sym_unit_need_debug(m->unit);
 	if (!m || !m->unit->dwarf)
 		return false;
 	*ret = (struct dec_sym_frame){
@@ -93,6 +95,8 @@ static bool find_static(struct dec_symbols *s, const struct dec_frame *f,
 	// Its data lie behind its code, perhaps beyond what was mapped as such.
 	if (!m)
 		m = dec_sym_mapping_of(s, f->rip);
+	if (m)
+		dec_sym_unit_need_debug(m->unit);
 	if (!m || !m->unit->dwarf)
 		return false;
 	at.unit = m->unit;

@@ -368,6 +368,7 @@ struct dec_sym_names *dec_sym_unit_names(struct dec_sym_unit *u)
 {
 	struct dec_sym_names *x = u->names;
 
+	dec_sym_unit_need_debug(u);
 	if (x || !u->cus.size)
 		return x;
 	x = u->names = calloc(1, sizeof(*x));

@@ -308,12 +308,22 @@ struct err *dec_symbols_add_file(struct dec_symbols *s, int fd, const char *path
 	return add_mapping(s, &m);
 }
 
+const char *dec_symbols_module(struct dec_symbols *s, uint64_t rip)
+{
+	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, rip);
+
+	return m ? m->unit->path : NULL;
+}
+
 bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip)
 {
 	const struct dec_sym_mapping *m = rip ? dec_sym_mapping_of(s, rip) : NULL;
 	struct dec_sym_unit *u = m ? m->unit : rip ? NULL : s->exe;
 
-	return u && u->cus.size > 0 && (u == s->exe || !dec_sym_unit_is_systems(u));
+	if (!u || (u != s->exe && dec_sym_unit_is_systems(u)))
+		return false;
+	dec_sym_unit_need_debug(u);
+	return u->cus.size > 0;
 }
 
 /* ---- places -------------------------------------------------------------------------- */
@@ -510,7 +520,7 @@ const char *dec_symbols_alloc_type(struct dec_symbols *s, uint64_t return_rip,
 		}
 	}
 	m = dec_sym_mapping_of(s, return_rip - 1);
-	if (m && m->unit->cus.size)
+	if (m && !dec_sym_unit_is_systems(m->unit))
 		a.name = dec_sym_alloc_type(m->unit, return_rip - m->bias, size,
 					    &a.is_sure);
 	a.next = head ? (uint32_t)*head : 0;

@@ -113,6 +113,10 @@ FILE *dec_symbols_source(struct dec_symbols *s, const struct dec_place *p);
 /** The user keeps the sources below @p dir, which is borrowed; NULL: he named none. */
 void dec_symbols_sources(struct dec_symbols *s, const char *dir);
 
+/** @return the path of the module that holds @p rip, as the program saw it; NULL: none does. For this
+ * alone no debug information is read. */
+const char *dec_symbols_module(struct dec_symbols *s, uint64_t rip);
+
 /** @return whether the module that holds @p rip (0: the executable) has DWARF. The
  * system's libraries count as without, also where their debug packages are installed:
  * a store in memcpy() is its caller's statement, here as on any other machine. */

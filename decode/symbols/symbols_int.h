@@ -67,8 +67,9 @@ struct dec_sym_unit {
 	uint32_t file; ///< index in the capture plus 1; 0 when added by path
 	Dwfl *dwfl;    ///< NULL when the contents were not kept
 	Dwfl_Module *mod;
-	Elf *elf;     ///< main file
-	Dwarf *dwarf; ///< NULL without debug information
+	Elf *elf;	///< main file
+	bool has_debug; ///< dec_sym_unit_need_debug() was here: what follows is known
+	Dwarf *dwarf;	///< NULL without debug information
 	Dwarf_Addr debug_bias;
 	bool has_local, is_local; ///< dec_sym_unit_is_local() knows; says
 	int found;		  ///< what was asked for last of its debug files; -1: not
@@ -133,6 +134,10 @@ struct dec_sym_mapping *dec_sym_mapping_of(struct dec_symbols *s, uint64_t addr)
  * a unit without symbols and a warning, not an error. */
 struct err *dec_sym_unit_open(int fd, const char *path, struct dec_sym_unit **ret);
 void dec_sym_unit_close(struct dec_sym_unit *u);
+
+/** Open the debug information of @p u and list its compile units, once: a library of the system has
+ * it packed, and unpacking it takes longer than most replays. */
+void dec_sym_unit_need_debug(struct dec_sym_unit *u);
 
 /** Link-time address of file offset @p offset. @return false when no segment has it. */
 bool dec_sym_unit_vaddr(struct dec_sym_unit *u, uint64_t offset, uint64_t *ret);

@@ -263,19 +263,25 @@ struct err *dec_sym_unit_open(int fd, const char *path, struct dec_sym_unit **re
 	why = fd >= 0 ? report_module(u, fd) : NULL;
 	if (why) {
 		log_warn("cannot read symbols of '%s': %s", path, why);
-	} else if (fd >= 0) {
-		u->dwarf = dwfl_module_getdwarf(u->mod, &u->debug_bias);
-		if (u->dwarf)
-			close_alternate(u);
-		if (u->dwarf && index_cus(u))
-			goto nomem;
-		log_info("'%s': %zu compile units", path, u->cus.size);
 	}
 	*ret = u;
 	return NULL;
 nomem:
 	dec_sym_unit_close(u);
 	return &err_nomem;
+}
+
+void dec_sym_unit_need_debug(struct dec_sym_unit *u)
+{
+	if (u->has_debug || !u->elf)
+		return;
+	u->has_debug = true;
+	u->dwarf = dwfl_module_getdwarf(u->mod, &u->debug_bias);
+	if (u->dwarf)
+		close_alternate(u);
+	if (u->dwarf && index_cus(u))
+		log_warn("out of memory: compile units of '%s' are missing", u->path);
+	log_info("'%s': %zu compile units", u->path, u->cus.size);
 }
 
 void dec_sym_unit_close(struct dec_sym_unit *u)
@@ -303,9 +309,16 @@ bool dec_sym_unit_is_systems(struct dec_sym_unit *u)
 {
 	const char *main_file, *debug_file = NULL;
 
-	if (!u->mod)
+	if (!u->elf)
 		return false;
+	// Whose symbols are apart, has its debug information there.
+	dec_sym_unit_need_symbols(u);
 	dwfl_module_info(u->mod, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+	if (!debug_file) {
+		dec_sym_unit_need_debug(u);
+		dwfl_module_info(u->mod, NULL, NULL, NULL, NULL, NULL, &main_file,
+				 &debug_file);
+	}
 	return debug_file && (!strncmp(debug_file, "/usr/lib/debug/", 15) ||
 			      strstr(debug_file, "debuginfod"));
 }
@@ -394,8 +407,10 @@ size_t dec_sym_unit_read(struct dec_sym_unit *u, uint64_t addr, void *buf, size_
 
 struct dec_sym_cu *dec_sym_unit_cu(struct dec_sym_unit *u, uint64_t addr)
 {
-	const struct dec_sym_range *r = find_range(&u->cu_ranges, addr - u->debug_bias);
+	const struct dec_sym_range *r;
 
+	dec_sym_unit_need_debug(u);
+	r = find_range(&u->cu_ranges, addr - u->debug_bias);
 	return r ? &u->cus.data[r->index] : NULL;
 }
 

@@ -70,6 +70,7 @@ struct err *dec_var_walk(struct dec_symbols *s,
 
 			if ((u == s->exe) != (pass == 0) || dec_sym_unit_is_systems(u))
 				continue;
+			dec_sym_unit_need_debug(u);
 			for (size_t k = 0; k < u->cus.size && !err; k++) {
 				struct walk w = { .fn = fn, .ctx = ctx };
 
