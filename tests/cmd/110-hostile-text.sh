@@ -79,21 +79,33 @@ node X; ..(c1)
 X.INDEGREE <= 1;
 S
 
-# What no file given as argument may hold.
+# What no file of keep/ may hold: N.KIND, and in N.what what it came of.
 cat >check.py <<'P'
-import json, re, sys
-kind, path = sys.argv[1], sys.argv[2]
-d = open(path, "rb").read()
-bad = re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", d)
-if bad: sys.exit("control character %r in %r" % (bad.group(0), d[max(0, bad.start() - 60):bad.end() + 20]))
-try: text = d.decode()
-except UnicodeDecodeError as e: sys.exit("not UTF-8: %s" % e)
-bad = re.search("[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", text)
-if bad: sys.exit("%r in %r" % (bad.group(0), text[max(0, bad.start() - 60):bad.end() + 20]))
-if re.search("^all matched", text, re.M): sys.exit("a forged line in " + text)
-if kind == "json":
-    for line in ([text] if text.startswith("{\n") else text.splitlines()): json.loads(line)
+import glob, json, os, re, sys
+def wrong(kind, d):
+    bad = re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", d)
+    if bad: return "control character %r in %r" % (bad.group(0), d[max(0, bad.start() - 60):bad.end() + 20])
+    try: text = d.decode()
+    except UnicodeDecodeError as e: return "not UTF-8: %s" % e
+    bad = re.search("[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", text)
+    if bad: return "%r in %r" % (bad.group(0), text[max(0, bad.start() - 60):bad.end() + 20])
+    if re.search("^all matched", text, re.M): return "a forged line in " + text
+    if kind == "json":
+        for line in ([text] if text.startswith("{\n") else text.splitlines()): json.loads(line)
+files = glob.glob("keep/*.text") + glob.glob("keep/*.json")
+for path in files:
+    name, kind = path.rsplit(".", 1)
+    why = wrong(kind, open(path, "rb").read())
+    if why: sys.exit("%r: %s" % (open(name + ".what", "rb").read(), why))
+print(len(files))
 P
+mkdir keep
+kept=0
+# keep KIND FILE WHAT - to be looked at when all is there.
+keep() {
+	kept=$((kept + 1))
+	cp "$2" keep/$kept.$1 && printf '%s' "$3" >keep/$kept.what || fail "cannot keep $2"
+}
 # clean KIND COMMAND... - it leaves nothing unsafe, and says something.
 clean() {
 	local kind=$1 status=0
@@ -101,8 +113,8 @@ clean() {
 	"$FAULTLINE" "$@" >out 2>err || status=$?
 	[ $status -le 1 ] || [ -n "${may_fail:-}" ] || fail "status $status of $*: $(cat -v err)"
 	[ -s out ] || [ -n "${may_fail:-}" ] || fail "nothing came of $*: $(cat -v err)"
-	python3 check.py "$kind" out || fail "stdout of: $*"
-	python3 check.py text err || fail "stderr of: $*"
+	keep "$kind" out "stdout of: $*"
+	keep text err "stderr of: $*"
 }
 
 RECORD+=(-e heap)
@@ -111,17 +123,17 @@ got=0
 "${RECORD[@]}" -o c -- "$prog" "$evil" >out 2>err || got=$?
 [ $got = 0 ] || fail "record: $got: $(cat -v err)"
 grep -q complete err || fail "$(cat -v err)"
-python3 check.py text err || fail "stderr of record"
+keep text err "stderr of record"
 printf 'raw \33[0m %s\n' "$evil" >want
 cmp want out || fail "the program's output was touched"
 "${RECORD[@]}" --end-core -o crash -- "$prog" "$evil" "$evil" >out 2>err
-python3 check.py text err || fail "stderr of record"
+keep text err "stderr of record"
 "${RECORD[@]}" -f -o many -- sh -c '"$0" "$1"; :' "$prog" "$evil" >out 2>err
-python3 check.py text err || fail "stderr of record -f"
+keep text err "stderr of record -f"
 "${RECORD[@]}" --snapshot -o flight -- "$prog" "$evil" "$evil" >out 2>err
-python3 check.py text err || fail "stderr of record --snapshot"
+keep text err "stderr of record --snapshot"
 "${RECORD[@]}" -o no -- "$prog.$evil" >out 2>err && fail "it is not there"
-python3 check.py text err || fail "stderr of record of what is not there"
+keep text err "stderr of record of what is not there"
 [ "$(wc -l <err)" = 1 ] || fail "more than one line: $(cat -v err)"
 [ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" c crash many flight
 
@@ -139,10 +151,10 @@ for c in c crash; do
 	may_fail=1 clean text graph --svg b.svg $c
 	may_fail=1 clean text graph --spec list.spec --html c.html $c
 	for file in a.svg b.svg; do
-		python3 check.py text $file || fail "$file"
+		keep text $file "$file"
 		xmllint --noout $file || fail "$file is no XML"
 	done
-	python3 check.py text c.html || fail c.html
+	keep text c.html "c.html"
 	xmllint --html --noout c.html 2>err || fail "c.html is no HTML: $(cat err)"
 	grep -q '<b>' c.html && fail "markup of the program's in the page"
 done
@@ -194,3 +206,6 @@ for command in dump replay "analyze --spec list.spec" graph recover encode decod
 	clean text $command "no$evil"
 	grep -c . err | grep -qx 1 || fail "more than one line: $(cat -v err)"
 done
+
+[ "$(python3 check.py)" = $kept ] || fail "not clean"
+[ $kept -ge 100 ] || fail "only $kept texts"
