@@ -89,10 +89,16 @@ struct err *bench_run(const char *const *argv, const char *output, const char *e
 /** What a run took; status as of waitpid. */
 struct bench_used {
 	double wall_s;
-	double user_s;	     ///< in user mode, of all its processes
-	uint64_t peak_bytes; ///< resident, of the largest of its processes
+	double user_s; ///< in user mode, of all its processes
+	uint64_t
+		peak_bytes; ///< resident, of the largest of its processes, or of us who started it
 	int status;
 };
+
+/** As bench_run(), but only to learn what its first process had resident at most: its program alone,
+ * not what it was before exec. */
+struct err *bench_run_peak(const char *const *argv, const char *errors,
+			   uint64_t *ret_bytes);
 
 /** As bench_run(), telling more; what runs longer than @p limit_s (0: any time) is killed
  * with all it has started, and wall_s is more than that. */

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bench/bench_suite.h"
@@ -203,8 +202,8 @@ static uint64_t held_below(int pid)
 }
 
 static struct err *add_bytes(struct bench *b, const struct bench_work *w,
-			     const char *command, enum bench_role role, double bytes,
-			     const char *note)
+			     const char *command, enum bench_role role, double limit,
+			     double bytes, const char *note)
 {
 	const struct bench_row row = { .suite = b->suite,
 				       .work = w->name,
@@ -213,7 +212,7 @@ static struct err *add_bytes(struct bench *b, const struct bench_work *w,
 				       .unit = "B",
 				       .role = role,
 				       .note = note,
-				       .limit = role == BENCH_OURS ? 2 : 0 };
+				       .limit = limit };
 
 	return bench_row_add(&b->results, &row, &bytes, 1);
 }
@@ -222,8 +221,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 {
 	struct bench_command native = bench_command_native(w);
 	struct machine m = {};
-	struct bench_used used;
-	uint64_t alone = 0, all = 0;
+	uint64_t peak = 0, alone = 0, all = 0;
 	double instructions;
 	struct dec_where at;
 	char errors[4300], text[64];
@@ -231,7 +229,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 
 	snprintf(errors, sizeof(errors), "%s/errors", b->scratch);
 	if (!err)
-		err = bench_run_used(native.argv, NULL, errors, 0, &used);
+		err = bench_run_peak(native.argv, errors, &peak);
 	if (!err)
 		err = machine_init(&m, b->capture);
 	if (!err)
@@ -250,11 +248,11 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 			 dec_machine_checkpoints(m.machine));
 	machine_deinit(&m);
 	if (!err)
-		err = add_bytes(b, w, "native", BENCH_NATIVE, used.peak_bytes, NULL);
+		err = add_bytes(b, w, "native", BENCH_NATIVE, 0, peak, NULL);
 	if (!err)
-		err = add_bytes(b, w, "machine", BENCH_OURS, alone, NULL);
+		err = add_bytes(b, w, "machine", BENCH_OURS, 0, alone, NULL);
 	return err ? err :
-		     add_bytes(b, w, "64 checkpoints", BENCH_OURS,
+		     add_bytes(b, w, "64 checkpoints", BENCH_OURS, 2,
 			       all > alone ? all - alone : 0, text);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -74,6 +75,47 @@ struct err *bench_run_used(const char *const *argv, const char *output,
 	ret->user_s = usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
 	ret->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	return NULL;
+}
+
+/* VmHWM of @p pid: what the program has had, where ru_maxrss has also what it was before exec. */
+static uint64_t peak_of(pid_t pid)
+{
+	char path[64], line[256];
+	unsigned long kib = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && !kib && fgets(line, sizeof(line), f))
+		sscanf(line, "VmHWM: %lu", &kib);
+	if (f)
+		fclose(f);
+	return (uint64_t)kib << 10;
+}
+
+struct err *bench_run_peak(const char *const *argv, const char *errors,
+			   uint64_t *ret_bytes)
+{
+	pid_t pid;
+	int status;
+	struct err *err = spawn(argv, NULL, errors, false, &pid);
+
+	*ret_bytes = 0;
+	if (err)
+		return err;
+	// It stops once more before its memory goes.
+	if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT))
+		err = err_errno("cannot trace '%s'", argv[0]);
+	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+		bool is_exit = status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8);
+
+		if (is_exit)
+			*ret_bytes = peak_of(pid);
+		ptrace(PTRACE_CONT, pid, NULL,
+		       (void *)(uintptr_t)(status >> 16 ? 0 : WSTOPSIG(status)));
+	}
+	return err || *ret_bytes ? err :
+				   err_new(ERR_OS, "'%s' has ended too early", argv[0]);
 }
 
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,

@@ -317,6 +317,7 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 	certain_read_regs(e, probe.regs);
 	if (dec_alias_fork(&r->guest))
 		return CERTAIN_UNKNOWN;
+	dec_guest_remap(&r->guest, 0, UINT64_MAX);
 	for (size_t i = 0; i < r->guest.ranges.size; i++) {
 		const struct guest_range *g = &r->guest.ranges.data[i];
 

@@ -13,6 +13,7 @@
 #include "decode/machine/child.h"
 #include "confine/confine.h"
 #include "decode/machine/alias.h"
+#include "decode/machine/heed.h"
 #include "decode/machine/loose.h"
 
 #include <assert.h>
@@ -92,6 +93,7 @@ static void child_where(enum dec_at at)
 		.instructions = replay.engine.now - replay.n_halves,
 		.syscalls = replay.syscalls,
 		.switches = replay.n_switches,
+		.handlers = replay.n_handlers,
 		.tid = replay.threads.size ? dec_threads_current(&replay)->tid : 0,
 		.rip = replay.engine.ctx ? replay.engine.ctx->rip : 0,
 		.seq = replay.last_seq,
@@ -205,7 +207,8 @@ static enum child_result child_condition(uint64_t rip, uint64_t n)
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
-static enum child_result child_run(uint64_t until)
+/* Until @p until, heeding @p n_heeded of what is in the data. */
+static enum child_result child_run(uint64_t until, uint64_t n_heeded)
 {
 	static const enum dec_at at[] = { [DEC_STOP_POSITION] = DEC_AT_POSITION,
 					  [DEC_STOP_BREAK] = DEC_AT_BREAK,
@@ -214,6 +217,9 @@ static enum child_result child_run(uint64_t until)
 					  [DEC_STOP_DIVERGED] = DEC_AT_DIVERGENCE };
 	enum dec_stop stop = DEC_STOP_DIVERGED;
 
+	if (n_heeded)
+		dec_heed_begin(&replay.guest, (const struct dec_span *)slot->data,
+			       n_heeded);
 	if (replay.loose)
 		stop = dec_loose_go(&replay, until);
 	else if (replay.end != CAP_END_UNKNOWN || replay.is_cut)
@@ -226,6 +232,7 @@ static enum child_result child_run(uint64_t until)
 	if (stop == DEC_STOP_POSITION && !replay.loose &&
 	    dec_replay_settle(&replay) == DEC_DIVERGED)
 		stop = DEC_STOP_DIVERGED;
+	slot->is_written = n_heeded ? dec_heed_end() : 0;
 	dec_engine_log_flush(&replay.engine);
 	child_where(at[stop]);
 	return !replay.loose && child_has_collided() ? CHILD_COLLIDED : CHILD_STOPPED;
@@ -359,6 +366,7 @@ static void child_fork(uint64_t to)
 		slot = &shared->slot[to];
 		slot->log_buffer = log_buffer;
 		child_where(DEC_AT_POSITION);
+		slot->guest_bytes = dec_guest_resident(&replay.guest);
 		if (err)
 			child_fail(err);
 		child_answer(err ? CHILD_FAILED : CHILD_OK);
@@ -584,7 +592,7 @@ static void child_serve(uint32_t command)
 
 	switch (command) {
 	case CHILD_RUN:
-		result = child_run(slot->arg[0]);
+		result = child_run(slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_MODE:
 		result = child_mode(slot->arg[0], slot->arg[1]);

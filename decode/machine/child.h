@@ -50,7 +50,7 @@ struct err *dec_child_confine(void);
 
 enum child_command {
 	CHILD_NONE,
-	CHILD_RUN,
+	CHILD_RUN, ///< to where; how many struct dec_span of the data to heed (heed.h)
 	CHILD_MODE,
 	CHILD_BREAK,
 	CHILD_WATCH,
@@ -90,6 +90,8 @@ struct child_slot {
 	uint64_t isa[4];	///< as in struct dec_engine
 	uint64_t touched_bytes; ///< pages that the process got or copied since it began
 	uint64_t peak_bytes;	///< resident, at most so far
+	uint64_t guest_bytes;	///< of FORK: dec_guest_resident()
+	uint32_t is_written; ///< of RUN: 0, the guest has not written where it is heeded
 	struct cap_regs regs;
 	char text[CHILD_TEXT_BYTES]; ///< error or divergence
 	char notes[CHILD_TEXT_BYTES];

@@ -48,16 +48,27 @@ static size_t guest_lower(const struct dec_guest *g, uint64_t addr)
 	return vec_rank(g->ranges.size, i, g->ranges.data[i].end <= addr);
 }
 
-void dec_guest_remap(const struct dec_guest *g)
+void dec_guest_remap(const struct dec_guest *g, uint64_t start, uint64_t end)
 {
 	if (g->remapping)
-		g->remapping();
+		g->remapping(start, end);
+}
+
+ENGINE_BARE bool dec_guest_protect_bare(uint64_t start, uint64_t size, uint64_t prot)
+{
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"((long)SYS_mprotect), "D"(start), "S"(size), "d"(prot)
+			 : "rcx", "r11", "memory");
+	return !ret;
 }
 
 /* What the host maps of [start, end) goes; the ranges stay. */
 static void guest_unmap(const struct dec_guest *g, uint64_t start, uint64_t end)
 {
-	dec_guest_remap(g);
+	dec_guest_remap(g, start, end);
 	for (size_t i = guest_lower(g, start);
 	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
 		const struct guest_range *r = &g->ranges.data[i];
@@ -172,7 +183,7 @@ static void guest_protect_page(struct dec_guest *g, uint64_t page)
 {
 	if (!dec_guest_avail(g, page << 12, PROT_WRITE))
 		return;
-	dec_guest_remap(g);
+	dec_guest_remap(g, page << 12, (page + 1) << 12);
 	if (!mprotect((void *)(page << 12), PAGE, PROT_READ))
 		map_put(&g->code, page, 1);
 }
@@ -196,7 +207,7 @@ bool dec_guest_unprotect_code(struct dec_guest *g, uint64_t addr)
 
 	if (!map_remove(&g->code, page))
 		return false;
-	dec_guest_remap(g);
+	dec_guest_remap(g, addr, addr + 1);
 	mprotect((void *)PAGE_DOWN(addr), PAGE, PROT_READ | PROT_WRITE);
 	guest_invalidate_page(g, page);
 	dec_alias_each(g, page, guest_invalidate_page);
@@ -243,7 +254,7 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 	if (!size || end < start || (start & (PAGE - 1)))
 		return err_new(ERR_FORMAT, "bad mapping %#lx+%#lx in the capture", start,
 			       size);
-	dec_guest_remap(g);
+	dec_guest_remap(g, start, end);
 	dec_engine_make_room(g->engine, start, size);
 	guest_forget_code(g, start, end);
 	err = dec_alias_cut(g, start, end);
@@ -263,7 +274,7 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 
 struct err *dec_guest_restore(struct dec_guest *g, uint64_t start, uint64_t end)
 {
-	dec_guest_remap(g);
+	dec_guest_remap(g, start, end);
 	guest_forget_code(g, start, end);
 	for (size_t i = guest_lower(g, start);
 	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
@@ -520,7 +531,7 @@ static struct err *guest_write_protected(struct dec_guest *g, uint64_t addr,
 {
 	uint64_t page = PAGE_DOWN(addr);
 
-	dec_guest_remap(g);
+	dec_guest_remap(g, page, page + PAGE);
 	if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE))
 		return err_errno("cannot change guest memory %#lx", page);
 	memcpy((void *)addr, data, size);
@@ -648,7 +659,7 @@ static struct err *guest_mprotect(struct dec_guest *g, uint64_t start, uint64_t 
 			       start);
 	prot &= PROT_READ | PROT_WRITE | PROT_EXEC;
 	guest_forget_code(g, start, start + size);
-	dec_guest_remap(g);
+	dec_guest_remap(g, start, start + size);
 	if (mprotect((void *)start, size, guest_host_prot(prot)))
 		return err_errno("cannot protect guest memory %#lx+%#lx", start, size);
 	return guest_add(g, start, start + size, prot);
@@ -707,6 +718,7 @@ static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 	prot = g->ranges.data[i].prot;
 	if (!old)
 		return guest_map_again(g, from, now, to, prot);
+	dec_guest_remap(g, from, from + old);
 	guest_forget_code(g, from, from + old);
 	if (to == from) {
 		if (now < old)
@@ -755,7 +767,7 @@ struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 	case SYS_mremap:
 		return guest_mremap(g, ev);
 	case SYS_madvise:
-		dec_guest_remap(g);
+		dec_guest_remap(g, r[CAP_RDI], r[CAP_RDI] + r[CAP_RSI]);
 		// Only the advice that changes what reads return.
 		if ((r[CAP_RDX] == MADV_DONTNEED || r[CAP_RDX] == MADV_DONTNEED_LOCKED) &&
 		    !dec_alias_is_shared(g, r[CAP_RDI]) &&
@@ -772,33 +784,5 @@ struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 		return end ? guest_munmap(g, r[CAP_RDI], end - r[CAP_RDI]) : NULL;
 	default:
 		return NULL;
-	}
-}
-
-/* ---- large pages --------------------------------------------------------------------------- */
-
-#define LARGE (2ull << 20)
-
-// Since Linux 6.1; for which C's library has no name yet.
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-
-static bool is_all_there(uint64_t at)
-{
-	uint8_t there[LARGE / 4096];
-
-	return !mincore((void *)at, LARGE, there) && !memchr(there, 0, sizeof(there));
-}
-
-void dec_guest_gather(const struct dec_guest *g)
-{
-	for (size_t i = 0; i < g->ranges.size; i++) {
-		const struct guest_range *r = &g->ranges.data[i];
-
-		for (uint64_t at = (r->start + LARGE - 1) & ~(LARGE - 1);
-		     r->prot & PROT_WRITE && at + LARGE <= r->end; at += LARGE)
-			if (is_all_there(at))
-				madvise((void *)at, LARGE, MADV_COLLAPSE);
 	}
 }

@@ -39,14 +39,15 @@ struct dec_guest {
 	VEC(struct guest_range) ranges; ///< ascending, disjoint
 	int *file_fds;			///< of kept files, by index; -1: not kept
 	size_t n_files;
-	uint64_t brk;		 ///< 0 until the first brk call tells
-	struct map code;	 ///< writable pages (address >> 12) whose code was
-				 ///< translated: made read-only here, so that a
-				 ///< change of it is noticed
-	bool is_changing_code;	 ///< protect no page now
-	void (*remapping)(void); ///< the host's mappings are about to change; or NULL
-	uint64_t stack_start;	 ///< lowest address reserved for the stack
-	uint64_t stack_end;	 ///< 0: there is none
+	uint64_t brk;	       ///< 0 until the first brk call tells
+	struct map code;       ///< writable pages (address >> 12) whose code was
+			       ///< translated: made read-only here, so that a
+			       ///< change of it is noticed
+	bool is_changing_code; ///< protect no page now
+	/** As dec_guest_remap(), or NULL. */
+	void (*remapping)(uint64_t start, uint64_t end);
+	uint64_t stack_start; ///< lowest address reserved for the stack
+	uint64_t stack_end;   ///< 0: there is none
 	int stack_prot;
 	VEC(struct guest_alias) aliases;
 	VEC(uint64_t) alias_keys; ///< by number of the window in the memory file
@@ -63,12 +64,20 @@ struct dec_guest {
 	void *written_ctx;
 };
 
-/** The host's mappings of guest memory, or their protections, are about to change. */
-void dec_guest_remap(const struct dec_guest *g);
+/** The host's mappings in [start, end), which is guest memory, or their protections are about to
+ * change. */
+void dec_guest_remap(const struct dec_guest *g, uint64_t start, uint64_t end);
+
+/** mprotect() without errno, for handlers of faults. @return whether it could be done. */
+ENGINE_BARE bool dec_guest_protect_bare(uint64_t start, uint64_t size, uint64_t prot);
 
 /** Have memory of the guest's that fills large pages lie in some: a fork is then soon made and soon
  * ended. What is not there yet takes no memory. */
 void dec_guest_gather(const struct dec_guest *g);
+
+/** @return bytes of the guest's memory that are there, as a program's resident size: what it may
+ * write, and half of the rest. Of ranges of over 4 GiB none. */
+uint64_t dec_guest_resident(const struct dec_guest *g);
 
 /** Map the start state of @p core and set the engine's registers. Opens the kept files,
  * so that the sandbox can close behind it. */

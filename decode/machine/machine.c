@@ -16,6 +16,9 @@
 // Instructions between two questions whether to stop: a tenth of a second, logging.
 #define MACHINE_PIECE (UINT64_C(1) << 25)
 
+// Spans of memory whose writes are heeded.
+#define MACHINE_HEEDED 64
+
 struct machine_checkpoint {
 	uint64_t position;
 	uint32_t slot;
@@ -33,10 +36,15 @@ struct dec_machine {
 	struct dec_machine_options options;
 	struct dec_wire *wire;
 	VEC(struct machine_checkpoint) checkpoints; ///< ascending
+	uint64_t
+		guest_bytes; ///< the program's resident size at the last checkpoint; 0: none yet
 	uint32_t origin; ///< the active process went on from the checkpoint in this slot
 	enum dec_log_mode mode;
 	VEC(struct machine_break) breaks;
 	VEC(uint64_t) watches;
+	struct dec_span heed[MACHINE_HEEDED]; ///< where writes are heeded
+	size_t n_heed;
+	bool is_written; ///< some of that, perhaps
 	struct dec_where where;
 };
 
@@ -249,7 +257,10 @@ static struct err *machine_ask_run(struct dec_machine *m, uint64_t position,
 		to = o->interrupted && at < position && position - at > MACHINE_PIECE ?
 			     at + MACHINE_PIECE :
 			     position;
-		err = dec_wire_ask(m->wire, CHILD_RUN, to, 0, ret);
+		if (m->n_heed)
+			dec_wire_give(m->wire, m->heed, m->n_heed * sizeof(*m->heed));
+		err = dec_wire_ask(m->wire, CHILD_RUN, to, m->n_heed, ret);
+		m->is_written |= !err && (*ret)->is_written;
 		if (err || to == position || (*ret)->result != CHILD_STOPPED ||
 		    (*ret)->where.at != DEC_AT_POSITION)
 			return err;
@@ -258,6 +269,27 @@ static struct err *machine_ask_run(struct dec_machine *m, uint64_t position,
 		if (o->interrupted(o->ctx, &m->where))
 			return err_new(ERR_INTERRUPTED, "interrupted");
 	}
+}
+
+struct err *dec_machine_heed(struct dec_machine *m, const struct dec_span *spans,
+			     size_t n)
+{
+	if (n > MACHINE_HEEDED)
+		return err_new(ERR_RANGE, "more than %d spans of memory to heed",
+			       MACHINE_HEEDED);
+	for (size_t i = 0; i < n; i++)
+		m->heed[i] = spans[i];
+	m->n_heed = n;
+	m->is_written = false;
+	return NULL;
+}
+
+bool dec_machine_heeded(struct dec_machine *m)
+{
+	bool is_written = m->is_written;
+
+	m->is_written = false;
+	return is_written;
 }
 
 struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
@@ -301,10 +333,11 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 static void machine_thin(struct dec_machine *m)
 {
 	struct machine_checkpoint *c = m->checkpoints.data;
-	size_t best = 0;
+	size_t best = !c[0].position;
 	uint64_t best_gap = UINT64_MAX;
 
-	for (size_t i = 0; i + 1 < m->checkpoints.size; i++) {
+	// Not the one where all begins.
+	for (size_t i = !c[0].position; i + 1 < m->checkpoints.size; i++) {
 		uint64_t gap = c[i + 1].position - (i ? c[i - 1].position : 0);
 
 		if (gap < best_gap) {
@@ -330,12 +363,13 @@ static uint64_t machine_held(const struct dec_machine *m)
 	return sum;
 }
 
-/* Room for one more: checkpoints together hold no more than a process of the machine does; by a
- * quarter less, for what they hold is an estimate. What the active one has changed is held by the
- * checkpoint that it went on from. */
+/* Room for one more: checkpoints together hold no more than a process of the machine does, nor than
+ * twice what the program has; by a quarter less, for what they hold is an estimate. What the active
+ * one has changed is held by the checkpoint that it went on from. */
 static void machine_make_room(struct dec_machine *m)
 {
 	const struct dec_answer *answer = dec_wire_answer(m->wire);
+	uint64_t most = m->guest_bytes ? 2 * m->guest_bytes : UINT64_MAX;
 	struct machine_checkpoint *from =
 		vec_find(&m->checkpoints, c, c->slot == m->origin);
 
@@ -343,9 +377,9 @@ static void machine_make_room(struct dec_machine *m)
 		from->bytes = answer->touched_bytes < from->resident ?
 				      answer->touched_bytes :
 				      from->resident;
+	most = most < answer->peak_bytes ? most : answer->peak_bytes;
 	while (m->checkpoints.size == CHILD_SLOTS - 2 ||
-	       (m->checkpoints.size > MACHINE_KEPT &&
-		machine_held(m) > answer->peak_bytes / 4 * 3))
+	       (m->checkpoints.size > MACHINE_KEPT && machine_held(m) > most / 4 * 3))
 		machine_thin(m);
 }
 
@@ -365,6 +399,7 @@ struct err *dec_machine_checkpoint(struct dec_machine *m)
 	err = dec_wire_fork(m->wire, made.slot);
 	if (err)
 		return err;
+	m->guest_bytes = dec_wire_answer(m->wire)->guest_bytes;
 	if (!vec_push(&m->checkpoints))
 		return &err_nomem;
 	for (i = m->checkpoints.size - 1;
@@ -412,6 +447,9 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 				err = machine_tell_watches(m);
 		} else {
 			err = machine_restart(m);
+			// With a start anew go all processes: the others' checkpoints too.
+			if (!err)
+				err = dec_machine_checkpoint(m);
 		}
 		if (!err)
 			err = dec_wire_mode(m->wire, m->mode);

@@ -46,6 +46,7 @@ struct dec_where {
 	uint64_t instructions; ///< executed
 	uint64_t syscalls;     ///< system calls answered
 	uint64_t switches;     ///< from one thread to another
+	uint64_t handlers;     ///< of signals, that began
 	uint32_t tid;	       ///< the thread that runs
 	uint64_t rip;
 	uint64_t seq;	     ///< of the last recorded event before it; 0: none
@@ -152,13 +153,27 @@ struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip);
 struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 			    struct dec_where *ret);
 
+/** Memory [start, end). */
+struct dec_span {
+	uint64_t start, end;
+};
+
+/** From here on heed writes to @p n spans, at most 64, on all ways that the machine goes; it costs
+ * next to nothing. @p n: 0 stops it. Not astray. @return ERR_RANGE (too many). */
+struct err *dec_machine_heed(struct dec_machine *m, const struct dec_span *spans,
+			     size_t n);
+
+/** @return whether one of the spans may have been written to since this was asked; sure is only
+ * the no. */
+bool dec_machine_heeded(struct dec_machine *m);
+
 /** Stand at @p position, forward or backward: from the nearest checkpoint before it. */
 struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 			     struct dec_where *ret);
 
 /** Remember this position: seeking back to it or behind it starts from here. Checkpoints beyond 64,
- * and beyond 4 those that would together hold more memory than the machine's process does, replace
- * the one whose neighbours are closest. */
+ * and beyond 4 those that would together hold more memory than the machine's process does, or than
+ * twice what the program has, replace the one whose neighbours are closest. */
 struct err *dec_machine_checkpoint(struct dec_machine *m);
 
 /** @return how many there are. */

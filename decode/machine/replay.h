@@ -63,6 +63,7 @@ struct dec_replay {
 	VEC(struct replay_thread) threads;
 	size_t current;	     ///< index of the thread that runs
 	uint64_t n_switches; ///< from one thread to another
+	uint64_t n_handlers; ///< that began
 	uint64_t n_halves;   ///< those of all threads
 	uint64_t left_rip;   ///< where the thread stands that ran before the last switch
 	bool has_left_in_call; ///< inside the system call there

@@ -136,26 +136,20 @@ static bool rollback_collect(struct dec_replay *r)
 
 /* ---- keeping ------------------------------------------------------------------------- */
 
-/* Without errno. */
-ENGINE_BARE static bool rollback_protect(uint64_t start, uint64_t size, uint64_t prot)
-{
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "0"((long)SYS_mprotect), "D"(start), "S"(size), "d"(prot)
-			 : "rcx", "r11", "memory");
-	return !ret;
-}
-
 /* From here on nothing is kept. */
 ENGINE_BARE static void rollback_give_up(void)
 {
 	for (size_t i = 0; back->is_on && i < back->n_ranges; i++)
-		rollback_protect(back->range[i].start,
-				 back->range[i].end - back->range[i].start,
-				 PROT_READ | PROT_WRITE);
+		dec_guest_protect_bare(back->range[i].start,
+				       back->range[i].end - back->range[i].start,
+				       PROT_READ | PROT_WRITE);
 	back->is_on = false;
+}
+
+static void rollback_on_remap(uint64_t start, uint64_t end)
+{
+	(void)start, (void)end; // nothing is taken back behind any
+	rollback_give_up();
 }
 
 ENGINE_BARE static bool rollback_is_kept(uint64_t addr)
@@ -193,7 +187,7 @@ ENGINE_BARE static bool rollback_keep(uint64_t addr)
 	p = &back->page[back->n_pages++];
 	p->addr = page;
 	memcpy(p->bytes, (const void *)page, PAGE);
-	return rollback_protect(page, PAGE, PROT_READ | PROT_WRITE);
+	return dec_guest_protect_bare(page, PAGE, PROT_READ | PROT_WRITE);
 }
 
 ENGINE_BARE static bool rollback_on_fault(int signo, int code, uint64_t addr)
@@ -235,7 +229,7 @@ bool dec_rollback_begin(struct dec_replay *r)
 	if (back == MAP_FAILED)
 		return false;
 	dec_engine_keep_code(&r->engine);
-	r->guest.remapping = rollback_give_up;
+	r->guest.remapping = rollback_on_remap;
 	dec_engine_ask_first(rollback_on_fault);
 	back->brk = sbrk(0);
 	back->parts = cap_events_memory(r->events).parts;
@@ -243,9 +237,9 @@ bool dec_rollback_begin(struct dec_replay *r)
 	back->n_flushes = r->engine.n_flushes;
 	is_on = back->is_on = rollback_collect(r);
 	for (size_t i = 0; is_on && i < back->n_ranges; i++)
-		is_on = rollback_protect(back->range[i].start,
-					 back->range[i].end - back->range[i].start,
-					 PROT_READ);
+		is_on = dec_guest_protect_bare(back->range[i].start,
+					       back->range[i].end - back->range[i].start,
+					       PROT_READ);
 	if (is_on)
 		rollback_keep_first(r);
 	else

@@ -66,6 +66,7 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 		replay_reset_fpu(r->engine.ctx);
 		r->engine.ctx->pkru = DEC_PKRU_INIT;
 		dec_replay_state_record(r, DEC_STATE_SIGNAL, NULL);
+		r->n_handlers++;
 	}
 	return DEC_GO;
 }
@@ -201,7 +202,7 @@ static enum dec_verdict replay_await_beyond(struct dec_replay *r)
 
 	if (!dec_replay_awaits_beyond(r))
 		return DEC_GO;
-	dec_guest_remap(&r->guest);
+	dec_guest_remap(&r->guest, page, page + 4096);
 	if (!mprotect((void *)page, 4096, PROT_NONE))
 		r->guest.hidden = page;
 	return DEC_GO;

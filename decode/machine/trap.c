@@ -15,9 +15,15 @@
 // With conditions, of each place in it that they must be asked at.
 #define STRETCH_ASKED (UINT64_C(1) << 22)
 #define CHECKPOINTS_LAID 16 ///< at most, on the way to a stretch far from any
+#define HEED_SPANS 64
+// So many stretches are searched at once behind one that was written to, but not where it matters.
+#define HEED_PAUSE 8
 
 #define ON_MEMORY (DEC_TRAP_READ | DEC_TRAP_WRITE)
+#define ON_EVENTS (DEC_TRAP_SYSCALL | DEC_TRAP_SIGNAL | DEC_TRAP_SWITCH | DEC_TRAP_LOAD)
 #define ON_INSTRUCTIONS (ON_MEMORY | DEC_TRAP_SYSCALL | DEC_TRAP_LOAD)
+
+uint64_t dec_trap_piece = UINT64_C(1) << 24;
 
 struct search {
 	struct dec_machine *m;
@@ -30,6 +36,13 @@ struct search {
 	// the other.
 	uint64_t first, end;
 	uint64_t nth, met; ///< forward: which is looked for; how many there were
+	/** There are only traps that most stretches of a run can be told to be without, as they
+	 * are gone through, and need no log: */
+	bool is_heeding;
+	size_t n_spans; ///< what WRITE is for (dec_machine_heed())
+	struct dec_span span[HEED_SPANS];
+	VEC(struct dec_span) clean; ///< back: stretches of the run without a write
+	uint64_t heeded;	    ///< back: from here on that is known
 	struct log_reader reader;
 	uint32_t tid;
 	uint64_t fs_base;
@@ -388,6 +401,25 @@ static struct err *list(struct search *s, uint64_t from, uint64_t to,
 	return err;
 }
 
+/* Run to @p to. @p ret_clean: nothing that there is a trap for has happened on the way. */
+static struct err *heed(struct search *s, uint64_t to, bool *ret_clean,
+			struct dec_where *ret)
+{
+	struct dec_where w;
+	struct err *err = dec_machine_run(s->m, 0, &w); // tells where it stands
+
+	if (!err)
+		err = dec_machine_heed(s->m, s->span, s->n_spans);
+	if (!err)
+		err = run(s, to, ret);
+	*ret_clean = !err && !dec_machine_heeded(s->m) &&
+		     (!(s->on & DEC_TRAP_SIGNAL) || w.handlers == ret->handlers) &&
+		     (!(s->on & DEC_TRAP_SWITCH) || w.switches == ret->switches) &&
+		     (!(s->on & (DEC_TRAP_SYSCALL | DEC_TRAP_LOAD)) || w.seq == ret->seq);
+	err_destroy(dec_machine_heed(s->m, NULL, 0));
+	return err;
+}
+
 /* @return of what was listed that whose condition holds: forward the first, backward the last;
  * NULL: none does. */
 static struct err *choose(struct search *s, const struct dec_trapped **ret)
@@ -419,6 +451,8 @@ static struct err *stop_at(struct search *s, const struct dec_trapped *t,
 
 static struct err *start(struct search *s)
 {
+	size_t n_spans = 0;
+
 	s->low = UINT64_MAX;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct dec_trap *t = &s->traps[i];
@@ -432,7 +466,12 @@ static struct err *start(struct search *s)
 				       t->size, t->addr);
 		s->low = t->addr < s->low ? t->addr : s->low;
 		s->high = t->addr + t->size > s->high ? t->addr + t->size : s->high;
+		n_spans++;
+		if (s->n_spans < HEED_SPANS)
+			s->span[s->n_spans++] =
+				(struct dec_span){ t->addr, t->addr + t->size };
 	}
+	s->is_heeding = !(s->on & ~(DEC_TRAP_WRITE | ON_EVENTS)) && s->n_spans == n_spans;
 	return NULL;
 }
 
@@ -446,6 +485,8 @@ static struct err *search_forward(struct search *s, uint64_t until,
 	uint64_t from = ret->where.position;
 	const struct dec_trapped *t = NULL;
 	struct err *err = NULL;
+	int pause = 0;
+	bool is_clean;
 
 	s->first = from + 1;
 	s->end = UINT64_MAX;
@@ -453,9 +494,15 @@ static struct err *search_forward(struct search *s, uint64_t until,
 		uint64_t to = until - from > n ? from + n : until;
 
 		err = dec_machine_checkpoint(s->m);
-		if (!err)
+		is_clean = false;
+		if (!err && s->is_heeding && !pause--) {
+			err = heed(s, to, &is_clean, &ret->where);
+			pause = is_clean ? 0 : HEED_PAUSE;
+		}
+		s->found.size = 0;
+		if (!err && !is_clean)
 			err = list(s, from, to, &ret->where);
-		if (!err)
+		if (!err && !is_clean)
 			err = choose(s, &t);
 		if (!err && !t && ret->where.at != DEC_AT_POSITION)
 			break;
@@ -467,26 +514,72 @@ static struct err *search_forward(struct search *s, uint64_t until,
 	return err || !t ? err : stop_at(s, t, ret);
 }
 
-/* The checkpoint before @p end, or one that is laid between. */
-static struct err *near_checkpoint(struct search *s, uint64_t since, uint64_t end,
-				   uint64_t *ret)
+static uint64_t checkpoint_before(const struct search *s, uint64_t since, uint64_t end)
 {
-	uint64_t most = s->has_conditions ? STRETCH_ASKED : STRETCH_MOST, at, n;
-	struct dec_where w;
+	uint64_t at = dec_machine_checkpoint_before(s->m, end);
+
+	return at > since ? at : since;
+}
+
+/* From @p from, where it stands, to @p to: which stretches of that are clean? */
+static struct err *heed_way(struct search *s, uint64_t from, uint64_t to)
+{
 	struct err *err = NULL;
 
-	at = dec_machine_checkpoint_before(s->m, end);
-	at = at > since ? at : since;
-	n = (end - at) / most;
+	for (uint64_t next; from < to && !err; from = next) {
+		struct dec_span *last =
+			s->clean.size ? &s->clean.data[s->clean.size - 1] : NULL;
+		struct dec_where w;
+		bool is_clean;
+
+		next = to - from > dec_trap_piece ? from + dec_trap_piece : to;
+		err = heed(s, next, &is_clean, &w);
+		if (err || !is_clean)
+			continue;
+		if (last && last->end == from)
+			last->end = next;
+		else
+			err = vec_add(&s->clean, ((struct dec_span){ from, next }));
+	}
+	return err;
+}
+
+/* Have checkpoints before @p end, not too far apart; and know what is clean between. */
+static struct err *lay_checkpoints(struct search *s, uint64_t since, uint64_t end)
+{
+	uint64_t most = s->has_conditions ? STRETCH_ASKED : STRETCH_MOST,
+		 from = checkpoint_before(s, since, end), n = (end - from) / most, step;
+	bool is_heeding = s->is_heeding && from < s->heeded;
+	struct dec_where w;
+	struct err *err = is_heeding ? go(s, from, &w) : NULL;
+
 	n = n < CHECKPOINTS_LAID ? n : CHECKPOINTS_LAID;
-	for (uint64_t i = 0; i < n && !err; i++) {
-		err = go(s, at + (end - at) / (n + 1) * (i + 1), &w);
+	step = (end - from) / (n + 1);
+	for (uint64_t i = 0, at = from; i < n && !err; i++, at += step) {
+		err = is_heeding ? heed_way(s, at, at + step) : go(s, at + step, &w);
 		if (!err)
 			err = dec_machine_checkpoint(s->m);
 	}
-	*ret = dec_machine_checkpoint_before(s->m, end);
-	*ret = *ret > since ? *ret : since;
+	if (is_heeding && !err)
+		err = heed_way(s, from + n * step, end);
+	s->heeded = is_heeding ? from : s->heeded;
 	return err;
+}
+
+/* [*@p from, *@p end) without what is clean at its end, or before that: this may move both. */
+static void leave_out_clean(const struct search *s, uint64_t since, uint64_t *from,
+			    uint64_t *end)
+{
+	for (size_t i = s->clean.size; i--;)
+		if (s->clean.data[i].start < *end && s->clean.data[i].end >= *end) {
+			*end = s->clean.data[i].start;
+			i = s->clean.size;
+		}
+	*end = *end > since ? *end : since;
+	*from = checkpoint_before(s, since, *end);
+	for (size_t i = 0; i < s->clean.size; i++)
+		if (s->clean.data[i].end > *from && s->clean.data[i].end < *end)
+			*from = s->clean.data[i].end;
 }
 
 static struct err *search_back(struct search *s, uint64_t since, struct dec_trapped *ret)
@@ -496,12 +589,13 @@ static struct err *search_back(struct search *s, uint64_t since, struct dec_trap
 	struct err *err = NULL;
 
 	s->first = since;
-	s->end = end;
+	s->end = s->heeded = end;
 	while (!err && !t && end > since) {
-		err = near_checkpoint(s, since, end, &from);
-		if (!err)
+		err = lay_checkpoints(s, since, end);
+		leave_out_clean(s, since, &from, &end);
+		if (!err && from < end)
 			err = list(s, from, end, &ret->where);
-		if (!err)
+		if (!err && from < end)
 			err = choose(s, &t);
 		end = from;
 	}
@@ -520,6 +614,7 @@ static struct err *search(struct search *s, uint64_t to, struct dec_trapped *ret
 	if (!err)
 		err = s->is_back ? search_back(s, to, ret) : search_forward(s, to, ret);
 	vec_deinit(&s->found);
+	vec_deinit(&s->clean);
 	return err;
 }
 

@@ -5,7 +5,9 @@
  * @file
  * Breakpoints, watchpoints and events to stop at, any number of them, in both directions. They
  * are found in the machine's log, a stretch of the run at a time, so a watched variable costs no
- * single steps, and going back costs a run from the nearest checkpoint.
+ * single steps, and going back costs a run from the nearest checkpoint. A stretch in which nobody
+ * writes to the pages of what is watched is not even logged, as long as only writes, calls,
+ * signals, switches and mappings are looked for.
  *
  * What a thread does by an instruction (read, write, a system call, a mapping) has that
  * instruction's position: forward the machine stands behind it, backward before it, so that the
@@ -80,5 +82,8 @@ struct err *dec_machine_forward_nth(struct dec_machine *m, const struct dec_trap
  * machine stands at @p since. Lays checkpoints. As dec_machine_forward(). */
 struct err *dec_machine_back(struct dec_machine *m, const struct dec_trap *traps,
 			     size_t n, uint64_t since, struct dec_trapped *ret);
+
+/** So much is asked at once, going back, whether it can be left out. Tests make it small. */
+extern uint64_t dec_trap_piece;
 
 #endif

@@ -104,6 +104,8 @@ static struct err *take_answer(struct dec_wire *w, uint32_t s)
 	to->reg_bytes = from->reg_bytes;
 	to->touched_bytes = from->touched_bytes;
 	to->peak_bytes = from->peak_bytes;
+	to->guest_bytes = from->guest_bytes;
+	to->is_written = from->is_written;
 	memcpy(&to->where, &from->where, sizeof(to->where));
 	memcpy(&to->parted, &from->parted, sizeof(to->parted));
 	memcpy(to->isa, from->isa, sizeof(to->isa));

@@ -24,7 +24,8 @@ struct dec_answer {
 	struct dec_where where;
 	struct dec_divergence parted;
 	uint64_t isa[4];
-	uint64_t touched_bytes, peak_bytes; ///< as in struct child_slot
+	uint64_t touched_bytes, peak_bytes, guest_bytes; ///< as in struct child_slot
+	uint32_t is_written;				 ///< as in struct child_slot
 	struct cap_regs regs;
 	uint32_t reg_bytes; ///< of REG: how many bytes of the data, up to 160
 	char text[CHILD_TEXT_BYTES];
