@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bench_stats.h"
 #include "bench/bench_suite.h"
 #include "bench/programs/watched.h"
 #include "capture/capture.h"
@@ -164,6 +165,10 @@ static struct err *work_branch(struct bench *b, const struct bench_work *w)
 		row.suite = b->suite;
 		row.work = w->name;
 		row.note = k == BACK ? text : NULL;
+		if (k == LONG) // a branch, and what it runs
+			row.wanted =
+				0.0003 +
+				1.1 * bench_range_of(runs[PLAIN], b->o.rounds).median;
 		err = bench_row_add(&b->results, &row, runs[k], b->o.rounds);
 	}
 	return err;

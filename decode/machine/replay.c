@@ -419,7 +419,8 @@ static enum dec_verdict replay_exit(struct dec_replay *r, int status)
 	return DEC_END;
 }
 
-enum dec_verdict dec_replay_expect_syscall(struct dec_replay *r)
+/* Is the event at hand the answer to the guest's system call? @return DEC_GO when it is. */
+static enum dec_verdict replay_expect_syscall(struct dec_replay *r)
 {
 	const struct dec_ctx *c = r->engine.ctx;
 	uint64_t nr = c->gpr[CAP_RAX];
@@ -450,7 +451,7 @@ static enum dec_verdict replay_leave(struct dec_replay *r, uint64_t nr)
 	bool is_last = r->is_log_at_end && !r->cut;
 
 	if (!is_last && r->next.kind != CAP_EV_EXIT) {
-		enum dec_verdict v = dec_replay_expect_syscall(r);
+		enum dec_verdict v = replay_expect_syscall(r);
 
 		if (v != DEC_GO)
 			return v;
@@ -530,7 +531,8 @@ static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
 	}
 }
 
-enum dec_verdict dec_replay_complete(struct dec_replay *r)
+/* The event at hand is what the current thread's call came to: let it be over. */
+static enum dec_verdict replay_complete(struct dec_replay *r)
 {
 	struct replay_thread *t = dec_threads_current(r);
 	struct dec_ctx *c = r->engine.ctx;
@@ -613,14 +615,14 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	}
 	if (dec_replay_signal_is_instead(r, 2))
 		return dec_replay_signal_instead(r);
-	v = dec_replay_expect_syscall(r);
+	v = replay_expect_syscall(r);
 	if (v != DEC_GO)
 		return v;
 	if (r->next.kind == CAP_EV_SWITCH) {
 		dec_threads_current(r)->is_in_call = true;
 		return dec_replay_arrange(r);
 	}
-	v = dec_replay_complete(r);
+	v = replay_complete(r);
 	return v == DEC_GO ? dec_replay_advance(r) : v;
 }
 

@@ -32,12 +32,6 @@ const char *dec_replay_kind_name(enum cap_event_kind kind);
 /** The event at hand is an allocator call: log it. */
 void dec_replay_log_heap(struct dec_replay *r);
 
-/** Is the event at hand the answer to the guest's system call? @return DEC_GO when it is. */
-enum dec_verdict dec_replay_expect_syscall(struct dec_replay *r);
-
-/** The event at hand is what the current thread's call came to: let it be over. */
-enum dec_verdict dec_replay_complete(struct dec_replay *r);
-
 /** The event at hand says that the program was killed. @return DEC_END. */
 enum dec_verdict dec_replay_killed(struct dec_replay *r);
 
