@@ -44,13 +44,13 @@ static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64
 }
 
 /* What was before is the allocator's. */
-static bool is_allocators(void *ctx, const struct dec_hop *later,
-			  const struct dec_hop *hop)
+static enum dec_follow_next is_allocators(void *ctx, const struct dec_hop *later,
+					  const struct dec_hop *hop)
 {
 	const struct way *w = ctx;
 
 	(void)later;
-	return w->born && hop->position <= w->born;
+	return w->born && hop->position <= w->born ? DEC_FOLLOW_STOP : DEC_FOLLOW_ON;
 }
 
 static bool is_own(const struct fl_analysis *a, uint64_t rip)

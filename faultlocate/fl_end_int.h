@@ -40,6 +40,7 @@ struct valuer {
 	uint64_t stack_start, stack_end; ///< of the thread
 	enum fl_made made;		 ///< as the way back was stopped
 	bool is_index;			 ///< an index was found on the way
+	uint64_t index_rip;		 ///< where it was used; 0: not yet
 	struct hg_node_id node;
 	uint64_t read_at;   ///< when it was read from there
 	unsigned n_replays; ///< made for static data
@@ -77,7 +78,8 @@ struct err *fl_end_value(struct fl_ender *e);
 struct err *fl_end_stack(struct valuer *v);
 
 /** A dec_follow_stop_fn; @p ctx is the valuer: was what was read written for what was read? */
-bool fl_end_is_unmade(void *ctx, const struct dec_hop *later, const struct dec_hop *hop);
+enum dec_follow_next fl_end_is_unmade(void *ctx, const struct dec_hop *later,
+				      const struct dec_hop *hop);
 
 /** A dec_past_known_fn: of the heap's nodes its history knows, of the program's data another replay;
  * @p ctx is the valuer. */

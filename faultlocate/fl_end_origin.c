@@ -200,28 +200,55 @@ static enum fl_made judge(struct valuer *v, uint64_t addr, uint64_t read_at,
 }
 
 /* dec_follow_stop_fn: behind the instruction that took an address from the frame pointer. */
-static bool is_taken(void *ctx, const struct dec_hop *later, const struct dec_hop *hop)
+static enum dec_follow_next is_taken(void *ctx, const struct dec_hop *later,
+				     const struct dec_hop *hop)
 {
 	struct valuer *v = ctx;
 
 	(void)hop;
 	return later && later->kind == DEC_HOP_OFFSET && !later->from.is_mem &&
-	       later->from.reg == CAP_RBP && is_on_stack(v, later->value);
+			       later->from.reg == CAP_RBP &&
+			       is_on_stack(v, later->value) ?
+		       DEC_FOLLOW_STOP :
+		       DEC_FOLLOW_ON;
+}
+
+static bool is_same_function(const struct dec_place *a, const struct dec_place *b)
+{
+	return a->function && b->function && !strcmp(a->function, b->function) &&
+	       a->outer && b->outer && !strcmp(a->outer, b->outer);
+}
+
+/* What another function computed is a number, which is scaled where it is an index. */
+static bool is_number(struct valuer *v, const struct dec_hop *hop)
+{
+	struct dec_place index, made;
+
+	if (hop->kind != DEC_HOP_INDEX)
+		return false;
+	if (!v->index_rip)
+		v->index_rip = hop->rip;
+	return fl_end_users_place(v->e->a, v->index_rip, &index) &&
+	       fl_end_users_place(v->e->a, hop->rip, &made) &&
+	       !is_same_function(&index, &made);
 }
 
 /* dec_follow_stop_fn */
-bool fl_end_is_unmade(void *ctx, const struct dec_hop *later, const struct dec_hop *hop)
+enum dec_follow_next fl_end_is_unmade(void *ctx, const struct dec_hop *later,
+				      const struct dec_hop *hop)
 {
 	struct valuer *v = ctx;
 	uint64_t read_at = later ? later->position : v->e->bad_at;
 
-	if (v->err || is_taken(ctx, later, hop))
-		return true;
+	if (v->err || is_taken(ctx, later, hop) != DEC_FOLLOW_ON)
+		return DEC_FOLLOW_STOP;
+	if (is_number(v, hop))
+		return DEC_FOLLOW_LAST;
 	if (!hop->to.is_mem)
-		return false;
+		return DEC_FOLLOW_ON;
 	v->made = judge(v, hop->to.addr, read_at, hop->position);
 	v->unmade = *hop;
-	return v->made != FL_MADE_UNKNOWN;
+	return v->made != FL_MADE_UNKNOWN ? DEC_FOLLOW_STOP : DEC_FOLLOW_ON;
 }
 
 struct err *fl_end_stack(struct valuer *v)
@@ -293,10 +320,37 @@ static void set_statement(struct valuer *v, uint64_t time, uint64_t rip)
 	v->v->has_statement = rip;
 }
 
+/* Compilers load a constant, or begin a sum, where it suits them: of hop @p i of @p f, if it is
+ * displaced, the statement is the one that stores what came of it. @return its hop. */
+static size_t storing(const struct valuer *v, const struct dec_follow *f, size_t i)
+{
+	const struct dec_hop *hops = f->hops.data;
+	struct dec_place made, used;
+	size_t k = i;
+
+	if (!i || hops[i].to.is_mem || !fl_end_users_place(v->e->a, hops[i].rip, &made) ||
+	    (!made.is_displaced && hops[i].kind != DEC_HOP_OFFSET))
+		return i;
+	while (k && !hops[k].to.is_mem) {
+		const struct dec_hop *hop = &hops[--k];
+
+		if ((hop->kind == DEC_HOP_COPY ? hop->from.is_mem : hop->to.is_mem) ||
+		    (hop->rip <= hops[i].rip && hops[i].kind != DEC_HOP_OFFSET) ||
+		    !fl_end_users_place(v->e->a, hop->rip, &used) ||
+		    !is_same_function(&made, &used))
+			return i;
+		if (hop->kind != DEC_HOP_COPY)
+			break;
+	}
+	if (hops[k].kind == DEC_HOP_COPY && !hops[k].to.is_mem)
+		return i;
+	return used.is_filled ? i : k;
+}
+
 /* The way back ended with an instruction that made the value. */
 static struct err *set_maker(struct valuer *v)
 {
-	size_t i = overwriting(v);
+	size_t i = storing(v, &v->follow, overwriting(v));
 	const struct dec_hop *hop = &v->follow.hops.data[i];
 
 	// The call behind a system call is under way when that has returned.
@@ -326,7 +380,8 @@ static struct err *set_taker(struct valuer *v)
 	err = dec_follow(v->e->past, &l, v->read_at, DEC_FOLLOW_POINTER, is_taken, v,
 			 &to);
 	if (!err && to.hops.size) {
-		const struct dec_hop *hop = &to.hops.data[to.hops.size - 1];
+		const struct dec_hop *hop =
+			&to.hops.data[storing(v, &to, to.hops.size - 1)];
 
 		set_statement(v, hop->position, hop->rip);
 	}

@@ -188,6 +188,7 @@ struct err *fl_end_value(struct fl_ender *e)
 	       v.v->bad == FL_BAD_INDEX	  ? DEC_FOLLOW_INDEX :
 					    DEC_FOLLOW_POINTER;
 	e->end->has_value = !err && v.v->bad != FL_BAD_NOT;
+	v.index_rip = what == DEC_FOLLOW_INDEX ? e->bad_insn.rip : 0;
 	dec_past_ask(e->past, fl_end_known, &v);
 	if (!err && e->end->has_value)
 		err = dec_follow(e->past, &e->bad, e->bad_at, what, fl_end_is_unmade, &v,

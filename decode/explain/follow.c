@@ -96,13 +96,18 @@ static uint32_t same_bytes(const struct dec_past *p, const struct dec_past_ref *
 			   uint64_t offset, const uint8_t *v, uint32_t n, bool may_widen)
 {
 	const uint8_t *has = dec_past_value(p, r);
-	uint32_t have;
+	uint32_t have, same = 0;
 
 	if (!has || offset >= r->size || offset >= 64)
 		return 0;
 	have = r->size - offset < n ? r->size - offset : n;
-	if (offset + have > 64 || memcmp(has + offset, v, have))
+	if (offset + have > 64)
 		return 0;
+	while (same < have && has[offset + same] == v[same])
+		same++;
+	// A whole register is said to be read where only its lower half is widened.
+	if (same < have)
+		have = may_widen && same >= 4 ? 4 : 0;
 	for (uint32_t i = have; i < n; i++)
 		if (!may_widen || (v[i] && v[i] != 0xff))
 			return 0;
@@ -293,15 +298,89 @@ static bool goes_on(const struct dec_hop *hop)
 	       hop->kind == DEC_HOP_INDEX;
 }
 
+static bool is_memory(struct dec_machine *m, uint64_t addr)
+{
+	uint8_t byte;
+	struct err *err = dec_machine_read(m, addr, &byte, 1);
+	bool is = !err;
+
+	err_destroy(err);
+	return is;
+}
+
+/* Was the number an index, added to where there is something? Else it is what the pointer was made
+ * of. */
+static struct err *check_index(struct dec_past *p, const struct dec_past_step *s,
+			       struct dec_hop *hop)
+{
+	const struct dec_past_ref *r;
+	struct dec_machine *m;
+	uint64_t index = 0, bases[8];
+	size_t n = 0;
+	struct err *err;
+
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++)
+		if (!r->is_def && r->is_mem == hop->from.is_mem &&
+		    (r->is_mem || r->reg == hop->from.reg))
+			index = number(p, r);
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)) && n < 4; i++) {
+		if (!is_data(dec_past_insn(p, s), r) || r->size < 8 ||
+		    (!r->is_mem && r->reg >= DEC_GPRS))
+			continue;
+		bases[n++] = number(p, r);
+	}
+	for (int scale = 1; scale <= 8; scale *= 2)
+		bases[n++] = hop->value - index * scale;
+	err = dec_past_seek(p, hop->position, &m);
+	while (!err && n && !is_memory(m, bases[n - 1]))
+		n--;
+	if (!n)
+		hop->kind = DEC_HOP_COMPUTED;
+	return err;
+}
+
+/* Four bytes that a pointer was cut to, or that were a number: they are where it comes from. */
+static bool is_cut(const struct dec_location *at, const struct dec_hop *hop,
+		   const struct dec_past *p, const struct dec_past_step *s)
+{
+	const struct dec_past_ref *def = definition(p, s, at);
+	uint32_t upper = 0;
+
+	if (at->size != 4 || hop->kind == DEC_HOP_PIECE)
+		return false;
+	if (def->size >= 8 && !hop->to.is_mem && !at->offset && dec_past_value(p, def))
+		memcpy(&upper, dec_past_value(p, def) + 4, 4);
+	return upper && upper != UINT32_MAX;
+}
+
+/* A sum that four bytes had a part in was no pointer's before: the last sum made it. */
+static void forget_number(struct dec_follow *f)
+{
+	size_t first = 0;
+
+	while (first < f->hops.size && f->hops.data[first].kind != DEC_HOP_OFFSET)
+		first++;
+	for (size_t i = first + 1; i < f->hops.size; i++) {
+		const struct dec_hop *hop = &f->hops.data[i];
+
+		if (hop->kind != DEC_HOP_COPY || hop->to.size < 8 || hop->from.size > 4)
+			continue;
+		f->hops.size = first + 1;
+		f->is_unwritten = false;
+	}
+}
+
 struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_t before,
 		       enum dec_follow_what what, dec_follow_stop_fn stop, void *ctx,
 		       struct dec_follow *ret)
 {
 	struct dec_location at = *l;
+	bool is_pointer = what == DEC_FOLLOW_POINTER;
 
 	while (ret->hops.size < HOPS_MAX) {
 		const struct dec_past_step *s;
 		struct dec_hop hop, *later = NULL;
+		enum dec_follow_next next;
 		struct err *err = dec_past_writer(p, &at, before, &s, &ret->is_far);
 
 		if (err)
@@ -309,21 +388,36 @@ struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_
 		ret->last = at;
 		if (!s) {
 			ret->is_unwritten = !ret->is_far;
+			if (is_pointer)
+				forget_number(ret);
 			return NULL;
 		}
 		dec_follow_hop(p, s, &at, what, &hop);
+		if (is_pointer && ret->hops.size && is_cut(&at, &hop, p, s))
+			return NULL;
+		if (hop.kind == DEC_HOP_INDEX && what == DEC_FOLLOW_POINTER)
+			err = check_index(p, s, &hop);
+		if (err)
+			return err;
 		if (ret->hops.size)
 			later = &ret->hops.data[ret->hops.size - 1];
-		if (stop && stop(ctx, later, &hop))
+		next = stop ? stop(ctx, later, &hop) : DEC_FOLLOW_ON;
+		if (next == DEC_FOLLOW_STOP)
 			return NULL;
 		if (vec_add(&ret->hops, hop))
 			return &err_nomem;
-		if (!goes_on(&hop))
+		if (next == DEC_FOLLOW_LAST)
 			return NULL;
+		if (!goes_on(&hop)) {
+			if (is_pointer)
+				forget_number(ret);
+			return NULL;
+		}
 		if (hop.kind == DEC_HOP_INDEX && what == DEC_FOLLOW_POINTER)
 			what = DEC_FOLLOW_INDEX;
 		if (what == DEC_FOLLOW_INDEX && hop.from.is_mem)
 			what = DEC_FOLLOW_NUMBER;
+		is_pointer = what == DEC_FOLLOW_POINTER;
 		at = hop.from;
 		before = hop.position;
 	}

@@ -49,15 +49,17 @@ struct dec_follow {
 	struct dec_location last; ///< is_unwritten, is_far: where it was
 };
 
-/** May the way back end with @p hop? Asked before it is added. */
-typedef bool (*dec_follow_stop_fn)(void *ctx, const struct dec_hop *later,
-				   const struct dec_hop *hop);
+/** Does the way go on with a hop, end before it, or end with it? */
+enum dec_follow_next { DEC_FOLLOW_ON, DEC_FOLLOW_STOP, DEC_FOLLOW_LAST };
+
+/** Asked of @p hop before it is added. @p later: it wrote what that one read (NULL: nobody). */
+typedef enum dec_follow_next (*dec_follow_stop_fn)(void *ctx, const struct dec_hop *later,
+						   const struct dec_hop *hop);
 
 /**
  * Follow what is at @p l just before @p before.
  *
- * @param stop  NULL, or it ends the way: with hop, which wrote what @p later (NULL: nobody)
- *		read, and which is not added.
+ * @param stop  NULL, or it may end the way.
  * @param ret	Zeroed before; dec_follow_deinit() after.
  */
 struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_t before,

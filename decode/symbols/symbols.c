@@ -352,26 +352,34 @@ static Dwarf_Line *numbered_before(Dwarf_Die *cu, Dwarf_Line *line)
 	return NULL;
 }
 
-/** File and line of @p addr from the line table of @p cu. */
-static void place_line(struct dec_sym_unit *u, struct dec_sym_cu *cu, uint64_t addr,
-		       struct dec_place *p)
+/** File and line of @p addr from the line table of @p cu. @return where its row begins; 0: none. */
+static Dwarf_Addr place_line(struct dec_sym_unit *u, struct dec_sym_cu *cu, uint64_t addr,
+			     struct dec_place *p)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&cu->die, addr - u->debug_bias);
+	Dwarf_Addr begin = 0;
 	Dwarf_Attribute attr;
+	bool is_statement;
 	int number = 0;
 
+	if (line)
+		dwarf_lineaddr(line, &begin);
+	p->is_displaced = line && dwarf_linebeginstatement(line, &is_statement) == 0 &&
+			  !is_statement;
 	if (line && dwarf_lineno(line, &number) == 0 && number == 0) {
 		// Line 0: made by the compiler; it belongs to the statement before.
+		p->is_filled = p->is_displaced = true;
 		line = numbered_before(&cu->die, line);
 		if (line)
 			dwarf_lineno(line, &number);
 	}
 	if (!line || !number)
-		return;
+		return begin;
 	p->file = text_name(dwarf_linesrc(line, NULL, NULL));
 	p->line = number;
 	if (dwarf_attr(&cu->die, DW_AT_comp_dir, &attr))
 		p->directory = text_name(dwarf_formstring(&attr));
+	return begin;
 }
 
 /** @return the number that attribute @p name of @p die has, 0 when it has none. */
@@ -449,7 +457,7 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 	struct dec_sym_unit *u;
 	const struct dec_sym_symbol *sym;
 	struct dec_sym_cu *cu;
-	uint64_t addr;
+	uint64_t addr, row;
 
 	if (!m)
 		return;
@@ -465,8 +473,10 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 	}
 	cu = dec_sym_unit_cu(u, addr);
 	if (cu) {
-		place_line(u, cu, addr, p);
+		row = place_line(u, cu, addr, p);
 		sp_place_function(s, u, cu, addr, p);
+		// What a function begins with has the line of its head.
+		p->is_displaced |= p->outer && row + u->debug_bias == addr - p->offset;
 	}
 	if (!p->function)
 		p->function = p->outer;

@@ -34,6 +34,8 @@ struct dec_place {
 	uint64_t offset;    ///< from the start of outer's symbol; else ELF's address
 	const char *module; ///< path of the module; NULL outside any
 	bool is_inlined;
+	bool is_filled; ///< no statement's: it has the line of the one before
+	bool is_displaced; ///< so, or its statement does not begin there, as the line table says
 	const struct dec_inlined
 		*inlined; ///< the calls, innermost first; as strings live
 	uint32_t n_inlined;

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// FLAGS: -w
+
+/**
+ * @file
+ * origins FORM: ends by a signal because of a value that came a longer way: BAD FORM is the
+ * statement that stored it, or released what it was read from; USE FORM where it ended.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stdarg.h>
+#define APART __attribute__((noinline))
+static volatile int zero;
+struct item {
+	struct item *next, *prev;
+	int id;
+	char tag[8];
+	void *data;
+};
+struct pool {
+	struct item *items[8];
+	int n;
+	struct item *free;
+	struct pool *up;
+};
+static struct pool the_pool;
+static struct item *global_cursor;
+static __thread struct item *current;
+
+/* hash bucket cleared by rehash with wrong size */
+struct map {
+	struct item **bucket;
+	unsigned n;
+};
+static APART void map_grow(struct map *m)
+{
+	unsigned n = m->n * 2;
+	struct item **b = malloc(n * sizeof(*b));
+
+	memcpy(b, m->bucket, m->n * sizeof(*b));
+	for (unsigned i = m->n; i < n; i++)
+		b[i] = (struct item *)(uintptr_t)(0x1000u * i + 0x77); /* BAD bucket */
+	free(m->bucket);
+	m->bucket = b;
+	m->n = n;
+}
+static APART int map_get(struct map *m, unsigned h)
+{
+	struct item *i = m->bucket[h % m->n];
+
+	return i->id; /* USE bucket */
+}
+static int bucket(void)
+{
+	struct map m = { calloc(4, sizeof(void *)), 4 };
+
+	map_grow(&m);
+	return map_get(&m, 6 + zero);
+}
+/* list: prev pointer set to NULL on the wrong node */
+static APART struct item *item_new(struct item *next, int id)
+{
+	struct item *i = calloc(1, sizeof(*i));
+
+	i->next = next;
+	i->id = id;
+	if (next)
+		next->prev = i;
+	return i;
+}
+static APART void unlink_item(struct item *i)
+{
+	i->prev->next = i->next;
+	i->next->prev = NULL; /* BAD unlink */
+	free(i);
+}
+static APART void unlink_again(struct item *i)
+{
+	i->prev->next = i->next; /* USE unlink */
+	free(i);
+}
+static int do_unlink(void)
+{
+	struct item *l = item_new(item_new(item_new(item_new(NULL, 4), 3), 2), 1);
+	struct item *third = l->next->next;
+
+	unlink_item(l->next);
+	unlink_again(third);
+	return 0;
+}
+/* a global set elsewhere */
+static APART void cursor_reset(void)
+{
+	global_cursor = NULL; /* BAD global */
+}
+static APART int cursor_id(void)
+{
+	return global_cursor->id; /* USE global */
+}
+static int do_global(void)
+{
+	global_cursor = item_new(NULL, 1);
+	printf("%d\n", cursor_id());
+	cursor_reset();
+	return cursor_id();
+}
+/* thread local */
+static APART void current_set(struct item *i, int is)
+{
+	current = is ? i : NULL; /* BAD tls */
+}
+static APART int current_id(void)
+{
+	return current->id; /* USE tls */
+}
+static int do_tls(void)
+{
+	current_set(item_new(NULL, 2), 1);
+	printf("%d\n", current_id());
+	current_set(current, zero);
+	return current_id();
+}
+/* tagged pointer not untagged */
+static APART struct item *tag(struct item *i)
+{
+	return (struct item *)((uintptr_t)i | (UINT64_C(1) << 63)); /* BAD tagged */
+}
+static APART void keep_tagged(struct pool *p, struct item *i)
+{
+	p->items[p->n++] = tag(i);
+}
+static APART int use_tagged(struct pool *p)
+{
+	return p->items[0]->id; /* USE tagged */
+}
+static int do_tagged(void)
+{
+	keep_tagged(&the_pool, item_new(NULL, 1));
+	return use_tagged(&the_pool);
+}
+/* memset over struct with a pointer */
+static APART void wipe(struct item *i)
+{
+	memset(i, 0, sizeof(*i)); /* BAD wipe */
+	i->id = 5;
+}
+static APART int next_id(struct item *i)
+{
+	return i->next->id; /* USE wipe */
+}
+static int do_wipe(void)
+{
+	struct item *l = item_new(item_new(NULL, 2), 1);
+
+	printf("%d\n", next_id(l));
+	wipe(l);
+	return next_id(l);
+}
+/* struct assignment of a zero struct */
+static APART void assign(struct item *to, const struct item *from)
+{
+	*to = *from;
+}
+static APART void blank(struct item *b)
+{
+	b->next = (struct item *)8; /* BAD assign */
+	b->id = 2;
+}
+static APART int assigned(struct item *i)
+{
+	return i->next->id; /* USE assign */
+}
+static int do_assign(void)
+{
+	struct item *l = item_new(item_new(NULL, 2), 1), b = {};
+
+	blank(&b);
+	assign(l, &b);
+	return assigned(l);
+}
+/* strcpy into tag overruns data */
+static APART void set_tag(struct item *i, const char *t)
+{
+	strcpy(i->tag, t); /* BAD strcpy */
+}
+static APART int tagged(struct item *i)
+{
+	return *(int *)i->data; /* USE strcpy */
+}
+static int do_strcpy(void)
+{
+	struct item *i = item_new(NULL, 1);
+
+	i->data = &i->id;
+	set_tag(i, "abcdefghijklmnopqrstuvw");
+	return tagged(i);
+}
+/* sprintf likewise */
+static APART void name_item(struct item *i, int n)
+{
+	sprintf(i->tag, "item number %d of many", n); /* BAD sprintf */
+}
+static APART int named(struct item *i)
+{
+	return *(int *)i->data; /* USE sprintf */
+}
+static int do_sprintf(void)
+{
+	struct item *i = item_new(NULL, 1);
+
+	i->data = &i->id;
+	name_item(i, 12345678);
+	return named(i);
+}
+/* a table of functions */
+typedef int (*op_fn)(int);
+static int add1(int n)
+{
+	return n + 1 + zero;
+}
+static op_fn ops[4] = { add1, add1 };
+static APART int call_op(int k)
+{
+	return ops[k](3); /* USE ops */
+}
+static int do_ops(void)
+{
+	printf("%d\n", call_op(0));
+	return call_op(3 + zero);
+}
+/* the index computed from a negative */
+static APART int position(int id)
+{
+	return id * -1000000; /* BAD negative */
+}
+static APART int at(struct item **all, long k)
+{
+	return all[k]->id; /* USE negative */
+}
+static int do_negative(void)
+{
+	struct item **all = calloc(10, sizeof(*all));
+
+	return at(all, position(900 + zero));
+}
+/* recursion: deep chain through tree */
+struct tree {
+	int k;
+	struct tree *l, *r;
+};
+static APART struct tree *tree_new(int k)
+{
+	struct tree *t = malloc(sizeof(*t)); /* BAD tree */
+
+	t->k = k;
+	t->l = NULL;
+	return t;
+}
+static APART int tree_sum(struct tree *t)
+{
+	return t ? t->k + tree_sum(t->l) + tree_sum(t->r) : 0; /* USE tree */
+}
+static int do_tree(void)
+{
+	char *p[4];
+
+	for (int i = 0; i < 4; i++)
+		memset(p[i] = malloc(sizeof(struct tree)), 0x41, sizeof(struct tree));
+	for (int i = 0; i < 4; i++)
+		free(p[i]);
+	struct tree *t = tree_new(1);
+	t->l = NULL;
+	return tree_sum(t);
+}
+/* freed through a getter, reused memory */
+static APART void release(struct pool *p)
+{
+	free(p->free); /* BAD reuse */
+}
+static APART int take(struct pool *p)
+{
+	struct item *i = p->free;
+
+	return i->next->id; /* USE reuse */
+}
+static int do_reuse(void)
+{
+	the_pool.free = item_new(item_new(NULL, 2), 1);
+	release(&the_pool);
+	return take(&the_pool);
+}
+/* varargs */
+static APART int sum_ids(int n, ...)
+{
+	va_list ap;
+	int sum = 0;
+
+	va_start(ap, n);
+	for (int i = 0; i < n; i++)
+		sum += va_arg(ap, struct item *)->id; /* USE varargs */
+	va_end(ap);
+	return sum;
+}
+static int do_varargs(void)
+{
+	struct item *a = item_new(NULL, 1);
+
+	return sum_ids(2, a, NULL); /* BAD varargs */
+}
+/* packed pointers by 32 bits: truncated */
+static APART void store32(uint32_t *where, struct item *i)
+{
+	*where = (uint32_t)(uintptr_t)i; /* BAD cut */
+}
+static APART int load32(uint32_t *where)
+{
+	return ((struct item *)(uintptr_t)*where)->id; /* USE cut */
+}
+static int do_cut(void)
+{
+	uint32_t where;
+
+	store32(&where, item_new(NULL, 3));
+	return load32(&where);
+}
+/* swap */
+static APART void swap(struct item **a, struct item **b)
+{
+	struct item *t = *a;
+
+	*a = *b;
+	*b = t;
+}
+static APART void spoil(struct item **a)
+{
+	*a = (struct item *)(uintptr_t)0xabcdef; /* BAD swap */
+}
+static APART int of_second(struct item **all)
+{
+	return all[2]->id; /* USE swap */
+}
+static int do_swap(void)
+{
+	struct item *all[4];
+
+	for (int i = 0; i < 4; i++)
+		all[i] = item_new(NULL, i);
+	spoil(&all[0]);
+	swap(&all[0], &all[1]);
+	swap(&all[1], &all[2]);
+	return of_second(all);
+}
+
+static int run(const char *f)
+{
+#define FORM(n, c)          \
+	if (!strcmp(f, #n)) \
+	return c
+	FORM(bucket, bucket());
+	FORM(unlink, do_unlink());
+	FORM(global, do_global());
+	FORM(tls, do_tls());
+	FORM(tagged, do_tagged());
+	FORM(wipe, do_wipe());
+	FORM(assign, do_assign());
+	FORM(strcpy, do_strcpy());
+	FORM(sprintf, do_sprintf());
+	FORM(ops, do_ops());
+	FORM(negative, do_negative());
+	FORM(tree, do_tree());
+	FORM(reuse, do_reuse());
+	FORM(varargs, do_varargs());
+	FORM(cut, do_cut());
+	FORM(swap, do_swap());
+	return 3;
+}
+int main(int argc, char **argv)
+{
+	setbuf(stdout, NULL);
+	return argc > 1 ? run(argv[1]) : 2;
+}
