@@ -38,7 +38,9 @@ struct err *dec_express_frame(struct dec_past *p, uint64_t position, uint64_t ri
 		err = dec_machine_regs(m, &regs);
 	if (err)
 		return err;
-	*ret = (struct dec_frame){ .rip = rip, .read = read_memory, .ctx = m };
+	*ret = (struct dec_frame){
+		.rip = rip, .fs_base = regs.fs_base, .read = read_memory, .ctx = m
+	};
 	memcpy(ret->gpr, regs.gpr, sizeof(ret->gpr));
 	return NULL;
 }

@@ -23,6 +23,25 @@ static Dwarf_Die type_get(const struct dec_type *from)
 
 /* ---- where a frame stands ------------------------------------------------------------- */
 
+/* The variables of the thread that belong to the executable lie just before its control block;
+ * those of libraries are where the linker put them. */
+static uint64_t threads_own(const struct dec_symbols *s, const struct dec_sym_unit *u,
+			    const struct dec_frame *f)
+{
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	if (u != s->exe || !u->elf || !f->fs_base || elf_getphdrnum(u->elf, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(u->elf, (int)i, &ph) && ph.p_type == PT_TLS) {
+			uint64_t align = ph.p_align ? ph.p_align : 1;
+
+			return f->fs_base - (ph.p_memsz + align - 1) / align * align;
+		}
+	return 0;
+}
+
 static bool enter(struct dec_symbols *s, const struct dec_frame *f,
 		  struct dec_sym_frame *ret)
 {
@@ -32,9 +51,11 @@ static bool enter(struct dec_symbols *s, const struct dec_frame *f,
 		dec_sym_unit_need_debug(m->unit);
 	if (!m || !m->unit->dwarf)
 		return false;
-	*ret = (struct dec_sym_frame){
-		.frame = f, .unit = m->unit, .pc = f->rip - m->bias, .bias = m->bias
-	};
+	*ret = (struct dec_sym_frame){ .frame = f,
+				       .unit = m->unit,
+				       .pc = f->rip - m->bias,
+				       .bias = m->bias,
+				       .thread = threads_own(s, m->unit, f) };
 	dec_sym_unit_scopes(m->unit, ret->pc, &ret->scopes);
 	ret->function = ret->scopes.n ? &ret->scopes.die[0] : NULL;
 	return true;
@@ -101,6 +122,7 @@ static bool find_static(struct dec_symbols *s, const struct dec_frame *f,
 		return false;
 	at.unit = m->unit;
 	at.bias = m->bias;
+	at.thread = threads_own(s, m->unit, f);
 	at.pc = f->rip - m->bias;
 	return vec_find(&m->unit->cus, cu, find_in(&at, &cu->die, spot, name, type));
 }

@@ -18,6 +18,7 @@
 struct dec_frame {
 	uint64_t rip; ///< of the instruction that is next, or of the call under way
 	uint64_t gpr[CAP_GPRS];
+	uint64_t fs_base; ///< behind the thread's own variables; 0: not known
 	bool has_entry;
 	uint64_t entry[CAP_GPRS]; ///< the registers when its function was entered
 	/** @return whether all of it could be read. */

@@ -15,9 +15,10 @@
 struct dec_sym_frame {
 	const struct dec_frame *frame;
 	struct dec_sym_unit *unit;
-	uint64_t pc;		      ///< frame->rip at link time
-	uint64_t bias;		      ///< what that takes to be a run-time address
-	Dwarf_Die *function;	      ///< the concrete one; NULL: static variables only
+	uint64_t pc;	     ///< frame->rip at link time
+	uint64_t bias;	     ///< what that takes to be a run-time address
+	uint64_t thread;     ///< where the thread's variables of unit are; 0: not known
+	Dwarf_Die *function; ///< the concrete one; NULL: static variables only
 	struct dec_sym_scopes scopes; ///< around it
 };
 

@@ -118,6 +118,10 @@ static bool evaluate(struct locator *l, const Dwarf_Op *op)
 		return push_entry(l, op);
 	case DW_OP_deref:
 		return dereference(l);
+	case DW_OP_form_tls_address:
+	case DW_OP_GNU_push_tls_address:
+		return l->n && l->at->thread &&
+		       (l->stack[l->n - 1] += l->at->thread, true);
 	case DW_OP_nop:
 		return true;
 	default:

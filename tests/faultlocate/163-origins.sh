@@ -28,6 +28,8 @@ for compiler in gcc clang; do
 			got=$(jq -r '.end.value.statement.line' "$TMPDIR/out")
 			[ "$got" = "${want:-null}" ] ||
 				fail "$compiler $level $form: line $got, not '$want'"
+			[ $form != tls ] || [ "$(jq -r .end.value.name "$TMPDIR/out")" = current ] ||
+				fail "a thread's variable has no name: $(jq .end.value "$TMPDIR/out")"
 		done
 	done
 done
