@@ -89,6 +89,7 @@ struct fl_analysis {
 	fl_faults faults;  ///< ranked
 	struct fl_missing missing[FL_SIDES][FL_MISSING_MAX]; ///< what faults may tell of
 	fl_unwrittens unwritten;    ///< what was read up to visit and has no value
+	bool is_without_history;    ///< the graphs have no stores
 	bool has_accesses;	    ///< they were looked at
 	struct fl_check *check;	    ///< says what is wrong; NULL: nobody does
 	bool is_checking;	    ///< private: this replay asks it

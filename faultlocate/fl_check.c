@@ -490,6 +490,16 @@ const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph 
 	return &c->judge;
 }
 
+void fl_check_graph(struct fl_check *c, const struct hg_graph *graph)
+{
+	c->graph = graph;
+}
+
+bool fl_check_has_chains(const struct fl_check *c)
+{
+	return vec_find(&c->errors, e, spec_bug(c->rules, e->rule)->n_chains) != NULL;
+}
+
 void fl_check_finder(struct fl_check *c, struct hg_finder *finder)
 {
 	c->finder = finder;

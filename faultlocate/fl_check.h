@@ -70,6 +70,12 @@ const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph 
 /** .. and who asks it, for what only that one knows. */
 void fl_check_finder(struct fl_check *c, struct hg_finder *finder);
 
+/** The nodes are those of @p graph from now on, made once more. */
+void fl_check_graph(struct fl_check *c, const struct hg_graph *graph);
+
+/** @return whether of any of what was found, but for accesses, values are to be followed (VPC). */
+bool fl_check_has_chains(const struct fl_check *c);
+
 /** The run has come to its end, where @p m stands, at @p w: leaks are asked for, if it is the program's
  * own, and the access that a fatal signal came of is kept. @p frames: the calls under way. */
 struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frames *frames,

@@ -55,6 +55,7 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.vars = a->variables.data,
 		.n_vars = a->variables.size,
 		.skips_inert = true,
+		.skips_allocator = a->is_without_history,
 		.ended = on_end,
 		.ended_ctx = a,
 	};
@@ -92,6 +93,21 @@ static bool is_from_start(const struct capture *c)
 	return !any;
 }
 
+/* Does nobody ask what memory held, unless something is found? */
+static bool needs_no_history(const struct fl_options *o)
+{
+	return !o->n_specs && !o->text && !o->n_cpoints && !o->is_heap_only &&
+	       !o->with_allocator && !o->without_allocator;
+}
+
+/* What was found is explained by what was stored before; so is the end. */
+static bool wants_history(const struct fl_analysis *a)
+{
+	return a->is_without_history &&
+	       (a->accesses.size || fl_check_has_chains(a->check) ||
+		a->run.end == CAP_END_SIGNAL);
+}
+
 /* Trace, and the first time look at the accesses, if they are asked for. */
 static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 			struct hg_recorder *r)
@@ -110,6 +126,11 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 
 	if (is_looking)
 		fl_check_finder(a->check, finder);
+	else if (a->has_accesses)
+		fl_check_graph(a->check, hg_recorder_graph(r));
+	a->is_without_history = finder && needs_no_history(o);
+	if (a->is_without_history)
+		hg_access_without_history(finder);
 	a->is_checking = is_looking;
 	if (!err)
 		err = trace(o, a, r, finder);
@@ -210,7 +231,7 @@ struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a)
 		if (!err)
 			err = look_for_comments(a, &is_new);
 	}
-	return err;
+	return err || !wants_history(a) ? err : fl_replay_once(o, a);
 }
 
 struct err *fl_replay_types(struct fl_analysis *a)

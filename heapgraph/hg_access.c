@@ -518,6 +518,11 @@ struct err *hg_access_create(struct hg_recorder *r, hg_layout_fn layout, void *l
 	return NULL;
 }
 
+void hg_access_without_history(struct hg_finder *f)
+{
+	f->is_without_history = true;
+}
+
 void hg_access_destroy(struct hg_finder *f)
 {
 	if (!f)

@@ -115,6 +115,10 @@ struct err *hg_access_create(struct hg_recorder *r, hg_layout_fn layout, void *l
 			     struct hg_finder **ret);
 void hg_access_destroy(struct hg_finder *f);
 
+/** Nobody asks of the graph what nodes held: it need not have it. What string functions stored it does have,
+ * until the call is over. */
+void hg_access_without_history(struct hg_finder *f);
+
 /** @return by whom node @p id was allocated: HG_FAMILY_.. */
 uint8_t hg_access_family(const struct hg_finder *f, struct hg_node_id id);
 

@@ -96,8 +96,9 @@ struct hg_finder {
 	struct hg_part parts[HG_PARTS];	       ///< by struct and offset
 	struct hg_indexed indexed[HG_INDEXED]; ///< by address
 	hg_accesses *found;
-	uint64_t n_wrong; ///< accesses that were, or may be, wrong
-	bool is_level;	  ///< derive.regs->value is what the glance has, but for signals
+	uint64_t n_wrong;	 ///< accesses that were, or may be, wrong
+	bool is_without_history; ///< stores are told of inside of string functions alone
+	bool is_level; ///< derive.regs->value is what the glance has, but for signals
 };
 
 /** An access by a pointer, before it is known whether it is wrong, and new. */

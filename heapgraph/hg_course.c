@@ -153,7 +153,8 @@ static bool makes_pointers(const struct hg_glanced *q)
 }
 
 /* Which instructions matter when registers @p may are pointers where the block begins? */
-static void choose(struct hg_glanced_block *b, struct hg_glanced *q, uint32_t may)
+static void choose(const struct hg_finder *f, struct hg_glanced_block *b,
+		   struct hg_glanced *q, uint32_t may)
 {
 	uint32_t dead = 0;
 
@@ -165,7 +166,8 @@ static void choose(struct hg_glanced_block *b, struct hg_glanced *q, uint32_t ma
 		if (of->kind == GLANCE_INERT)
 			continue;
 		if (of->reads & may || of->loads ||
-		    (of->store_at && (of->size >= 8 || of->may_store))) {
+		    (of->store_at &&
+		     (of->size >= 8 || (of->may_store && !f->is_without_history)))) {
 			b->relevant |= 1u << i;
 			of->dead = dead;
 		}
@@ -409,7 +411,7 @@ struct err *hg_course_run(struct hg_finder *f, struct dec_glance *g,
 	if (g->n_ran < b->n || regs->vec_live & b->vec_reads || regs->live & RSP_BIT)
 		return NULL;
 	if (!b->has_course || regs->live & b->reads & ~b->may)
-		choose(b, known, b->may | (regs->live & b->reads));
+		choose(f, b, known, b->may | (regs->live & b->reads));
 	for (uint32_t left = b->relevant; left; left &= left - 1) {
 		uint32_t i = __builtin_ctz(left);
 		struct hg_glanced *q = &known[i];
@@ -425,7 +427,7 @@ struct err *hg_course_run(struct hg_finder *f, struct dec_glance *g,
 		if (regs->live & q->address && q->has_mem)
 			err = hg_glance_check(f, g, q, i, addr, value(&c, q->base_at));
 		carry_on(&c, q, i, addr);
-		if (!err && q->may_store && q->store_at)
+		if (!err && q->may_store && q->store_at && !f->is_without_history)
 			err = storer->store(storer->ctx, &g->block->insn[i],
 					    g->position + i, addr, g->rec + q->store_at,
 					    q->size);

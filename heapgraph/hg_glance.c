@@ -375,7 +375,7 @@ uint32_t hg_glance_go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
 		} else {
 			*err = look(f, g, q, i, addr);
 		}
-		if (!*err && q->may_store && q->store_at)
+		if (!*err && q->may_store && q->store_at && hg_glance_tells_store(f))
 			*err = storer->store(storer->ctx, &g->block->insn[i],
 					     g->position + i, addr, g->rec + q->store_at,
 					     q->size);

@@ -121,6 +121,13 @@ static inline struct hg_glanced *hg_glanced_insns(const struct dec_glance *g)
 	return (struct hg_glanced *)g->plan->user + 1;
 }
 
+/** @return whether the storer is to be told of stores, as things are. */
+static inline bool hg_glance_tells_store(const struct hg_finder *f)
+{
+	return !f->is_without_history || f->thread->string.rsp ||
+	       f->thread->allocator_rsp;
+}
+
 /** Make the definitions of instruction @p i. */
 static inline void hg_glance_define(const struct dec_glance *g,
 				    const struct hg_glanced *q, uint32_t i)

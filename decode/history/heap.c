@@ -550,6 +550,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 					 .frames = &h.frames,
 					 .calls = &h.calls,
 					 .roots = &h.roots,
+					 .skips_allocator = o->skips_allocator,
 					 .mode = dec_heap_roots_has_local(&h.roots) ?
 							 DEC_LOG_ALL_STORES :
 							 DEC_LOG_STORES };

@@ -174,7 +174,8 @@ struct dec_heap_options {
 	/** Variables to be told of. */
 	const struct dec_variable *vars;
 	size_t n_vars;
-	bool skips_inert; ///< as struct dec_trace has it
+	bool skips_inert;     ///< as struct dec_trace has it
+	bool skips_allocator; ///< what the allocator stores need not be told
 	/** For frames.foreign. */
 	const char *const *foreign;
 	size_t n_foreign;

@@ -60,8 +60,8 @@ static inline struct err *stores_push(struct heap_stores *q, uint64_t addr, uint
 				      const void *data, uint64_t pc, uint64_t time)
 {
 	heap_calls_store(q->calls, addr, size, data);
-	if (!q->ev->stores) // nobody wants them
-		return NULL;
+	if (!q->ev->stores || (q->skips_allocator && q->calls->call.is_open))
+		return NULL; // nobody wants them
 	if (addr >= q->stack_start && addr < q->stack_end)
 		return NULL;
 	if (heap_roots_meet(q->roots, addr, size)) {

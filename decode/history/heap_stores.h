@@ -42,6 +42,7 @@ struct heap_stores {
 	struct heap_roots *roots;
 	enum dec_log_mode mode;
 	uint64_t stack_start, stack_end; ///< what is stored here is not told
+	bool skips_allocator;		 ///< .. nor what the allocator stores
 	size_t n;
 	struct dec_heap_store of[HEAP_STORES_AT_ONCE];
 };
