@@ -23,7 +23,7 @@ ROOMS ?= base smt confine capture decode/x86 storeplan pt-collect/tracee pt-coll
 	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols decode/pt \
 	decode/history decode/past faultlocate/slice faultlocate/race decode/explain debug \
 	heapgraph specdsl faultlocate \
-	faultlocate/linear faultlocate/inputs faultlocate/reduce suppress-hw/suppress suppress-hw/rank suppress-hw bench report cmd
+	faultlocate/linear faultlocate/inputs faultlocate/reduce faultlocate/repair suppress-hw/suppress suppress-hw/rank suppress-hw bench report cmd
 
 .DEFAULT_GOAL := all
 .SECONDARY:
@@ -131,6 +131,12 @@ $(B)/faultlocate/fl_rules_text.o: $(wildcard specs/rules/*.rules)
 $(B)/debug/commands_py.o: $(wildcard debug/*.py)
 $(B)/report/report_bench_page_html.o: report/bench_page.html
 $(call object_of,$(call sources,pt-collect/kernel)): | $(SKELETONS)
+
+# libclang's headers and library, which only this room knows: of the release that llvm-config names.
+LLVM_CONFIG ?= $(firstword $(shell command -v llvm-config llvm-config-14) llvm-config)
+$(call object_of,$(call sources,faultlocate/repair)): ROOM_CFLAGS += \
+	-isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null) \
+	-DRP_LIBCLANG_DIR='"$(shell $(LLVM_CONFIG) --libdir 2>/dev/null)"'
 
 # The command table declares them.
 $(call object_of,$(COMMANDS)): ROOM_CFLAGS += -Wno-missing-prototypes

@@ -129,6 +129,7 @@ static const struct reader {
 	{ "linear", {} },
 	{ "rank", { .files = states } },
 	{ "recover", {} },
+	{ "repair", {} },
 	{ "replay", {} },
 	{ "sites", {} },
 	{ "slice", { .files = pictures } },

@@ -30,7 +30,10 @@
 	F(mk_array_sort) F(mk_string_symbol) F(mk_fresh_const) F(mk_int64) \
 	F(mk_true) F(mk_false) F(mk_add) F(mk_sub) F(mk_lt) F(mk_le) F(mk_eq) \
 	F(mk_not) F(mk_and) F(mk_or) F(mk_ite) F(mk_select) F(mk_store) F(get_bool_value) \
-	F(get_numeral_int64) F(mk_uninterpreted_sort)
+	F(get_numeral_int64) F(mk_uninterpreted_sort) F(mk_bv_sort) F(mk_bvadd) F(mk_bvsub) \
+	F(mk_bvmul) F(mk_bvsdiv) F(mk_bvsrem) F(mk_bvslt) F(mk_bvsle) F(mk_atmost) \
+	F(mk_solver_for_logic) F(solver_check_assumptions) F(solver_get_unsat_core) \
+	F(ast_vector_size) F(ast_vector_get) F(ast_vector_inc_ref) F(ast_vector_dec_ref)
 // clang-format on
 
 static struct {
@@ -42,7 +45,9 @@ static struct {
 struct smt {
 	Z3_context context;
 	Z3_solver solver;
-	Z3_model model; ///< of the last SMT_SAT
+	Z3_model model;	    ///< of the last SMT_SAT
+	Z3_ast_vector core; ///< of the last SMT_UNSAT
+	unsigned bits;	    ///< of SMT_BITS
 	Z3_sort sorts[SMT_MAP + 1];
 	VEC(struct name {
 		int64_t value;
@@ -87,7 +92,18 @@ static struct err *load(void)
 	return NULL;
 }
 
-struct err *smt_create(enum smt_numbers numbers, unsigned most_steps, struct smt **ret)
+static Z3_sort sort_of_numbers(struct smt *s)
+{
+	if (s->numbers == SMT_BITS)
+		return z3.mk_bv_sort(s->context, s->bits);
+	if (s->numbers == SMT_WHOLE)
+		return z3.mk_int_sort(s->context);
+	return z3.mk_uninterpreted_sort(s->context,
+					z3.mk_string_symbol(s->context, "name"));
+}
+
+static struct err *create(enum smt_numbers numbers, unsigned bits, unsigned most_steps,
+			  struct smt **ret)
 {
 	struct err *err = load();
 	struct smt *s;
@@ -103,7 +119,11 @@ struct err *smt_create(enum smt_numbers numbers, unsigned most_steps, struct smt
 	s->context = z3.mk_context(config);
 	z3.del_config(config);
 	z3.set_error_handler(s->context, keep_quiet);
-	s->solver = z3.mk_simple_solver(s->context);
+	s->solver =
+		numbers == SMT_BITS ?
+			z3.mk_solver_for_logic(s->context,
+					       z3.mk_string_symbol(s->context, "QF_FD")) :
+			z3.mk_simple_solver(s->context);
 	z3.solver_inc_ref(s->context, s->solver);
 	params = z3.mk_params(s->context);
 	z3.params_inc_ref(s->context, params);
@@ -113,11 +133,8 @@ struct err *smt_create(enum smt_numbers numbers, unsigned most_steps, struct smt
 	z3.solver_set_params(s->context, s->solver, params);
 	z3.params_dec_ref(s->context, params);
 	s->numbers = numbers;
-	s->sorts[SMT_INT] =
-		numbers == SMT_WHOLE ?
-			z3.mk_int_sort(s->context) :
-			z3.mk_uninterpreted_sort(s->context,
-						 z3.mk_string_symbol(s->context, "name"));
+	s->bits = bits;
+	s->sorts[SMT_INT] = sort_of_numbers(s);
 	s->sorts[SMT_BOOL] = z3.mk_bool_sort(s->context);
 	s->sorts[SMT_MAP] =
 		z3.mk_array_sort(s->context, s->sorts[SMT_INT], s->sorts[SMT_INT]);
@@ -125,11 +142,24 @@ struct err *smt_create(enum smt_numbers numbers, unsigned most_steps, struct smt
 	return NULL;
 }
 
+struct err *smt_create(enum smt_numbers numbers, unsigned most_steps, struct smt **ret)
+{
+	return create(numbers, 0, most_steps, ret);
+}
+
+struct err *smt_create_bits(unsigned bits, unsigned most_steps, struct smt **ret)
+{
+	return create(SMT_BITS, bits, most_steps, ret);
+}
+
 static void forget_model(struct smt *s)
 {
 	if (s->model)
 		z3.model_dec_ref(s->context, s->model);
+	if (s->core)
+		z3.ast_vector_dec_ref(s->context, s->core);
 	s->model = NULL;
+	s->core = NULL;
 }
 
 void smt_destroy(struct smt *s)
@@ -195,25 +225,51 @@ smt_term smt_truth(struct smt *s, bool value)
 
 smt_term smt_add(struct smt *s, smt_term a, smt_term b)
 {
-	assert(s->numbers == SMT_WHOLE);
+	assert(s->numbers != SMT_NAMES);
+	if (s->numbers == SMT_BITS)
+		return made(s, z3.mk_bvadd(s->context, a, b));
 	return made(s, z3.mk_add(s->context, 2, (Z3_ast[]){ a, b }));
 }
 
 smt_term smt_sub(struct smt *s, smt_term a, smt_term b)
 {
-	assert(s->numbers == SMT_WHOLE);
+	assert(s->numbers != SMT_NAMES);
+	if (s->numbers == SMT_BITS)
+		return made(s, z3.mk_bvsub(s->context, a, b));
 	return made(s, z3.mk_sub(s->context, 2, (Z3_ast[]){ a, b }));
+}
+
+smt_term smt_mul(struct smt *s, smt_term a, smt_term b)
+{
+	assert(s->numbers == SMT_BITS);
+	return made(s, z3.mk_bvmul(s->context, a, b));
+}
+
+smt_term smt_div(struct smt *s, smt_term a, smt_term b)
+{
+	assert(s->numbers == SMT_BITS);
+	return made(s, z3.mk_bvsdiv(s->context, a, b));
+}
+
+smt_term smt_mod(struct smt *s, smt_term a, smt_term b)
+{
+	assert(s->numbers == SMT_BITS);
+	return made(s, z3.mk_bvsrem(s->context, a, b));
 }
 
 smt_term smt_lt(struct smt *s, smt_term a, smt_term b)
 {
-	assert(s->numbers == SMT_WHOLE);
+	assert(s->numbers != SMT_NAMES);
+	if (s->numbers == SMT_BITS)
+		return made(s, z3.mk_bvslt(s->context, a, b));
 	return made(s, z3.mk_lt(s->context, a, b));
 }
 
 smt_term smt_le(struct smt *s, smt_term a, smt_term b)
 {
-	assert(s->numbers == SMT_WHOLE);
+	assert(s->numbers != SMT_NAMES);
+	if (s->numbers == SMT_BITS)
+		return made(s, z3.mk_bvsle(s->context, a, b));
 	return made(s, z3.mk_le(s->context, a, b));
 }
 
@@ -235,6 +291,16 @@ smt_term smt_and(struct smt *s, smt_term a, smt_term b)
 smt_term smt_or(struct smt *s, smt_term a, smt_term b)
 {
 	return made(s, z3.mk_or(s->context, 2, (Z3_ast[]){ a, b }));
+}
+
+smt_term smt_any(struct smt *s, const smt_term *terms, unsigned n)
+{
+	return made(s, z3.mk_or(s->context, n, terms));
+}
+
+smt_term smt_at_most(struct smt *s, const smt_term *terms, unsigned n, unsigned most)
+{
+	return made(s, z3.mk_atmost(s->context, n, terms, most));
 }
 
 smt_term smt_if(struct smt *s, smt_term condition, smt_term then, smt_term otherwise)
@@ -269,12 +335,31 @@ void smt_pop(struct smt *s)
 
 enum smt_answer smt_check(struct smt *s)
 {
+	return smt_check_assuming(s, NULL, 0);
+}
+
+bool smt_in_core(struct smt *s, smt_term a)
+{
+	unsigned n = s->core ? z3.ast_vector_size(s->context, s->core) : 0;
+
+	while (n && z3.ast_vector_get(s->context, s->core, n - 1) != a)
+		n--;
+	return n;
+}
+
+enum smt_answer smt_check_assuming(struct smt *s, const smt_term *assumed, unsigned n)
+{
 	Z3_lbool found;
 
 	forget_model(s);
 	if (s->has_failed)
 		return SMT_UNKNOWN;
-	found = z3.solver_check(s->context, s->solver);
+	found = n ? z3.solver_check_assumptions(s->context, s->solver, n, assumed) :
+		    z3.solver_check(s->context, s->solver);
+	if (found == Z3_L_FALSE && n) {
+		s->core = z3.solver_get_unsat_core(s->context, s->solver);
+		z3.ast_vector_inc_ref(s->context, s->core);
+	}
 	if (found == Z3_L_FALSE)
 		return SMT_UNSAT;
 	if (found == Z3_L_TRUE)
@@ -298,10 +383,15 @@ bool smt_is_true(struct smt *s, smt_term a)
 
 bool smt_value(struct smt *s, smt_term a, int64_t *ret)
 {
+	unsigned spare = 64 - s->bits;
 	Z3_ast value;
 
-	return s->model && z3.model_eval(s->context, s->model, a, true, &value) &&
-	       z3.get_numeral_int64(s->context, value, ret);
+	if (!s->model || !z3.model_eval(s->context, s->model, a, true, &value) ||
+	    !z3.get_numeral_int64(s->context, value, ret))
+		return false;
+	if (s->numbers == SMT_BITS) // Z3 counts them without a sign
+		*ret = (int64_t)((uint64_t)*ret << spare) >> spare;
+	return true;
 }
 
 const char *smt_why(const struct smt *s)

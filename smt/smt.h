@@ -33,6 +33,7 @@ enum smt_sort {
 enum smt_numbers {
 	SMT_WHOLE, ///< whole numbers, without bounds
 	SMT_NAMES, ///< each another than the others, and no more: no smt_add(), smt_lt() and so on
+	SMT_BITS, ///< of so many bits, signed, as processors count: smt_create_bits()
 };
 
 /**
@@ -40,6 +41,8 @@ enum smt_numbers {
  * @return ERR_NOT_FOUND when Z3's library is not there.
  */
 struct err *smt_create(enum smt_numbers numbers, unsigned most_steps, struct smt **ret);
+/** Numbers of @p bits bits. There are no maps; what there is is decided by a SAT solver. As above. */
+struct err *smt_create_bits(unsigned bits, unsigned most_steps, struct smt **ret);
 void smt_destroy(struct smt *s);
 void smt_destroyp(struct smt **s);
 
@@ -51,6 +54,10 @@ smt_term smt_truth(struct smt *s, bool value);
 
 smt_term smt_add(struct smt *s, smt_term a, smt_term b);
 smt_term smt_sub(struct smt *s, smt_term a, smt_term b);
+/** Of SMT_BITS: the product, quotient and rest as C has them. */
+smt_term smt_mul(struct smt *s, smt_term a, smt_term b);
+smt_term smt_div(struct smt *s, smt_term a, smt_term b);
+smt_term smt_mod(struct smt *s, smt_term a, smt_term b);
 smt_term smt_lt(struct smt *s, smt_term a, smt_term b);
 smt_term smt_le(struct smt *s, smt_term a, smt_term b);
 /** Of two terms of the same sort, maps too. */
@@ -58,6 +65,9 @@ smt_term smt_eq(struct smt *s, smt_term a, smt_term b);
 smt_term smt_not(struct smt *s, smt_term a);
 smt_term smt_and(struct smt *s, smt_term a, smt_term b);
 smt_term smt_or(struct smt *s, smt_term a, smt_term b);
+/** One of @p n terms of SMT_BOOL holds; at most @p most of them do. */
+smt_term smt_any(struct smt *s, const smt_term *terms, unsigned n);
+smt_term smt_at_most(struct smt *s, const smt_term *terms, unsigned n, unsigned most);
 smt_term smt_if(struct smt *s, smt_term condition, smt_term then, smt_term otherwise);
 
 /** What map @p m has at @p at; @p m with @p value there. */
@@ -72,10 +82,15 @@ void smt_pop(struct smt *s);
 /** Can all that was asserted hold at once? */
 enum smt_answer smt_check(struct smt *s);
 
+/** The same, if the @p n variables (SMT_BOOL) of @p assumed are true too. */
+enum smt_answer smt_check_assuming(struct smt *s, const smt_term *assumed, unsigned n);
+/** After SMT_UNSAT of smt_check_assuming(): had assumption @p a a part in it (the unsat core)? */
+bool smt_in_core(struct smt *s, smt_term a);
+
 /** After SMT_SAT, until anything is asserted: is @p a true in the state that was found? What that
  * state says nothing about counts as false. */
 bool smt_is_true(struct smt *s, smt_term a);
-/** @return whether number @p a has a value there that fits; of SMT_WHOLE. */
+/** @return whether number @p a has a value there that fits; not of SMT_NAMES. */
 bool smt_value(struct smt *s, smt_term a, int64_t *ret);
 
 /** Why the last answer was SMT_UNKNOWN; valid until the next. */

@@ -49,6 +49,7 @@ encode  --core --no-retcomp --probes --symfs --thread --timing
 graph   --dot --spec
 inputs  --json
 reduce  --input --json --oracle
+repair  --commands --source
 record  --end-core --object --snapshot
 replay  --stdout
 sites   --list
@@ -56,7 +57,7 @@ spec    --binary
 suite   --tests
 EOF
 # Arguments that are no names of files.
-values="[ADDR:]PORT BYTES CPOINT EVENT FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
+values="[ADDR:]PORT BYTES CPOINT EVENT F FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
 A..B METHOD NAME NAME,.. NAME=FUNC PID PLACE PROCESS ROLE SEED SECONDS SIZE TID TIME TYPE WHAT"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.

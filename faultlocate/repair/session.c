@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "faultlocate/repair/session.h"
+
+enum mode { STOP_ANYWHERE, STOP_HERE, STOP_AT_BREAK };
+
+struct session {
+	struct rp_session *s;
+	struct rp_run run;
+	VEC(struct rp_witness) witnesses;
+	bool is_recording;
+	int nested;		///< calls inside of the one that is recorded
+	enum mode mode;		///< where to stop next
+	int depth, line;	///< STOP_HERE: not deeper; the line of a breakpoint
+	bool is_forced, forced; ///< at the next decision
+	bool is_started, is_over, has_changed;
+	int n_specs;
+	struct err *err;
+	const struct rp_statement *at; ///< where it stands
+	char *line_text;
+	size_t line_room;
+};
+
+static bool mistake(struct session *x, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool mistake(struct session *x, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("cannot: ", x->s->out);
+	vfprintf(x->s->out, format, args);
+	fputc('\n', x->s->out);
+	va_end(args);
+	x->s->n_mistakes++;
+	return false;
+}
+
+static struct rp_witness *now(struct session *x)
+{
+	return x->is_recording ? &x->witnesses.data[x->witnesses.size - 1] : NULL;
+}
+
+static unsigned place(const struct session *x)
+{
+	return x->at->shape == RP_END ? x->at->at.to : x->at->at.from;
+}
+
+/* ---- the witness ------------------------------------------------------------------------------ */
+
+static void entered(struct rp_run *r, int function)
+{
+	struct session *x = r->user;
+	struct rp_witness *w;
+
+	if (x->is_recording || function != x->s->function)
+		return;
+	w = vec_push(&x->witnesses);
+	if (!w) {
+		x->err = &err_nomem;
+		return;
+	}
+	w->function = function;
+	w->stop_statement = RP_NONE;
+	x->err = fl_rp_state_copy(&w->before, &r->state, r->p);
+	x->is_recording = true;
+	x->nested = 0;
+}
+
+static void event(struct rp_run *r, struct rp_event e)
+{
+	struct session *x = r->user;
+
+	if (!x->is_recording)
+		return;
+	x->nested += e.kind == RP_EV_CALL;
+	if (e.kind == RP_EV_RETURN && x->nested-- == 0) {
+		now(x)->stop_statement = RP_NONE;
+		x->is_recording = false;
+	} else if (vec_add(&now(x)->events, e)) {
+		x->err = &err_nomem;
+	}
+}
+
+static void add_mark(struct session *x, bool is_change)
+{
+	struct rp_mark m = { .events = now(x)->events.size,
+			     .statement = x->at->id,
+			     .is_change = is_change,
+			     .number = is_change ? -1 : x->n_specs };
+
+	x->err = fl_rp_state_copy(&m.state, &x->run.state, x->s->p);
+	if (!x->err && vec_add(&now(x)->marks, m))
+		x->err = &err_nomem;
+	x->has_changed = false;
+}
+
+/* ---- commands ---------------------------------------------------------------------------------- */
+
+static void show_line(struct session *x)
+{
+	const struct rp_program *p = x->s->p;
+	const char *text = p->text + x->at->at.from;
+
+	if (x->at->shape == RP_END)
+		fprintf(x->s->out, "end of %s()\n",
+			p->functions.data[x->run.function].name);
+	else
+		fprintf(x->s->out, "%d\t%.*s\n", x->at->line, (int)strcspn(text, "\n"),
+			text);
+}
+
+static bool do_spec(struct session *x)
+{
+	struct rp_witness *w = now(x);
+	const struct rp_mark *last;
+	char why[160];
+
+	if (!w)
+		return mistake(x, "this is not in %s(), which is repaired",
+			       x->s->p->functions.data[x->s->function].name);
+	last = w->marks.size ? &w->marks.data[w->marks.size - 1] : NULL;
+	if (last && !last->is_change && last->events == w->events.size &&
+	    last->statement == x->at->id &&
+	    !fl_rp_state_is(&x->run.state, &last->state, x->s->p, x->run.function,
+			    place(x), why, sizeof(why)))
+		return mistake(x, "this contradicts spec %d, which is of this place: %s",
+			       last->number, why);
+	add_mark(x, false);
+	fprintf(x->s->out, "spec %d: the state is asserted\n", x->n_specs++);
+	return true;
+}
+
+/* @return whether @p text is `n3', `null' or a number, of @p type. */
+static bool read_value(const struct session *x, const char *text, int type, int64_t *ret)
+{
+	char *end;
+
+	if (type == RP_INT) {
+		*ret = strtol(text, &end, 10);
+		return end != text && !*end && *ret == (int32_t)*ret;
+	}
+	*ret = 0;
+	if (!strcmp(text, "null") || !strcmp(text, "NULL"))
+		return true;
+	if (*text != 'n')
+		return false;
+	*ret = strtol(text + 1, &end, 10);
+	return end != text + 1 && !*end && *ret >= 1 &&
+	       *ret <= (int64_t)x->run.state.nodes.size &&
+	       x->run.state.nodes.data[*ret - 1].record == type;
+}
+
+/* `n3->next' or `head->next'. */
+static int64_t *find_field(struct session *x, const char *base, const char *field,
+			   int *type)
+{
+	const struct rp_program *p = x->s->p;
+	char *end;
+	int64_t node = *base == 'n' ? strtol(base + 1, &end, 10) : 0;
+
+	if (*base != 'n' || end == base + 1 || *end) {
+		node = 0;
+		for (size_t i = 0; i < p->variables.size; i++)
+			if (fl_rp_in_scope(p, (int)i, x->run.function, place(x)) &&
+			    p->variables.data[i].type >= 0 &&
+			    !strcmp(p->variables.data[i].name, base))
+				node = *fl_rp_state_variable(&x->run.state, p, (int)i);
+	}
+	if (node < 1 || node > (int64_t)x->run.state.nodes.size)
+		return NULL;
+	for (size_t k = 0;
+	     k < p->records.data[x->run.state.nodes.data[node - 1].record].fields.size;
+	     k++) {
+		const struct rp_field *f =
+			&p->records.data[x->run.state.nodes.data[node - 1].record]
+				 .fields.data[k];
+
+		*type = f->type;
+		if (f->type != RP_OPAQUE && !strcmp(f->name, field))
+			return &x->run.state.nodes.data[node - 1].fields[k];
+	}
+	return NULL;
+}
+
+static int64_t *find_entity(struct session *x, char *text, int *type)
+{
+	const struct rp_program *p = x->s->p;
+	char *arrow = strstr(text, "->");
+	int64_t *found = NULL;
+
+	if (arrow) {
+		*arrow = 0;
+		found = find_field(x, text, arrow + 2, type);
+		*arrow = '-';
+		return found;
+	}
+	for (size_t i = 0; i < p->variables.size; i++) {
+		if (!fl_rp_in_scope(p, (int)i, x->run.function, place(x)) ||
+		    strcmp(p->variables.data[i].name, text))
+			continue;
+		*type = p->variables.data[i].type;
+		found = fl_rp_state_variable(&x->run.state, p, (int)i);
+	}
+	return found;
+}
+
+/* `change n4 -> prev n3': spaces around an arrow do not count. */
+static bool do_change(struct session *x, char *rest)
+{
+	char *value, *to = rest;
+	int64_t *at, v;
+	int type = RP_OPAQUE;
+
+	for (char *c = rest + strlen(rest); c > rest && isspace(c[-1]); c--)
+		c[-1] = 0;
+	value = strrchr(rest, ' ');
+	if (!value)
+		return mistake(x, "change what to what? (change E V)");
+	*value++ = 0;
+	for (char *c = rest; *c; c++)
+		if (!isspace(*c))
+			*to++ = *c;
+	*to = 0;
+	at = find_entity(x, rest, &type);
+	if (!at)
+		return mistake(x, "there is no '%s' here", rest);
+	if (!read_value(x, value, type, &v))
+		return mistake(x, "'%s' is nothing that '%s' can have", value, rest);
+	*at = v;
+	x->has_changed = true;
+	return true;
+}
+
+static void tell_answer(struct session *x, struct rp_answer *a)
+{
+	FILE *out = x->s->out;
+
+	if (a->verdict == RP_REPAIRED) {
+		fprintf(out,
+			"repaired: %u guards, %u statements, %u new; %u of %u operations were "
+			"suspects, %u bounds raised\n",
+			a->guards, a->statements, a->insertions, a->suspects, a->n_ops,
+			a->widenings);
+		fl_rp_patch_print(x->s->p, &a->patch, out);
+		x->err = fl_rp_patch_apply(x->s->p, &a->patch);
+		x->s->n_repairs++;
+	} else if (a->verdict == RP_RIGHT_ALREADY) {
+		fputs("nothing to repair: the program does what was asserted\n", out);
+	} else {
+		fprintf(out,
+			a->verdict == RP_GAVE_UP ? "not known: %s\n" :
+						   "no repair within reach: %s\n",
+			a->why[0] ? a->why : "no small change does what was asserted");
+		x->s->n_failed++;
+	}
+}
+
+static void do_repair(struct session *x)
+{
+	struct rp_question q = { .p = x->s->p,
+				 .witnesses = x->witnesses.data,
+				 .n_witnesses = x->witnesses.size,
+				 .function = x->s->function,
+				 .is_everywhere = x->s->is_everywhere };
+	struct rp_answer a;
+
+	if (!x->n_specs) {
+		mistake(x, "nothing was asserted (spec)");
+		return;
+	}
+	if (x->is_recording) {
+		if (x->has_changed)
+			add_mark(x, true);
+		now(x)->stop_events = now(x)->events.size;
+		now(x)->stop_statement = x->at->id;
+	}
+	x->err = fl_rp_repair(&q, &a);
+	if (x->is_recording)
+		now(x)->stop_statement = RP_NONE;
+	if (!x->err)
+		tell_answer(x, &a);
+	fl_rp_answer_deinit(&a);
+}
+
+static void do_rewrite(struct session *x)
+{
+	_cleanup_free_ char *text = NULL;
+
+	x->err = fl_rp_rewrite(x->s->p, &text);
+	if (!x->err)
+		x->err = fl_rp_diff(x->s->p, text, x->s->out);
+}
+
+static bool do_force(struct session *x, bool enter)
+{
+	if (x->at->shape != RP_LOOP || (x->at->is_do && !x->is_started))
+		return mistake(x, "this is no loop");
+	x->is_forced = true;
+	x->forced = enter;
+	return true;
+}
+
+static bool do_flip(struct session *x)
+{
+	if (x->at->shape != RP_IF)
+		return mistake(x, "this is no branch");
+	if (!x->at->is_heavy)
+		return mistake(x, "this branch is free already: a repair may turn it");
+	x->is_forced = true;
+	x->forced = false;
+	return true;
+}
+
+static bool is_word(const char *line, const char *word, char **rest)
+{
+	size_t n = strlen(word);
+
+	if (strncmp(line, word, n) || (line[n] && !isspace(line[n])))
+		return false;
+	*rest = (char *)line + n + strspn(line + n, " \t");
+	return true;
+}
+
+/* Commands that need a place to be. @return whether the program goes on. */
+static bool do_here(struct session *x, char *line)
+{
+	char *rest;
+
+	x->depth = x->run.depth;
+	x->mode = STOP_HERE;
+	if (is_word(line, "next", &rest))
+		return true;
+	if (is_word(line, "step", &rest)) {
+		x->mode = STOP_ANYWHERE;
+		return true;
+	}
+	if (is_word(line, "enter", &rest))
+		return do_force(x, true);
+	if (is_word(line, "leave", &rest))
+		return do_force(x, false);
+	if (is_word(line, "flip", &rest))
+		return do_flip(x);
+	if (is_word(line, "until", &rest)) {
+		x->mode = STOP_AT_BREAK;
+		x->line = atoi(rest);
+		return true;
+	}
+	if (is_word(line, "change", &rest))
+		do_change(x, rest);
+	else if (is_word(line, "spec", &rest))
+		do_spec(x);
+	else if (is_word(line, "show", &rest))
+		fl_rp_state_print(&x->run.state, x->s->p, x->run.function, place(x),
+				  x->s->out);
+	else if (is_word(line, "dot", &rest))
+		fl_rp_state_dot(&x->run.state, x->s->p, x->run.function, place(x),
+				x->s->out);
+	else
+		mistake(x, "'%s' is no command (doc/repair.md)", line);
+	return false;
+}
+
+/* @return whether the program goes on; else it is over. */
+static bool do_commands(struct session *x)
+{
+	char *rest;
+
+	while (!x->err && getline(&x->line_text, &x->line_room, x->s->commands) > 0) {
+		char *line = x->line_text + strspn(x->line_text, " \t");
+
+		line[strcspn(line, "\n")] = 0;
+		if (!*line || *line == '#')
+			continue;
+		fprintf(x->s->out, "> %s\n", line);
+		if (is_word(line, "repair start", &rest) ||
+		    is_word(line, "start", &rest)) {
+			if (!x->is_started)
+				return true;
+			mistake(x, "it has started");
+		} else if (is_word(line, "repair", &rest)) {
+			do_repair(x);
+		} else if (is_word(line, "rewrite", &rest)) {
+			do_rewrite(x);
+		} else if (!x->is_started || x->is_over) {
+			mistake(x, x->is_over ? "the program is over" :
+						"the program has not started (start)");
+		} else if (do_here(x, line)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------- */
+
+static bool stops(const struct session *x, const struct rp_statement *s)
+{
+	switch (x->mode) {
+	case STOP_ANYWHERE:
+		return true;
+	case STOP_HERE:
+		return x->run.depth <= x->depth;
+	case STOP_AT_BREAK:
+		return s->line == x->line && s->shape != RP_END;
+	}
+	return true;
+}
+
+static bool before(struct rp_run *r, const struct rp_statement *s)
+{
+	struct session *x = r->user;
+
+	x->at = s;
+	if (!stops(x, s))
+		return !x->err;
+	show_line(x);
+	x->has_changed = false;
+	if (!do_commands(x))
+		return false;
+	if (x->has_changed && x->is_recording)
+		add_mark(x, true);
+	return !x->err;
+}
+
+static bool force(struct rp_run *r, const struct rp_statement *s, bool *ret)
+{
+	struct session *x = r->user;
+
+	if (!x->is_forced || s != x->at)
+		return false;
+	x->is_forced = false;
+	*ret = s->shape == RP_IF ? !*ret : x->forced;
+	return true;
+}
+
+static struct err *start(struct session *x)
+{
+	int first = fl_rp_program_function(x->s->p, "main");
+	struct rp_run *r = &x->run;
+
+	if (first == RP_NONE)
+		return err_new(ERR_NOT_FOUND, "'%s' has no main() to start from",
+			       x->s->p->path);
+	x->is_started = true;
+	r->p = x->s->p;
+	r->user = x;
+	r->inputs = x->s->inputs;
+	r->n_inputs = x->s->n_inputs;
+	r->watch = (struct rp_watch){
+		.before = before, .force = force, .event = event, .entered = entered
+	};
+	x->err = fl_rp_state_init(&r->state, x->s->p);
+	if (!x->err && fl_rp_run(r, first) != RP_STOPPED && !x->err) {
+		fprintf(x->s->out,
+			r->end == RP_RAN ? "the program is over%s\n" : "it ends at %s\n",
+			r->end == RP_RAN ? "" : r->why);
+		x->is_over = true;
+		if (x->is_recording) { // it crashed there: what came before is witnessed
+			now(x)->stop_statement = x->at->id;
+			now(x)->stop_events = now(x)->events.size;
+			x->is_recording = false;
+		}
+		do_commands(x);
+	}
+	return x->err;
+}
+
+struct err *fl_rp_session_run(struct rp_session *s)
+{
+	struct session x = { .s = s };
+	struct err *err = NULL;
+
+	if (do_commands(&x))
+		err = start(&x);
+	if (!err)
+		err = x.err;
+	for (size_t i = 0; i < x.witnesses.size; i++)
+		fl_rp_witness_deinit(&x.witnesses.data[i]);
+	vec_deinit(&x.witnesses);
+	fl_rp_run_deinit(&x.run);
+	free(x.line_text);
+	return err;
+}

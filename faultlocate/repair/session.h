@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A session of debugging and repair (paper 004, Table 1): commands of a script, in lines. The program
+ * runs from its main(), by run.h; what is asserted in the function that is repaired becomes its
+ * witness. doc/repair.md has the commands.
+ */
+#ifndef FAULTLOCATE_REPAIR_SESSION_H
+#define FAULTLOCATE_REPAIR_SESSION_H
+
+#include "faultlocate/repair/repair.h"
+
+struct rp_session {
+	struct rp_program *p;
+	int function;	       ///< that is repaired
+	const int64_t *inputs; ///< of input()
+	size_t n_inputs;
+	FILE *commands, *out;
+	bool is_everywhere; ///< no localisation
+	/** Set by fl_rp_session_run(): */
+	unsigned n_repairs, n_failed; ///< questions that had an answer, or none
+	unsigned n_mistakes;	      ///< commands that could not be done; each is told
+};
+
+/** Do all commands. @return NULL, or what no command is to blame for. */
+struct err *fl_rp_session_run(struct rp_session *s);
+
+#endif
