@@ -26,8 +26,7 @@ struct repair_options {
 static const struct argp_option options[] = {
 	{ "source", OPT_SOURCE, "FILE", 0, "The C file", 0 },
 	{ "function", OPT_FUNCTION, "F", 0, "The function that is repaired", 0 },
-	{ "commands", OPT_COMMANDS, "FILE", 0, "Do the commands of FILE (standard input)",
-	  0 },
+	{ "commands", OPT_COMMANDS, "FILE", 0, "Do the commands of FILE (stdin)", 0 },
 	{ "input", OPT_INPUT, "N", 0, "What input() returns next; any number of times",
 	  0 },
 	{ "ir", OPT_IR, NULL, 0, "Print the function as guarded statements, and end", 0 },

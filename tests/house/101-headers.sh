@@ -10,7 +10,7 @@ for header in $(find base capture storeplan pt-collect decode heapgraph specdsl 
 	suppress-hw report bench debug cmd -name '*.h'); do
 	[ -f "$header" ] || continue
 	"$cc" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function \
-		-fsyntax-only -I. -I"$BUILD" -x c -include "$header" - </dev/null ||
+		-fsyntax-only -I. -I"$BUILD" -isystem "$(llvm-config --includedir)" -x c -include "$header" - </dev/null ||
 		fail "$header"
 	n=$((n + 1))
 done

@@ -63,5 +63,5 @@ sed '$d' tests/repair/figure4.commands | sed 's/^change temp null/change n1 -> d
 got=0
 "$FAULTLINE" repair --source tests/repair/figure4.c --function deleteMid --commands "$TMPDIR/never" \
 	>"$TMPDIR/out" || got=$?
-[ $got = 1 ] && grep -q '^no repair within reach' "$TMPDIR/out" || fail "status $got: $(tail -n 3 "$TMPDIR/out")"
+[ $got = 1 ] && grep -Eq '^(no repair within reach|not known)' "$TMPDIR/out" || fail "status $got: $(tail -n 3 "$TMPDIR/out")"
 exit 0
