@@ -128,6 +128,7 @@ static int check_sites(struct dec_symbols *s)
 	int n = 0;
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	dec_sym_unit_need_debug(m->unit);
 	for (size_t i = 0; i < m->unit->cu_ranges.size; i++) {
 		pc = m->unit->cu_ranges.data[i].lo;
 		end = m->unit->cu_ranges.data[i].hi;
