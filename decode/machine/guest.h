@@ -8,8 +8,9 @@
  * here; what the guest may execute is bookkeeping (dec_guest_avail()).
  *
  * Invariant 1: every guest page is in `ranges`; whatever else is mapped is ours. A guest
- * mapping that would cover something of ours is a collision: the machine starts over in
- * a fresh process, whose own addresses the kernel places elsewhere.
+ * mapping that would cover something of ours is a collision, and so is a recorded fault at an
+ * address where we have something: the machine starts over in a fresh process, whose own
+ * addresses the kernel places elsewhere.
  */
 #ifndef DECODE_MACHINE_GUEST_H
 #define DECODE_MACHINE_GUEST_H
