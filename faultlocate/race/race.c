@@ -353,27 +353,23 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 			    bool is_zeroed, uint64_t rip, uint64_t pc)
 {
 	fl_races *races = ctx;
+	size_t n = 0;
 
 	(void)is_zeroed;
 	(void)rip;
 	(void)pc;
 	for (size_t i = 0; i < races->size; i++) {
-		struct fl_race *r = &races->data[i];
+		const struct fl_race *r = &races->data[i];
 
-		r->is_reused |= r->earlier.time < time && time < r->later.time &&
-				r->later.addr - addr < size;
+		if (r->earlier.time < time && time < r->later.time &&
+		    r->later.addr - addr < size)
+			continue;
+		if (n < i)
+			races->data[n] = *r;
+		n++;
 	}
-	return NULL;
-}
-
-static void drop_reused(fl_races *races)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < races->size; i++)
-		if (!races->data[i].is_reused)
-			races->data[n++] = races->data[i];
 	races->size = n;
+	return NULL;
 }
 
 static struct err *find_calls_under_way(const struct capture *c,
@@ -400,7 +396,6 @@ static struct err *find_calls_under_way(const struct capture *c,
 		o.calls_at = times.data;
 		o.n_calls_at = n;
 		err = dec_heap_trace(c, symbols, &o, &allocs, &run);
-		drop_reused(races);
 	}
 	dec_run_deinit(&run);
 	vec_deinit(&times);

@@ -37,7 +37,6 @@ struct fl_race_access {
 struct fl_race {
 	struct fl_race_access earlier, later;
 	uint64_t count, last_time;
-	bool is_reused; ///< an allocation lay between: never so in what is returned
 };
 
 typedef VEC(struct fl_race) fl_races;
