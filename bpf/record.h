@@ -51,6 +51,7 @@ enum rec_flags {
 		1 << 7, /* memory or mappings changed: record_files.h; stopping */
 	REC_WRITTEN_FILE = 1 << 8, /* the mapped file is open for writing */
 	REC_SEGV_BLOCKED = 1 << 9, /* of USE_MASK: SIGSEGV is blocked behind it */
+	REC_SEE_SHARED = 1 << 10,  /* others write memory of the program; stopping */
 };
 
 struct rec_head {
@@ -102,6 +103,7 @@ enum rec_process_bits {
 	REC_MAPPING = 1 << 3,	/* it has mapped files that do not stay as they are */
 	REC_WRITING =
 		1 << 4, /* and one is open for writing, or its memory is, as a file */
+	REC_SHARING = 1 << 5, /* others write its memory: REC_SEE_SHARED for each call */
 };
 
 /* What user space writes but for the states of threads whose process is recorded. */

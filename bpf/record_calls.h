@@ -424,8 +424,8 @@ static void put_event(struct scratch *s)
 {
 	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
 
-	if (s->flags &
-		    (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS | REC_THROUGH_FILE) ||
+	if (s->flags & (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS | REC_THROUGH_FILE |
+			REC_SEE_SHARED) ||
 	    ring_used() > REC_RING_BYTES / 2 || is_chosen())
 		s->flags |= REC_STOPPING | dropped_cont();
 	s->event.flags = s->flags;
@@ -531,6 +531,8 @@ static void put_call(struct scratch *s, __u8 bits)
 		  (walk.desc->use && bits & REC_WRITING)) &&
 		 has_changed_memory(walk.desc->use, bits))
 		s->flags = REC_THROUGH_FILE;
+	if (bits & REC_SHARING && syscall_arg(s, 5) != REC_OURS)
+		s->flags |= REC_SEE_SHARED;
 	bpf_loop(REC_OUTS, put_out, &walk, 0);
 	put_event(s);
 }
@@ -569,7 +571,7 @@ int record_sys_exit(__u64 *args)
 	set_call_state((__u32)id, ret == -ENOSYS ? REC_CALL_ENOSYS : REC_CALL_NONE);
 	nr = regs->orig_ax;
 	d = bpf_map_lookup_elem(&descs, &nr);
-	if (d && d->flags & DESC_PLAIN && has_plain_end(ret) &&
+	if (d && d->flags & DESC_PLAIN && has_plain_end(ret) && !(bits & REC_SHARING) &&
 	    !(d->use && bits & REC_WRITING) && put_plain(d, task, regs, ret, id))
 		return 0;
 	s = my_scratch();

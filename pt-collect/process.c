@@ -19,6 +19,7 @@
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/chaos.h"
+#include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/flight/flight.h"
 #include "pt-collect/pt/probes.h"
@@ -181,6 +182,7 @@ static void forget_threads(struct ptc_process *p)
 	struct ptc_thread *first = NULL;
 
 	ptc_threads_end(p);
+	ptc_shared_forget(p);
 	for (size_t i = 0; i < p->threads.size; i++) {
 		struct ptc_thread *t = p->threads.data[i];
 

@@ -223,6 +223,8 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	ptc_unseen_mask(t, e);
 	if (e->flags & REC_THROUGH_FILE && !ptc_unseen_call(p, t, e, &ev))
 		ptc_through_file(p, t, e, &ev);
+	if (e->flags & REC_SEE_SHARED)
+		ptc_shared_see(p, &t->now);
 	t->owed_cont |= e->flags & (REC_DROPS_CONT | REC_DROPS_SHARED_CONT);
 	if (e->flags & REC_CHOSE_CPUS)
 		ptc_threads_chose_cpus(p, t->tid, e->regs.gpr[CAP_RDI]);

@@ -50,6 +50,18 @@ void ptc_shared_mapped(struct ptc_process *p, uint64_t key);
 /** Look again. */
 void ptc_shared_look(struct ptc_process *p);
 
+/** Others may write the @p size bytes at @p start: from here on they are looked at, at the end of
+ * each call of @p p. @return words for a gap: what is recorded
+ * of what they write. */
+const char *ptc_shared_watch(struct ptc_process *p, uint64_t start, uint64_t size);
+
+/** The one thread of @p p is at the end of a call, or in a stop: add to @p w what is not as it was.
+ * While it has several, nothing is added, which is a gap. */
+void ptc_shared_see(struct ptc_process *p, struct ptc_writes *w);
+
+/** Nothing is watched any more. */
+void ptc_shared_forget(struct ptc_process *p);
+
 /** The System V segment at @p addr. @return false when there is nothing. */
 bool ptc_shared_segment(struct ptc_process *p, uint64_t addr, uint64_t *size,
 			uint64_t *key);

@@ -7,6 +7,7 @@
  */
 #define LOG_ROOM "record"
 #include "pt-collect/inputs/assemble.h"
+#include "pt-collect/inputs/files.h"
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/probes/heap.h"
@@ -70,6 +71,7 @@ void ptc_process_destroy(struct ptc_process *p)
 	ptc_heap_destroy(p->probes.heap);
 	ptc_stores_destroy(p->probes.stores);
 	ptc_pt_deinit(&p->pt);
+	ptc_shared_forget(p);
 	vec_deinit(&p->shared);
 	vec_deinit(&p->sized);
 	cap_writer_destroy(p->log.writer);

@@ -80,6 +80,13 @@ struct ptc_shared {
 	bool is_told; ///< that others can write it
 };
 
+/** Memory that others write, and what it held when it was last looked at (inputs/shared.c). */
+struct ptc_watched {
+	uint64_t start, size;
+	uint8_t *bytes; ///< owned
+	bool is_known;	///< it has been looked at
+};
+
 /** A file that is or was mapped (inputs/through.c). */
 struct ptc_sized {
 	uint64_t inode, most; ///< bytes it has had, at most
@@ -102,6 +109,9 @@ struct ptc_process {
 	struct ptc_pt_process pt;
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
 	VEC(struct ptc_shared) shared;
+	VEC(struct ptc_watched) watched;
+	uint64_t watched_bytes;
+	bool has_told_unwatched; ///< that it has threads: not looked at
 	VEC(struct ptc_sized) sized;
 	struct ptc_sigaction on_segv; ///< what the program does at SIGSEGV
 	bool knows_on_segv;

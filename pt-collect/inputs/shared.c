@@ -6,6 +6,10 @@
  * Memory that the program maps shared. What it writes there itself replays; what another
  * process writes is an input that nobody tells us of. So we look who else has the same file
  * or segment mapped for writing: when the program maps it, and every now and then.
+ *
+ * If somebody has, the program stops at the end of each call, and what it has there then is an
+ * output of the call. Who waits for others by calls (wait, a pipe, a futex) sees no more than
+ * that. What others write while the program computes it may see as well: that is a gap.
  */
 #define LOG_ROOM "record"
 #include <ctype.h>
@@ -16,6 +20,9 @@
 
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/files.h"
+
+#define WATCHED_MAX (256u << 10) ///< bytes; they are read at each call, in 100 us
+#define PAGE 4096u
 
 /** One line of /proc/PID/maps, as far as it matters here. */
 struct line {
@@ -59,6 +66,107 @@ uint64_t ptc_shared_identity(const struct stat *st)
 	return identity(major(st->st_dev), minor(st->st_dev), st->st_ino);
 }
 
+/* ---- what others have written ------------------------------------------------------------- */
+
+/** Go through what there is of @p r now: what is not as it was goes into @p w. */
+static void look_through(const struct ptc_tracee *t, struct ptc_watched *r,
+			 struct ptc_writes *w)
+{
+	static uint8_t now[WATCHED_MAX];
+
+	for (uint64_t at = 0; at < r->size;) {
+		size_t n = ptc_read_some(t, r->start + at, now, r->size - at);
+
+		// In words; runs of them that differ go together.
+		for (size_t i = 0, end; i + 8 <= n; i = end + 8) {
+			for (end = i;
+			     end + 8 <= n &&
+			     (!r->is_known || memcmp(now + end, r->bytes + at + end, 8));
+			     end += 8)
+				;
+			if (end > i)
+				ptc_writes_add(w, r->start + at + i, now + i, end - i);
+		}
+		memcpy(r->bytes + at, now, n);
+		// Behind a file's end there is nothing; there may be, behind that.
+		at = (at + n + PAGE) & ~(PAGE - 1ull);
+	}
+	r->is_known = true;
+}
+
+const char *ptc_shared_watch(struct ptc_process *p, uint64_t start, uint64_t size)
+{
+	static const char *const at_calls =
+		"recorded at the program's system calls, and not in between";
+	struct ptc_watched *r =
+		vec_find(&p->watched, w, w->start == start && w->size == size);
+	uint8_t *bytes;
+
+	if (r)
+		return at_calls;
+	bytes = size > WATCHED_MAX - p->watched_bytes ? NULL : calloc(1, size);
+	r = bytes ? vec_push(&p->watched) : NULL;
+	if (!r) {
+		free(bytes);
+		return "not recorded";
+	}
+	*r = (struct ptc_watched){ start, size, bytes, false };
+	p->watched_bytes += size;
+	ptc_bpf_set_sharing(p->all->bpf, p->tracee.pid);
+	return at_calls;
+}
+
+static bool has_several_threads(const struct ptc_process *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->threads.size; i++)
+		n += !p->threads.data[i]->has_exited && !p->threads.data[i]->is_reaped;
+	return n > 1;
+}
+
+void ptc_shared_see(struct ptc_process *p, struct ptc_writes *w)
+{
+	// Another thread may have run since this one's call, and written there.
+	if (p->watched.size && has_several_threads(p)) {
+		if (!p->has_told_unwatched)
+			ptc_log_gap(
+				&p->log, p->tracee.pid,
+				"what others write into shared memory is not recorded "
+				"as long as the program has threads");
+		p->has_told_unwatched = true;
+		return;
+	}
+	for (size_t i = 0; i < p->watched.size; i++)
+		look_through(&p->tracee, &p->watched.data[i], w);
+}
+
+void ptc_shared_forget(struct ptc_process *p)
+{
+	for (size_t i = 0; i < p->watched.size; i++)
+		free(p->watched.data[i].bytes);
+	vec_deinit(&p->watched);
+	p->watched_bytes = 0;
+}
+
+/* ---- who else can write ----------------------------------------------------------------- */
+
+/** Watch where the program has file @p key mapped. @return as ptc_shared_watch(). */
+static const char *watch_file(struct ptc_process *p, uint64_t key)
+{
+	const char *how = "not recorded";
+	_cleanup_fclose_ FILE *f = NULL;
+	struct line l;
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", p->tracee.pid);
+	f = open_maps(pid);
+	while (f && next_line(f, &l))
+		if (l.perms[3] == 's' && identity(l.major, l.minor, l.inode) == key)
+			how = ptc_shared_watch(p, l.start, l.end - l.start);
+	return how;
+}
+
 /** Does process @p pid have one of the files mapped so that it can write? */
 static void look_at(struct ptc_process *p, const char *pid)
 {
@@ -78,8 +186,8 @@ static void look_at(struct ptc_process *p, const char *pid)
 			s->is_told = true;
 			ptc_log_gap(&p->log, p->tracee.pid,
 				    "shared mapping of %s: process %s can write into it, "
-				    "too, and what it writes is not recorded",
-				    l.name, pid);
+				    "too, and what it writes is %s",
+				    l.name, pid, watch_file(p, key));
 		}
 	}
 }

@@ -14,6 +14,7 @@
 
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/assemble.h"
+#include "pt-collect/inputs/files.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/proc.h"
@@ -120,6 +121,7 @@ static int log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_e
 	ev->has_after = true;
 	add_traces(p, &frame, ev);
 	ptc_outputs_add(&p->tracee, &frame, u.rsp, frame_bytes(p, u.rsp));
+	ptc_shared_see(p, &frame);
 	ptc_pending_log(p, t, ev, &frame);
 	return is_killed ? status : 0;
 }

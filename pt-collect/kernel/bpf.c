@@ -243,6 +243,11 @@ void ptc_bpf_set_mapping(struct ptc_bpf *b, pid_t tgid, bool is_written)
 	*bits_of(b, tgid) |= REC_MAPPING | (is_written ? REC_WRITING : 0);
 }
 
+void ptc_bpf_set_sharing(struct ptc_bpf *b, pid_t tgid)
+{
+	*bits_of(b, tgid) |= REC_SHARING;
+}
+
 static uint8_t *state_of(struct ptc_bpf *b, pid_t tid)
 {
 	return &b->tasks->call[tid & (REC_TASKS - 1)];

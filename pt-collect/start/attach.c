@@ -201,8 +201,9 @@ static void tell_what_is_shared(struct ptc_process *p, const struct ptc_maps *ma
 		else if (ptc_is_shared_memory(m) && m->prot & PROT_WRITE)
 			ptc_log_gap(&p->log, p->tracee.pid,
 				    "shared memory at 0x%llx (%s): what others write "
-				    "there is not recorded",
-				    (unsigned long long)m->start, m->name);
+				    "there is %s",
+				    (unsigned long long)m->start, m->name,
+				    ptc_shared_watch(p, m->start, m->end - m->start));
 	}
 }
 

@@ -138,20 +138,23 @@ void ptc_child_tell_shared(struct ptc_process *p, pid_t tid, bool is_child)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
+	bool has_told = false;
 
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
+		const char *how;
 
 		if (!ptc_is_shared_memory(m) && !ptc_through_is_shared(p, m))
 			continue;
-		ptc_log_gap(&p->log, tid,
-			    is_child ? "it shares memory at 0x%llx (%s) with its parent: "
-				       "what others write there is not recorded" :
-				       "a child shares memory at 0x%llx (%s): what it "
-				       "writes there is not recorded",
-			    (unsigned long long)m->start, m->name);
-		if (!is_child)
-			return;
+		how = ptc_shared_watch(p, m->start, m->end - m->start);
+		if (is_child || !has_told)
+			ptc_log_gap(&p->log, tid,
+				    is_child ? "it shares memory at 0x%llx (%s) with its "
+					       "parent: what others write there is %s" :
+					       "a child shares memory at 0x%llx (%s): "
+					       "what it writes there is %s",
+				    (unsigned long long)m->start, m->name, how);
+		has_told = true;
 	}
 }
 

@@ -371,7 +371,7 @@ static void shared_memory(void **state)
 	assert_int_equal(x->at.recorded, 5);
 	assert_int_equal(x->at.replayed, 0);
 	assert_int_equal(x->cause, DEC_CAUSE_SHARED_MEMORY);
-	assert_int_equal(x->input_bytes, 4096);
+	assert_int_equal(x->input_bytes, 1 << 20);
 	assert_int_equal(x->agreed.nr, SYS_wait4);
 	dec_explanation_destroy(x);
 }

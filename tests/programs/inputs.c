@@ -53,10 +53,10 @@ static int by_time(void)
 	return write(1, text, __rdtsc() % 10) < 0;
 }
 
-/* From what another process wrote into memory. */
+/* From what another process wrote into memory: more than record looks at. */
 static int by_shared(void)
 {
-	volatile int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+	volatile int *shared = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
 				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t child;
 
