@@ -509,6 +509,14 @@ static __always_inline int put_plain(const struct rec_desc *d,
 	return 1;
 }
 
+#define TS_COMPAT 2u
+
+/* Is its call one by int 0x80? */
+static __always_inline int is_32_bit(const struct task_struct *task)
+{
+	return task->thread_info.status & TS_COMPAT;
+}
+
 /* Does it end as usual? After these, it is made again, or has written part of its outputs. */
 static __always_inline int has_plain_end(__s64 ret)
 {
@@ -518,10 +526,14 @@ static __always_inline int has_plain_end(__s64 ret)
 /* Any call. */
 static void put_call(struct scratch *s, __u8 bits)
 {
-	struct walk walk = { .s = s, .desc = find_desc(s) };
+	struct walk walk = { .s = s };
 
+	if (is_32_bit(bpf_get_current_task_btf()))
+		s->flags = REC_32_BIT;
+	else
+		walk.desc = find_desc(s);
 	if (!walk.desc)
-		s->flags = REC_UNLISTED;
+		s->flags |= REC_UNLISTED;
 	else if (walk.desc->flags & DESC_MMAP && is_file_mapped(s))
 		s->flags = REC_MAPPED_FILE |
 			   (is_written(syscall_arg(s, 4)) ? REC_WRITTEN_FILE : 0);
@@ -572,7 +584,8 @@ int record_sys_exit(__u64 *args)
 	nr = regs->orig_ax;
 	d = bpf_map_lookup_elem(&descs, &nr);
 	if (d && d->flags & DESC_PLAIN && has_plain_end(ret) && !(bits & REC_SHARING) &&
-	    !(d->use && bits & REC_WRITING) && put_plain(d, task, regs, ret, id))
+	    !is_32_bit(task) && !(d->use && bits & REC_WRITING) &&
+	    put_plain(d, task, regs, ret, id))
 		return 0;
 	s = my_scratch();
 	if (!s)

@@ -142,6 +142,14 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 			ptc_flight_request(s->flight);
 			continue;
 		}
+		// Its parent would get it, who is not us.
+		if (si.ssi_code == SI_USER && ptc_process_of(&s->all, si.ssi_pid)) {
+			log_warn(
+				"process %u sends its parent, which is faultline, SIG%s: "
+				"nobody gets it",
+				si.ssi_pid, sigabbrev_np(si.ssi_signo));
+			continue;
+		}
 		ret->is_asked_to_end = true;
 		if (s->all.is_attached || s->all.list.data[0]->has_ended ||
 		    ptc_is_keeper_gone())
@@ -425,10 +433,25 @@ static struct err *record_program(struct ptc_session *s, const struct ptc_option
 
 /** What a recording changes about us, and a next program must not inherit. */
 struct surroundings {
-	sigset_t blocked, watched;
+	sigset_t blocked, watched, nobodys;
 	struct sigaction pipe, size;
 	struct rlimit files;
 };
+
+/** What the program sends its parent that means nothing to us. From the terminal we are stopped. */
+static sigset_t nobodys_signals(const sigset_t *watched)
+{
+	static const int terminals[] = { SIGTSTP, SIGTTIN, SIGTTOU };
+	sigset_t set;
+
+	sigfillset(&set);
+	for (size_t i = 0; i < sizeof(terminals) / sizeof(terminals[0]); i++)
+		sigdelset(&set, terminals[i]);
+	for (int i = 1; i < SIGRTMIN; i++)
+		if (sigismember(watched, i))
+			sigdelset(&set, i);
+	return set;
+}
 
 /** After the launch. We see the program through to its end, whatever is sent to us; and
  * each followed process takes some descriptors. */
@@ -438,7 +461,9 @@ static void change_surroundings(struct surroundings *before, bool in_flight)
 	struct rlimit files;
 
 	before->watched = ptc_watched_signals(in_flight);
+	before->nobodys = nobodys_signals(&before->watched);
 	sigprocmask(SIG_BLOCK, &before->watched, &before->blocked);
+	sigprocmask(SIG_BLOCK, &before->nobodys, NULL);
 	sigaction(SIGPIPE, &ignore, &before->pipe);
 	sigaction(SIGXFSZ, &ignore, &before->size);
 	getrlimit(RLIMIT_NOFILE, &before->files);
@@ -460,6 +485,8 @@ static bool restore_surroundings(const struct surroundings *before, int end)
 		most.tv_nsec = ASKED_NS;
 	while (!is_asked && (signo = sigtimedwait(&before->watched, NULL, &most)) > 0)
 		is_asked = signo != SIGCHLD && signo != SIGUSR2;
+	while (sigtimedwait(&before->nobodys, NULL, &(struct timespec){}) > 0)
+		;
 	setrlimit(RLIMIT_NOFILE, &before->files);
 	sigaction(SIGPIPE, &before->pipe, NULL);
 	sigaction(SIGXFSZ, &before->size, NULL);

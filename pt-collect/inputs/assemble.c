@@ -177,6 +177,11 @@ static const char *name_unlisted(const struct rec_syscall *e, char name[64])
 	const struct rec_desc *d =
 		e->nr >= 0 && e->nr < REC_SYSCALLS ? &ptc_table.calls[e->nr] : NULL;
 
+	if (e->flags & REC_32_BIT) {
+		snprintf(name, 64, "call %lld by int 0x80, which cannot be replayed,",
+			 (long long)e->nr);
+		return name;
+	}
 	if (!d || d->state != DESC_BY_COMMAND)
 		return ptc_table_name(e->nr);
 	snprintf(name, 64, "%s with command 0x%x", ptc_table_name(e->nr),

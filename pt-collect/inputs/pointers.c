@@ -10,8 +10,10 @@
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
 #include <linux/bpf.h>
+#include <linux/ethtool.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <linux/if_bridge.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sys/uio.h>
@@ -180,6 +182,50 @@ static bool add_interfaces(struct call *c, uint64_t addr)
 	return true;
 }
 
+/** Of all bridges: without a socket of one there is nothing else that it tells. */
+static bool add_bridges(struct call *c, uint64_t addr)
+{
+	unsigned long args[3]; // which, then what that has
+
+	if (!read_in(c, addr, args, sizeof(args)))
+		return false;
+	if (args[0] == BRCTL_GET_BRIDGES)
+		add_some(c, args[1], (uint64_t)(uint32_t)args[2] * sizeof(int));
+	return true;
+}
+
+/** What a network driver says begins with a command, and mostly with how much it is. */
+static bool add_ethtool(struct call *c, uint64_t addr)
+{
+	uint32_t head[4] = {};
+	struct ifreq request;
+	uint64_t data;
+
+	if (!read_in(c, addr, &request, sizeof(request)))
+		return false;
+	data = (uintptr_t)request.ifr_data;
+	ptc_read_some(c->t, data, head, sizeof(head));
+	switch (head[0]) {
+	case ETHTOOL_GSTRINGS:
+		add_some(c, data, 12 + head[2] * (uint64_t)ETH_GSTRING_LEN);
+		return true;
+	case ETHTOOL_GSTATS:
+	case ETHTOOL_GPHYSTATS:
+	case ETHTOOL_TEST:
+		add_some(c, data, 16 + head[head[0] == ETHTOOL_TEST ? 3 : 1] * 8ull);
+		return true;
+	case ETHTOOL_GREGS:
+		add_some(c, data, 12ull + head[2]);
+		return true;
+	case ETHTOOL_GEEPROM:
+	case ETHTOOL_GMODULEEEPROM:
+		add_some(c, data, 16ull + head[3]);
+		return true;
+	}
+	add_some(c, data, TEXT_MAX);
+	return true;
+}
+
 /** Registers of another: a vector says where to, and how many bytes it was. */
 static bool add_registers(struct call *c, uint64_t addr)
 {
@@ -224,6 +270,11 @@ bool ptc_pointers_add(const struct ptc_tracee *t, struct ptc_writes *w, int64_t 
 		return add_ranges(&c, args[2]);
 	case SIOCGIFCONF:
 		return add_interfaces(&c, args[2]);
+	case SIOCGIFBR:
+	case SIOCSIFBR:
+		return add_bridges(&c, args[2]);
+	case SIOCETHTOOL:
+		return add_ethtool(&c, args[2]);
 	}
 	return false;
 }

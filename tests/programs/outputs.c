@@ -12,7 +12,12 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/ethtool.h>
+#include <linux/if_bridge.h>
 #include <linux/perf_event.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,6 +146,28 @@ static void do_other_doors(void)
 	print("by process_vm_writev", result, to, sizeof(to));
 }
 
+/** Lists elsewhere than in the structure that an ioctl is given: of bridges; and what a driver says. */
+static void do_lists(void)
+{
+	unsigned long args[3] = { BRCTL_ADD_BRIDGE, (unsigned long)"flt0" };
+	struct ethtool_value link = { .cmd = ETHTOOL_GLINK };
+	struct ifreq lo = { .ifr_name = "lo", .ifr_data = (void *)&link };
+	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int bridges[16], fd;
+
+	if (unshare(CLONE_NEWNET))
+		return; // a bridge is not for the machine
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	print("a bridge", ioctl(fd, SIOCSIFBR, args), "", 0);
+	args[0] = BRCTL_GET_BRIDGES;
+	args[1] = (unsigned long)bridges;
+	args[2] = 16;
+	memset(bridges, 1, sizeof(bridges));
+	print("bridges", ioctl(fd, SIOCGIFBR, args), bridges, 8);
+	ioctl(fd, SIOCSIFFLAGS, &up);
+	print("link", ioctl(fd, SIOCETHTOOL, &lo), &link, sizeof(link));
+}
+
 /** A command of KVM's, which writes more than it says. @return whether it could be made. */
 static int do_unknown_command(void)
 {
@@ -166,5 +193,6 @@ int main(int argc, char **argv)
 	do_failing();
 	do_short();
 	do_other_doors();
+	do_lists();
 	return 0;
 }

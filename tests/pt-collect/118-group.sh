@@ -24,6 +24,16 @@ for signo in USR1 TERM; do
 	want_status=$status make_capture "$TMPDIR/c" sh -c "kill -$signo 0"
 	replay_matches "$TMPDIR/c"
 done
+# What it sends its parent is for whoever that would be: not for itself.
+for signo in INT USR1 TERM; do
+	rm -rf "$TMPDIR/c"*
+	# shellcheck disable=SC2016 # the program's own
+	make_capture "$TMPDIR/c" sh -c "kill -$signo"' $PPID; sleep 0.1; echo on'
+	grep -qx on "$TMPDIR/c.out" || fail "SIG$signo to its parent: $(cat "$TMPDIR/c.out")"
+	[ $signo = USR1 ] ||
+		grep -q "sends its parent, which is faultline, SIG$signo: nobody gets it" "$TMPDIR/c.err" ||
+		fail "SIG$signo to its parent: $(cat "$TMPDIR/c.err")"
+done
 # The keeper cannot but end; its recorder finishes by itself.
 rm -rf "$TMPDIR/c"*
 setsid -w "${RECORD[@]}" -o "$TMPDIR/c" -- sh -c 'kill -KILL 0' >/dev/null 2>&1
