@@ -209,10 +209,19 @@ struct err *cap_cpu_ask(struct cap_cpu *c, bool with_each)
 
 struct err *cap_cpu_here(const struct cap_cpu **ret)
 {
+	static const uint32_t leaves[] = { 0, 7, 0xd, 0x80000000, 0x80000001, LEAF_NONE };
 	static struct cap_cpu here;
-	struct err *err = here.n ? NULL : cap_cpu_ask(&here, false);
+	cpuid_rows rows = {};
+	struct err *err = NULL;
 
 	*ret = &here;
+	if (here.n)
+		return NULL;
+	for (size_t i = 0; !err && i < sizeof(leaves) / sizeof(*leaves); i++)
+		err = ask_leaf(&rows, leaves[i], CAP_CPU_ANY);
+	here = (struct cap_cpu){ .rows = rows.data,
+				 .n = rows.size,
+				 .bound_to = CAP_CPU_ANY };
 	return err;
 }
 

@@ -50,8 +50,9 @@ void cap_cpu_deinit(struct cap_cpu *c);
 struct err *cap_cpu_ask(struct cap_cpu *c, bool with_each);
 
 /**
- * The same, without each CPU, for who only looks: it is asked once in a process, because a
- * virtual machine answers each cpuid by leaving it.
+ * Ask this processor for its vendor, its extended features and its vector state (leaves 0, 7, 0xd
+ * and 0x80000001), once in a process, and for no more: a virtual machine answers each cpuid by
+ * leaving it.
  *
  * @param ret  Stays valid.
  */

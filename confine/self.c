@@ -80,10 +80,17 @@ static int self_filter(const struct confine_call *calls, size_t n, unsigned hows
 					   [CONFINE_NEVER] = SCMP_ACT_KILL_PROCESS,
 					   [CONFINE_FAILS] = SCMP_ACT_ERRNO(EPERM),
 					   [CONFINE_NOT_THERE] = SCMP_ACT_ERRNO(ENOSYS) };
-	scmp_filter_ctx f = seccomp_init(otherwise);
-	int bad = f ? seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2) : -ENOMEM;
+	scmp_filter_ctx f;
+	size_t i = 0;
+	int bad;
 
-	for (size_t i = 0; !bad && i < n; i++)
+	while (i < n && !(hows >> calls[i].how & 1))
+		i++;
+	if (i == n && otherwise == SCMP_ACT_ALLOW)
+		return 0; // it would say of each call that it may be made
+	f = seccomp_init(otherwise);
+	bad = f ? seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2) : -ENOMEM;
+	for (; !bad && i < n; i++)
 		if (hows >> calls[i].how & 1)
 			bad = seccomp_rule_add_array(f, action[calls[i].how], calls[i].nr,
 						     calls[i].n, calls[i].when);

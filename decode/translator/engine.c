@@ -509,6 +509,25 @@ static void engine_link(struct dec_engine *e, struct engine_exit *x,
 		engine_patch(e, x->slow, to->host);
 }
 
+/* Make the block at @p rip, and link those of its ways out whose targets are there: each would be
+ * left by once, for that. @return as dec_engine_translate(). */
+static uint32_t engine_make(struct dec_engine *e, uint64_t rip, int pending)
+{
+	uint32_t made = dec_engine_translate(e, rip, false, pending);
+	const struct engine_block *b = made == UINT32_MAX ? NULL : &e->blocks.data[made];
+
+	for (uint32_t i = 0; b && i < b->n_exits; i++) {
+		struct engine_exit *x = &e->exits.data[b->first_exit + i];
+		uint64_t *to = x->kind == ENGINE_EXIT_DIRECT && !x->pending ?
+				       map_get(&e->block_of, x->rip) :
+				       NULL;
+
+		if (to)
+			engine_link(e, x, b, &e->blocks.data[*to]);
+	}
+	return made;
+}
+
 #define ENGINE_NO_CODE (UINT32_MAX - 1)
 
 /* Find or make the block at rip. @return ENGINE_NO_CODE where there is nothing to execute, and
@@ -521,7 +540,7 @@ static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
 		return *known;
 	if (!e->world.avail(e->world.ctx, rip, PROT_EXEC))
 		return ENGINE_NO_CODE;
-	return dec_engine_translate(e, rip, false, 0);
+	return engine_make(e, rip, 0);
 }
 
 enum dec_verdict dec_engine_special(struct dec_engine *e)
@@ -637,7 +656,7 @@ static uint32_t engine_continuation(struct dec_engine *e, uint32_t exit_id, uint
 		return to;
 	if (x->is_linked || ++x->n_taken < ENGINE_PATIENCE)
 		return UINT32_MAX;
-	to = dec_engine_translate(e, x->rip, false, x->pending);
+	to = engine_make(e, x->rip, x->pending);
 	return e->is_flushed ? UINT32_MAX : to;
 }
 

@@ -41,11 +41,14 @@ static uint8_t slow_loaded[2 * SLOW_BULK];
 
 /* ---- which instruction ------------------------------------------------------------ */
 
-#define KNOWN 8192 ///< a multiple of 4096: they fill pages
+// They fill pages, and fit into a processor's second cache.
+#define KNOWN 2048
 
 // Decoding one costs more than executing it, and most are asked for again: where a block is made
 // anew, or the same for other ways to it.
 static struct dec_insn known[KNOWN] __attribute__((aligned(4096)));
+
+_Static_assert(sizeof(known) % 4096 == 0, "whole pages");
 
 void dec_engine_rest(void)
 {
