@@ -17,6 +17,11 @@
  * A branch runs in a fork of the machine's process, with its warm code; the machine itself stays
  * where it is. One fork runs several, and takes back what each did (rollback.h). Repeated, a branch
  * gives the same.
+ *
+ * A pointer that an alteration makes (REG, MEMORY) to where the machine has memory of its own faults,
+ * as it did without a machine: that begins anew elsewhere, and its checkpoints are gone. A pointer
+ * that the altered run computes may meet it unseen: its places are random, 3 MiB of them within 1 GiB
+ * of the guest's code, half of one below 2 GiB, the rest anywhere in 2^47 bytes.
  */
 #ifndef DECODE_MACHINE_BRANCH_H
 #define DECODE_MACHINE_BRANCH_H

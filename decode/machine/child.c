@@ -502,21 +502,44 @@ static bool lane_start(uint64_t n)
 	return pid > 0;
 }
 
+/* Does an alteration of a queued branch make a pointer to what is ours? Natively it would fault. */
+static bool lane_meets_ours(uint64_t i)
+{
+	const struct child_branch *b = (const struct child_branch *)queued(i)->data;
+
+	for (uint64_t k = 0; !b->is_nullifying && k < b->n && k < DEC_ALTERS_MAX; k++) {
+		const struct dec_alter *a = &b->alters[k];
+
+		if ((a->kind == DEC_ALTER_REG || a->kind == DEC_ALTER_MEMORY) &&
+		    (dec_guest_meets_ours(&replay.guest, a->value) ||
+		     dec_guest_meets_ours(&replay.guest, a->value + 4095)))
+			return true;
+	}
+	return false;
+}
+
 /* Run the @p n queued branches, @p at_once at a time; the owner hears of each in its slot. Not one
  * at its word: that would cost it and us a sleep each. */
 static void child_branches(uint64_t n, uint64_t at_once)
 {
-	struct err *err = dec_loose_prepare(&replay);
 	static uint64_t vain_at;
 	uint64_t left, lanes = 0;
+	struct err *err;
 
+	n = n < CHILD_SLOTS ? n : CHILD_SLOTS;
+	for (uint64_t i = 0; i < n; i++)
+		if (lane_meets_ours(i) && child_has_collided()) {
+			child_answer(CHILD_COLLIDED);
+			return;
+		}
+	err = dec_loose_prepare(&replay);
 	if (err)
 		child_fail(err);
 	if (n >= GATHER_FOR) {
 		dec_guest_gather(&replay.guest);
 		dec_engine_travel_light();
 	}
-	n = err || n > CHILD_SLOTS ? 0 : n;
+	n = err ? 0 : n;
 	at_once = at_once < n ? at_once : n;
 	atomic_store(&shared->lanes_ended, 0);
 	if (vain_at != replay.engine.now)

@@ -162,6 +162,19 @@ bool dec_guest_is_mapped(const struct dec_guest *g, uint64_t addr)
 	return i < g->ranges.size && g->ranges.data[i].start <= addr;
 }
 
+bool dec_guest_meets_ours(struct dec_guest *g, uint64_t addr)
+{
+	uint64_t page = PAGE_DOWN(addr);
+	uint8_t there;
+
+	if (dec_guest_is_mapped(g, page) || mincore((void *)page, PAGE, &there) ||
+	    dec_engine_is_reserve(g->engine, page))
+		return false;
+	g->has_collided = true;
+	g->has_met_ctx = ctx_is_in(g->engine->ctx, page, PAGE);
+	return true;
+}
+
 bool dec_guest_insn(struct dec_guest *g, uint64_t rip, struct dec_insn *ret)
 {
 	uint64_t n = dec_guest_avail(g, rip, PROT_EXEC);

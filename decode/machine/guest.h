@@ -101,6 +101,10 @@ uint64_t dec_guest_avail(struct dec_guest *g, uint64_t addr, int prot);
 /** @return whether there is memory at @p addr, be it protected from all use. */
 bool dec_guest_is_mapped(const struct dec_guest *g, uint64_t addr);
 
+/** The guest is to use @p addr, where it has nothing, as a recorded fault or an alteration says: is
+ * there something of ours? Then that is a collision. */
+bool dec_guest_meets_ours(struct dec_guest *g, uint64_t addr);
+
 /** Decode the instruction at @p rip. @return false: there is none. */
 bool dec_guest_insn(struct dec_guest *g, uint64_t rip, struct dec_insn *ret);
 

@@ -218,12 +218,10 @@ struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip)
 	return dec_wire_ask(m->wire, CHILD_WATCH, rip, 0, &answer);
 }
 
-/* The program mapped memory where the child has its own. A fresh child, whose addresses
- * differ, runs silently to where this one stopped: before the system call, none of which
- * was logged. */
-static struct err *machine_evade(struct dec_machine *m)
+/* The program maps memory where the child has its own, or is to touch that. A fresh child, whose
+ * addresses differ, runs silently to @p position. */
+static struct err *machine_evade(struct dec_machine *m, uint64_t position)
 {
-	uint64_t position = dec_wire_answer(m->wire)->where.position;
 	const struct dec_answer *answer = NULL;
 	struct err *err;
 
@@ -238,7 +236,9 @@ static struct err *machine_evade(struct dec_machine *m)
 			if (err)
 				return err;
 		} while (answer->result == CHILD_STOPPED &&
-			 answer->where.at == DEC_AT_MAP);
+			 (answer->where.at == DEC_AT_MAP ||
+			  (answer->where.at == DEC_AT_BREAK &&
+			   answer->where.position < position)));
 		if (answer->result == CHILD_STOPPED)
 			return dec_wire_mode(m->wire, m->mode);
 	}
@@ -319,8 +319,9 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 		tries = answer->where.position == evaded ? tries + 1 : 0;
 		if (tries == MACHINE_TRIES)
 			return machine_no_room();
+		// Before the system call, none of which was logged.
 		evaded = answer->where.position;
-		err = machine_evade(m);
+		err = machine_evade(m, evaded);
 		if (err)
 			return err;
 	}
@@ -486,12 +487,19 @@ struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branc
 				 size_t n, unsigned at_once)
 {
 	struct err *err = NULL;
+	int tries = 0;
 
 	for (size_t i = 0; i < n && !err; i++)
 		err = machine_check_branch(&branches[i]);
-	for (size_t done = 0, some; done < n && !err; done += some)
+	for (size_t done = 0, some; done < n && !err; done += some) {
 		err = dec_wire_branches(m->wire, &branches[done], n - done, at_once,
 					&some);
+		tries = some ? 0 : tries + 1;
+		if (!err && tries == MACHINE_TRIES)
+			err = machine_no_room();
+		else if (!err && tries)
+			err = machine_evade(m, m->where.position);
+	}
 	return err;
 }
 

@@ -220,23 +220,16 @@ static bool replay_is_beyond(struct dec_replay *r, const struct dec_ctx *c)
 	return true;
 }
 
-/* The event at hand says that the guest is about to touch memory that it does not have. Does it lie where
- * something of the machine's can be read? Then nothing would fault, and the machine has to lie
+/* The event at hand says that the guest is about to touch memory that it does not have. Is
+ * something of the machine's there? Then nothing would fault, and the machine has to lie
  * elsewhere. */
 static bool replay_meets_ours(struct dec_replay *r)
 {
 	siginfo_t info;
-	uint64_t page;
 
 	memcpy(&info, r->next.siginfo, sizeof(info));
-	page = (uint64_t)info.si_addr & ~4095ull;
-	if (r->next.signo != SIGSEGV || info.si_code == SI_KERNEL ||
-	    dec_guest_is_mapped(&r->guest, page) ||
-	    madvise((void *)page, 4096, MADV_POPULATE_READ))
-		return false;
-	r->guest.has_collided = true;
-	r->guest.has_met_ctx = ctx_is_in(r->engine.ctx, page, 4096);
-	return true;
+	return r->next.signo == SIGSEGV && info.si_code != SI_KERNEL &&
+	       dec_guest_meets_ours(&r->guest, (uint64_t)info.si_addr);
 }
 
 enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done)

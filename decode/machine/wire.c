@@ -588,7 +588,7 @@ static struct err *wire_run_queue(struct dec_wire *w, struct wire_run *run, size
 			}
 		if (is_done) {
 			err = take_answer(w, w->active);
-			if (err || !n)
+			if (err || !n || w->answer.result == CHILD_COLLIDED)
 				return err;
 			if (w->answer.result != CHILD_OK)
 				return err_prefix(dec_wire_failure(&w->answer),
@@ -611,6 +611,8 @@ struct err *dec_wire_branches(struct dec_wire *w, struct dec_branch *branches, s
 		return err;
 	*ret_n = wire_queue(w, branches, n, at_once, run);
 	err = wire_run_queue(w, run, *ret_n, &ends);
+	if (w->answer.result == CHILD_COLLIDED)
+		*ret_n = 0;
 	vec_deinit(&ends);
 	return err;
 }

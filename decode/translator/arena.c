@@ -4,7 +4,9 @@
 /*
  * The arenas: where emitted code lies. A rip-relative operand of the guest keeps its
  * 32-bit displacement, so each arena lies within reach of the code it holds and of the
- * data that this refers to, if there is room (if not: far.c).
+ * data that this refers to, if there is room (if not: far.c). Where exactly is chance, and
+ * there is memory only where there is code: pointers of the guest's that have gone wild are to
+ * fault there, as they did without us.
  */
 
 #define LOG_ROOM "decode"
@@ -18,6 +20,22 @@
 #define ARENA_HOT (44ull << 20)	 // a block's cold part is about half as long
 #define ARENA_REACH (1ull << 30) // leaves 1 GiB of the 2 GiB reach for the data
 #define ARENAS_MOST 32
+#define ARENA_CHANCE (256ull << 20)
+#define ARENA_PIECE (1ull << 20) // there is memory by so much
+
+/* Have memory for @p room bytes at @p at, in [*@p open, @p end), where there is none yet. */
+static void arena_open(uint8_t **open, const uint8_t *at, size_t room, const uint8_t *end)
+{
+	size_t bytes = 0, most = end - *open;
+
+	while (*open + bytes < at + room && bytes < most)
+		bytes += ARENA_PIECE;
+	if (bytes && mmap(*open, bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+			  0) == MAP_FAILED)
+		assert(!"out of memory for code");
+	*open += bytes;
+}
 
 /* An arena with room that is less than @p reach from @p rip. */
 static struct engine_arena *arena_find(struct dec_engine *e, uint64_t rip, uint64_t reach,
@@ -45,7 +63,7 @@ void dec_engine_arena_empty(struct engine_arena *a)
 static struct engine_arena *arena_add(struct dec_engine *e, uint64_t at, int flags)
 {
 	struct engine_arena *a;
-	void *p = mmap((void *)at, ARENA_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+	void *p = mmap((void *)at, ARENA_BYTES, PROT_NONE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 
 	if (p == MAP_FAILED)
@@ -54,7 +72,9 @@ static struct engine_arena *arena_add(struct dec_engine *e, uint64_t at, int fla
 	assert(a);
 	*a = (struct engine_arena){ .start = p,
 				    .end = (uint8_t *)p + ARENA_BYTES,
-				    .hot_end = (uint8_t *)p + ARENA_HOT };
+				    .hot_end = (uint8_t *)p + ARENA_HOT,
+				    .open = p,
+				    .open_cold = (uint8_t *)p + ARENA_HOT };
 	dec_engine_arena_empty(a);
 	log_debug("code arena at %p", p);
 	return a;
@@ -64,11 +84,13 @@ static struct engine_arena *arena_add(struct dec_engine *e, uint64_t at, int fla
  * theirs, with the heap above: room is below. Try both, near first. */
 static struct engine_arena *arena_add_near(struct dec_engine *e, uint64_t rip)
 {
-	for (uint64_t far = ARENA_BYTES; far < ARENA_REACH - ARENA_BYTES;
+	uint64_t chance = dec_engine_random() % ARENA_CHANCE;
+
+	for (uint64_t far = ARENA_BYTES + chance; far < ARENA_REACH - ARENA_BYTES;
 	     far += 32 << 20) {
 		for (int side = 0; side < 2; side++) {
 			bool is_above = (rip >> 44 == 7) == (side == 0);
-			uint64_t at = (is_above ? rip + far : rip - far) & ~0xfffffull;
+			uint64_t at = (is_above ? rip + far : rip - far) & ~0xfffull;
 			struct engine_arena *a;
 
 			if (!is_above && rip < far + 0x10000)
@@ -98,7 +120,23 @@ struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip, si
 		a = arena_find(e, rip, UINT64_MAX, room);
 	if (!a)
 		a = arena_add_far(e);
+	if (a) {
+		arena_open(&a->open, a->cursor, room, a->hot_end);
+		arena_open(&a->open_cold, a->cold, room, a->end);
+	}
 	return a;
+}
+
+bool dec_engine_is_reserve(const struct dec_engine *e, uint64_t addr)
+{
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		const struct engine_arena *a = &e->arenas.data[i];
+
+		if ((addr >= (uint64_t)a->open && addr < (uint64_t)a->hot_end) ||
+		    (addr >= (uint64_t)a->open_cold && addr < (uint64_t)a->end))
+			return true;
+	}
+	return false;
 }
 
 void dec_engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)

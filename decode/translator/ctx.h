@@ -133,7 +133,7 @@ _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
 /** @return a new context, all zeros; private memory. NULL: no memory. */
 struct dec_ctx *dec_ctx_create(void);
 
-/** Do not try the first @p n places below 2 GiB from now on: the guest wants them. */
+/** The guest wanted @p n places below 2 GiB that others had: after some there is no room there. */
 void dec_ctx_skip(unsigned n);
 
 /** @return whether [addr, addr+size) has a byte of @p c. */

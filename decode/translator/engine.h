@@ -149,7 +149,10 @@ struct engine_arena {
 	uint8_t *start, *end;
 	uint8_t *cursor, *hot_end; ///< blocks, up to where they may go
 	uint8_t *cold;		   ///< behind hot_end: what hardly ever runs
-	VEC(uint32_t) blocks;	   ///< those in it, by address
+	/** Up to where there is memory for blocks, and for the cold: the rest faults, as the guest
+	 * expects of what it does not have. */
+	uint8_t *open, *open_cold;
+	VEC(uint32_t) blocks; ///< those in it, by address
 };
 
 struct dec_engine {
@@ -292,6 +295,12 @@ struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip,
 
 /** Nothing lies in arena @p a any more. */
 void dec_engine_arena_empty(struct engine_arena *a);
+
+/** @return whether there is nothing at @p addr but what an arena may need later. */
+bool dec_engine_is_reserve(const struct dec_engine *e, uint64_t addr);
+
+/** @return a random number, for places that no pointer of the guest's is likely to meet. */
+uint64_t dec_engine_random(void);
 
 /** Move arenas out of [addr, addr+size) (invariant 4). */
 void dec_engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "decode/machine/branch.h"
 #include "decode/machine/trap.h"
@@ -253,6 +254,100 @@ static void one_by_one(void **state)
 	end(&r);
 }
 
+/* ---- the machine's own memory ----------------------------------------------------------- */
+
+/* A process below @p pid that has none below it. */
+static int youngest(int pid)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64];
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	f = fopen(path, "r");
+	return f && fscanf(f, "%d", &child) == 1 ? youngest(child) : pid;
+}
+
+static bool is_guests(struct run *r, uint64_t start, uint64_t end)
+{
+	struct dec_range range;
+	struct err *err = NULL;
+	bool is = false;
+
+	for (size_t i = 0; !err && !is; i++) {
+		err = dec_machine_range(r->machine, i, &range);
+		is = !err && range.start < end && start < range.end;
+	}
+	err_destroy(err);
+	return is;
+}
+
+/* The next mapping of the machine's that is of a kind not in @p seen, where it is added. @return
+ * 0: there is none. */
+static uint64_t another_kind(struct run *r, char seen[64][300], int *n)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], line[600];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", youngest(getpid()));
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) && *n < 64) {
+		char prot[8], name[256] = "";
+		uint64_t start, end;
+		int i = 0;
+
+		sscanf(line, "%lx-%lx %7s %*s %*s %*s %255[^\n]", &start, &end, prot,
+		       name);
+		if (*prot != 'r' || start >> 47 || is_guests(r, start, end))
+			continue;
+		snprintf(seen[*n], sizeof(seen[*n]), "%s %s%s", prot, name,
+			 end < 1ull << 31 ? " (low)" : "");
+		while (strcmp(seen[i], seen[*n]))
+			i++;
+		if (i < *n)
+			continue;
+		++*n;
+		return start + 64;
+	}
+	return 0;
+}
+
+/* A stack there faults, as it would natively; and the machine is none the worse for it. */
+static void machines_own(void **state)
+{
+	static char seen[64][300];
+	_cleanup_free_ char *command = NULL;
+	struct run r = {};
+	struct dec_outcome o;
+	uint64_t at;
+	int n = 0;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); // its shadow lies where it lies
+#endif
+	assert_true(asprintf(&command, "%s/tests/programs/altered", unit_env("BUILD")) >
+		    0);
+	begin(&r, command);
+	read_places();
+	seek(&r, r.end.position / 2);
+	while ((at = another_kind(&r, seen, &n))) {
+		const struct dec_alter a = { DEC_ALTER_REG, place.twice, 1, 0,
+					     CAP_RSP,	    0,		 0, at };
+
+		ok(dec_machine_branch(r.machine, &a, 1, LIMIT, &o));
+		if (o.fate != DEC_FATE_SIGNAL || o.value != SIGSEGV ||
+		    o.fault_addr + 16 - at > 32)
+			fail_msg("%#lx (%s): fate %d, value %d, at %#lx: %s", at,
+				 seen[n - 1], o.fate, o.value, o.fault_addr, o.text);
+		says(&r, NULL, 0, 5,
+		     "twice 42, global 5, way 1, calls 6, read 'abcd' 'efgh'\n");
+	}
+	assert_true(n > 8);
+	end(&r);
+}
+
 /* ---- threads, places ----------------------------------------------------------------- */
 
 static uint64_t race, load, lea; ///< in tests/programs/turns
@@ -453,7 +548,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_by_one),	      cmocka_unit_test(unaltered),
 		cmocka_unit_test(another_thread),     cmocka_unit_test(any_order),
-		cmocka_unit_test(random_alterations),
+		cmocka_unit_test(random_alterations), cmocka_unit_test(machines_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,8 @@
 . tests/lib.sh
 
 need_bpf
-[ "$("$BUILD/tests/programs/wild")" = "8 faults" ] || skip "something lies where nothing should"
+[ "$("$BUILD/tests/programs/wild")" = "3584 faults" ] || skip "something lies where nothing should"
 make_capture "$TMPDIR/c" "$BUILD/tests/programs/wild"
 expect_status 0 "$FAULTLINE" replay "$TMPDIR/c"
 grep -q 'all matched' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
-[ "$("$FAULTLINE" replay --stdout "$TMPDIR/c" 2>/dev/null)" = "8 faults" ] || fail "its output is another"
+[ "$("$FAULTLINE" replay --stdout "$TMPDIR/c" 2>/dev/null)" = "3584 faults" ] || fail "its output is another"
