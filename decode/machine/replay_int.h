@@ -4,7 +4,7 @@
 /**
  * @file
  * What the files that make up the replayed guest's world share: replay.c,
- * replay_next.c, signal.c, threads.c.
+ * replay_call.c, replay_insn.c, replay_next.c, signal.c, threads.c.
  */
 #ifndef DECODE_MACHINE_REPLAY_INT_H
 #define DECODE_MACHINE_REPLAY_INT_H
@@ -19,12 +19,12 @@ enum dec_verdict dec_replay_diverge(struct dec_replay *r, enum dec_parting parti
 				    const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** The same for an error in the guest's memory; it is destroyed. */
+enum dec_verdict dec_replay_fail(struct dec_replay *r, struct err *err);
+
 /** Add a line for people; each is said once. */
 void dec_replay_note(struct dec_replay *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/** The log ends at @p what: the end of the run, cut or not. @return DEC_END. */
-enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what);
 
 /** @return what the event is, for people, with its article. */
 const char *dec_replay_kind_name(enum cap_event_kind kind);
@@ -32,8 +32,9 @@ const char *dec_replay_kind_name(enum cap_event_kind kind);
 /** The event at hand is an allocator call: log it. */
 void dec_replay_log_heap(struct dec_replay *r);
 
-/** The event at hand says that the program was killed. @return DEC_END. */
-enum dec_verdict dec_replay_killed(struct dec_replay *r);
+/** Log that @p size bytes at @p data were written at @p addr. */
+void dec_replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t *data,
+			  uint64_t size);
 
 /** Write @p w to the guest's memory, and log it. */
 enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *w);
@@ -48,6 +49,23 @@ void dec_replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs);
  * that rip is behind; else NULL. */
 void dec_replay_state_record(struct dec_replay *r, enum dec_state_why why,
 			     const struct dec_insn *insn);
+
+/* ---- replay_call.c ------------------------------------------------------------- */
+
+/** struct dec_world's. */
+enum dec_verdict dec_replay_syscall(void *ctx, struct dec_engine *e);
+
+/** The log ends at @p what: the end of the run, cut or not. @return DEC_END. */
+enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what);
+
+/** The event at hand says that the program was killed. @return DEC_END. */
+enum dec_verdict dec_replay_killed(struct dec_replay *r);
+
+/* ---- replay_insn.c ------------------------------------------------------------- */
+
+/** struct dec_world's. */
+enum dec_verdict dec_replay_special(void *ctx, struct dec_engine *e,
+				    const struct dec_insn *insn);
 
 /* ---- replay_next.c ------------------------------------------------------------- */
 

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * A system call of the guest's: is it the recorded one? Then it has the recorded result.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "decode/machine/replay_int.h"
+#include "decode/machine/signal.h"
+#include "decode/machine/threads.h"
+
+/** What a system call is made with. */
+#define CALL_REGS                                                                        \
+	(1u << CAP_RAX | 1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX | 1u << CAP_R10 | \
+	 1u << CAP_R8 | 1u << CAP_R9)
+
+/* Compare the guest at a system call with the recording. */
+static enum dec_verdict replay_compare(struct dec_replay *r)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	const struct cap_event *ev = &r->next;
+	// Of a branch only what the call is made with, unless its outcome is in the others, too.
+	bool is_all = !r->loose || ev->has_after || c->gpr[CAP_RAX] == SYS_clone ||
+		      c->gpr[CAP_RAX] == SYS_clone3;
+
+	if (c->rip + 2 != ev->regs.rip)
+		return dec_replay_diverge(
+			r, DEC_PARTED_PLACE,
+			"after %lu instructions the replay is at system call "
+			"%ld at rip %#lx; recorded: system call %ld at rip %#lx",
+			r->engine.now, c->gpr[CAP_RAX], c->rip, ev->regs.gpr[CAP_RAX],
+			ev->regs.rip - 2);
+	for (int i = 0; i < CAP_GPRS; i++) {
+		// The instruction itself overwrites rcx and r11.
+		if (i == CAP_RCX || i == CAP_R11 || c->gpr[i] == ev->regs.gpr[i])
+			continue;
+		if (!is_all && !(1u << i & CALL_REGS))
+			continue;
+		r->parted.reg = i;
+		r->parted.recorded = ev->regs.gpr[i];
+		r->parted.replayed = c->gpr[i];
+		return dec_replay_diverge(
+			r, DEC_PARTED_REGISTER,
+			"at system call %lu (number %ld) at rip %#lx: %s "
+			"recorded %#lx, replayed %#lx (after %lu instructions)",
+			r->syscalls, c->gpr[CAP_RAX], c->rip, dec_reg_gpr_name(i),
+			ev->regs.gpr[i], c->gpr[i], r->engine.now);
+	}
+	return DEC_GO;
+}
+
+/* What the call at hand wrote to the program's output. */
+static void replay_output(struct dec_replay *r)
+{
+	dec_output_syscall(&r->output, &r->guest, &r->next);
+	if (r->output.has_unseen_output)
+		dec_replay_note(
+			r,
+			"the kernel copied some of the program's output from another "
+			"file by itself (sendfile, splice, copy_file_range): its contents "
+			"are not in the capture");
+}
+
+/* @p returns: false of a call that does not; it has no event then, or one that says only that. */
+static void replay_log_syscall(struct dec_replay *r, bool returns)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	const struct cap_event *ev = &r->next;
+	const uint64_t *gpr = returns ? ev->regs.gpr : c->gpr;
+	struct dec_rec *rec =
+		dec_engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 15 * 8);
+
+	if (!rec)
+		return;
+	rec->value[0] = gpr[CAP_RAX];
+	rec->value[1] = returns ? (uint64_t)ev->ret : gpr[CAP_RAX];
+	rec->value[2] = c->rip;
+	rec->value[3] = gpr[CAP_RDI];
+	rec->value[11] = r->guest.brk;
+	rec->value[12] = gpr[CAP_R11];
+	rec->value[13] = c->fs_base;
+	rec->value[14] = r->is_log_at_end ? r->last_seq : ev->seq;
+	if (!returns)
+		return;
+	rec->value[4] = gpr[CAP_RSI];
+	rec->value[5] = gpr[CAP_RDX];
+	rec->value[6] = gpr[CAP_R10];
+	rec->value[7] = gpr[CAP_R8];
+	rec->value[8] = gpr[CAP_R9];
+	rec->value[9] = ev->file;
+	rec->value[10] = ev->file_offset;
+}
+
+enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what)
+{
+	if (!r->cut && capture_info(r->capture)->is_unfinished)
+		r->cut = strdup("the recording was not finished (no manifest.json)");
+	r->is_cut = r->cut != NULL;
+	if (!r->is_cut)
+		dec_replay_note(
+			r, "the %s (at %s after %lu instructions)",
+			capture_info(r->capture)->end == CAP_END_DETACHED ?
+				"recording was ended there, and the program went on" :
+				"capture ends before the program does",
+			what, r->engine.now);
+	r->end = CAP_END_UNKNOWN;
+	return DEC_END;
+}
+
+/* -ERESTARTSYS and its kin: the kernel runs the call again unless a handler comes. */
+static bool replay_is_restart(int64_t ret)
+{
+	return ret == -512 || ret == -513 || ret == -514 || ret == -516;
+}
+
+static enum dec_verdict replay_exit(struct dec_replay *r, int status)
+{
+	r->end = CAP_END_EXIT;
+	r->end_value = status & 0xff;
+	r->engine.now++;
+	return DEC_END;
+}
+
+/* Is the event at hand the answer to the guest's system call? @return DEC_GO when it is. */
+static enum dec_verdict replay_expect_syscall(struct dec_replay *r)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	uint64_t nr = c->gpr[CAP_RAX];
+	bool is_inside = r->next.kind == CAP_EV_SWITCH &&
+			 (r->next.switch_flags & CAP_SWITCH_IN_CALL);
+
+	if (r->is_log_at_end)
+		return dec_replay_end_of_log(r, "a system call");
+	if (r->next.kind != CAP_EV_SYSCALL && !is_inside)
+		return dec_replay_diverge(
+			r, DEC_PARTED_EVENT,
+			"after %lu instructions the replay makes system call "
+			"%ld at rip %#lx; recorded: %s at rip %#lx",
+			r->engine.now, nr, c->rip, dec_replay_kind_name(r->next.kind),
+			r->next.regs.rip);
+	// When rt_sigreturn is over, the registers it was called with are gone: nothing to
+	// compare but that it happened.
+	return nr == SYS_rt_sigreturn && (is_inside || r->next.regs.gpr[CAP_RAX] == nr) ?
+		       DEC_GO :
+		       replay_compare(r);
+}
+
+/* The guest makes a call that does not return. */
+static enum dec_verdict replay_leave(struct dec_replay *r, uint64_t nr)
+{
+	struct replay_thread *t = dec_threads_current(r);
+	int status = r->engine.ctx->gpr[CAP_RDI];
+	bool is_last = r->is_log_at_end && !r->cut;
+
+	if (!is_last && r->next.kind != CAP_EV_EXIT) {
+		enum dec_verdict v = replay_expect_syscall(r);
+
+		if (v != DEC_GO)
+			return v;
+	}
+	replay_log_syscall(r, false);
+	// Nobody executes another instruction of the program's then.
+	if (nr == SYS_exit_group || is_last || r->threads.size == 1)
+		return replay_exit(r, status);
+	if (t->tid == r->core->tid)
+		r->end_value = status & 0xff;
+	r->engine.now++;
+	t->is_leaving = true;
+	return dec_replay_arrange(r);
+}
+
+static void replay_note_flags(struct dec_replay *r, uint64_t nr)
+{
+	if (r->next.flags & CAP_SYS_UNLISTED)
+		dec_replay_note(r,
+				"system call %ld is not in the table: memory it may have "
+				"written was not recorded",
+				nr);
+	if (r->next.flags & CAP_SYS_PARTIAL)
+		dec_replay_note(
+			r, "some memory that system call %ld wrote could not be recorded",
+			nr);
+}
+
+/* Remember an executable mapping of a kept file. @return whether to pause behind it. */
+static bool replay_is_module(struct dec_replay *r, uint64_t nr)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+
+	if (!r->stops_at_maps || nr != SYS_mmap || !r->next.file ||
+	    !(c->gpr[CAP_RDX] & PROT_EXEC))
+		return false;
+	r->mapped_file = r->next.file;
+	r->mapped_addr = r->next.ret;
+	r->mapped_size = c->gpr[CAP_RSI];
+	r->mapped_offset = r->next.file_offset;
+	return true;
+}
+
+/* What the call did to memory: mappings, then contents. */
+static enum dec_verdict replay_syscall_memory(struct dec_replay *r, uint64_t nr)
+{
+	struct err *err = dec_guest_syscall(&r->guest, &r->next);
+
+	if (err)
+		return dec_replay_fail(r, err);
+	replay_log_syscall(r, true);
+	if (nr != SYS_mmap && nr != SYS_shmat)
+		return dec_replay_writes(r);
+	// The mapping was filled before it was protected: only the log is left.
+	for (size_t i = 0; i < r->next.n_writes; i++)
+		dec_replay_log_write(r, r->next.writes[i].addr, r->next.writes[i].data,
+				     r->next.writes[i].size);
+	return DEC_GO;
+}
+
+/* The registers behind the call. */
+static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
+{
+	struct dec_ctx *c = r->engine.ctx;
+
+	if (r->next.has_after) {
+		// rt_sigreturn, or a call that the kernel made again by itself.
+		if (nr == SYS_rt_sigreturn)
+			dec_replay_signal_return(r, c->gpr[CAP_RSP]);
+		dec_replay_set_regs(c, &r->next.after);
+		dec_replay_state_record(r, DEC_STATE_CALL, NULL);
+	} else {
+		c->gpr[CAP_RAX] = r->next.ret;
+		c->gpr[CAP_RCX] = r->next.regs.rip;
+		c->gpr[CAP_R11] = r->next.regs.gpr[CAP_R11];
+		c->rip += 2;
+	}
+}
+
+/* The event at hand is what the current thread's call came to: let it be over. */
+static enum dec_verdict replay_complete(struct dec_replay *r)
+{
+	struct replay_thread *t = dec_threads_current(r);
+	struct dec_ctx *c = r->engine.ctx;
+	uint64_t nr = c->gpr[CAP_RAX];
+	enum dec_verdict v;
+
+	t->is_in_call = false;
+	if (r->on_call)
+		r->on_call(r);
+	if (nr == SYS_rt_sigaction && !r->next.ret)
+		dec_replay_signal_action(r, c->gpr[CAP_RDI], c->gpr[CAP_RSI]);
+	replay_note_flags(r, nr);
+	replay_output(r);
+	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1002 && !r->next.ret)
+		c->fs_base = c->gpr[CAP_RSI];
+	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1001 && !r->next.ret)
+		c->gs_base = c->gpr[CAP_RSI];
+	if (nr == SYS_prctl && c->gpr[CAP_RDI] == PR_SET_NAME && !r->next.ret)
+		dec_threads_name(r, c->gpr[CAP_RSI]);
+	if (nr == SYS_set_tid_address)
+		t->clear_child_tid = c->gpr[CAP_RDI];
+	if (nr == SYS_set_robust_list)
+		t->robust_list = c->gpr[CAP_RDI];
+	r->has_mapped |= replay_is_module(r, nr);
+	v = dec_threads_cloned(r, nr);
+	if (v == DEC_GO)
+		v = replay_syscall_memory(r, nr);
+	if (v != DEC_GO)
+		return v;
+	if (replay_is_restart(r->next.ret) && nr != SYS_rt_sigreturn &&
+	    !r->next.has_after) {
+		t->restart_rip = c->rip;
+		t->restart_nr = r->next.ret == -516 ? SYS_restart_syscall : nr;
+	}
+	replay_syscall_registers(r, nr);
+	r->parted.has_agreed = true;
+	r->parted.agreed_position = r->engine.now;
+	r->parted.agreed_seq = r->next.seq;
+	r->engine.now++;
+	r->syscalls++;
+	return DEC_GO;
+}
+
+/* The program is killed inside the call that the guest is at. */
+static bool replay_is_killed(const struct dec_replay *r)
+{
+	return !r->is_log_at_end &&
+	       (r->next.kind == CAP_EV_EXIT ||
+		(r->next.kind == CAP_EV_SIGNAL && r->next.signo == SIGKILL &&
+		 r->next.is_fatal && r->next.regs.rip == r->engine.ctx->rip + 2));
+}
+
+enum dec_verdict dec_replay_killed(struct dec_replay *r)
+{
+	const struct cap_info *info = capture_info(r->capture);
+
+	r->end = r->next.exit_code < 0 || r->next.kind == CAP_EV_SIGNAL ? CAP_END_SIGNAL :
+									  CAP_END_EXIT;
+	r->end_value = r->end == CAP_END_SIGNAL ? SIGKILL : r->next.exit_code;
+	// By its own filter of calls, that is.
+	if (r->next.kind == CAP_EV_EXIT && info->end == CAP_END_SIGNAL)
+		r->end_value = info->end_value;
+	return DEC_END;
+}
+
+enum dec_verdict dec_replay_syscall(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+	uint64_t nr = e->ctx->gpr[CAP_RAX];
+	enum dec_verdict v;
+
+	if (nr == SYS_exit_group || nr == SYS_exit)
+		return replay_leave(r, nr);
+	if (replay_is_killed(r))
+		return dec_replay_killed(r);
+	if (!r->is_log_at_end && dec_threads_is_birth(r)) { // of this very call
+		dec_threads_current(r)->is_in_call = true;
+		if (dec_threads_can_begin(r))
+			return dec_replay_arrange(r);
+	}
+	if (dec_replay_signal_is_instead(r, 2))
+		return dec_replay_signal_instead(r);
+	v = replay_expect_syscall(r);
+	if (v != DEC_GO)
+		return v;
+	if (r->next.kind == CAP_EV_SWITCH) {
+		dec_threads_current(r)->is_in_call = true;
+		return dec_replay_arrange(r);
+	}
+	v = replay_complete(r);
+	return v == DEC_GO ? dec_replay_advance(r) : v;
+}
+
+/* The thread that runs stands at a call that others go on in. */
+static bool replay_is_blocking(struct dec_replay *r)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	bool is_clone = c->gpr[CAP_RAX] == SYS_clone || c->gpr[CAP_RAX] == SYS_clone3;
+
+	if (r->is_log_at_end || r->next.regs.rip != c->rip + 2 ||
+	    r->next.regs.gpr[CAP_RAX] != c->gpr[CAP_RAX] ||
+	    r->next.regs.gpr[CAP_RDI] != c->gpr[CAP_RDI] ||
+	    dec_guest_avail(&r->guest, c->rip, PROT_EXEC) < 2 ||
+	    memcmp((const void *)c->rip, (const uint8_t[]){ 0x0f, 0x05 }, 2))
+		return false;
+	// What does not return is a step as soon as it is made.
+	if (r->next.kind == CAP_EV_SWITCH)
+		return c->gpr[CAP_RAX] != SYS_exit && c->gpr[CAP_RAX] != SYS_exit_group &&
+		       r->next.tid == dec_threads_current(r)->tid &&
+		       r->next.switch_flags & CAP_SWITCH_IN_CALL;
+	return is_clone && dec_threads_is_birth(r);
+}
+
+enum dec_verdict dec_replay_settle(struct dec_replay *r)
+{
+	for (enum dec_verdict v;;) {
+		if (dec_replay_signal_is_due(r))
+			v = dec_replay_signal_stop(r, &r->engine);
+		else if (!dec_threads_current(r)->is_in_call && replay_is_blocking(r))
+			v = dec_replay_syscall(r, &r->engine);
+		else
+			return DEC_GO;
+		if (v != DEC_GO)
+			return v;
+	}
+}
