@@ -28,15 +28,14 @@ static void on_child(int signo)
 	(void)signo; // it has ended the waiting
 }
 
-/* The group ends. The first of a process id namespace ends all others, and waits for them, so
- * that their time is counted as ours; without one, our process group is what ends. */
+/* The group ends: our process group, and its ends are waited for, so that their time is counted as
+ * ours. The first of a process id namespace does not end by that, but later, and whoever may have
+ * left the group with it. (To signal all looks at each process of the machine.) */
 static void on_end(int signo)
 {
 	(void)signo;
-	if (getpid() != 1)
-		kill(0, SIGKILL);
-	kill(-1, SIGKILL);
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+	kill(0, SIGKILL);
+	while (waitpid(0, NULL, 0) > 0 || errno == EINTR)
 		;
 	_exit(0);
 }
