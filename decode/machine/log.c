@@ -125,25 +125,26 @@ static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_b
 	return NULL;
 }
 
-static uint64_t log_word(const uint8_t *rec, uint32_t at)
+struct log_where dec_log_where(const struct log_block *b, uint32_t i, int m)
 {
-	uint64_t v;
+	const struct dec_mem *d = &b->insn[i].mem[m];
+	const struct log_mem *where = &b->mem[i][m];
 
-	memcpy(&v, rec + at, 8);
-	return v;
+	return (struct log_where){
+		.disp = d->disp + (where->base_at ? where->base_step : 0) +
+			(where->index_at ? where->index_step * d->scale : 0),
+		.mask = d->is_addr32 ? UINT32_MAX : UINT64_MAX,
+		.base_at = where->base_at,
+		.index_at = where->index_at,
+		.scale = d->scale,
+	};
 }
 
 uint64_t dec_log_address(const struct log_block *b, uint32_t i, int m, const uint8_t *rec)
 {
-	const struct dec_mem *d = &b->insn[i].mem[m];
-	const struct log_mem *where = &b->mem[i][m];
-	uint64_t a = d->disp;
+	const struct log_where w = dec_log_where(b, i, m);
 
-	if (where->base_at)
-		a += log_word(rec, where->base_at) + where->base_step;
-	if (where->index_at)
-		a += (log_word(rec, where->index_at) + where->index_step) * d->scale;
-	return d->is_addr32 ? (uint32_t)a : a;
+	return dec_log_at(&w, rec);
 }
 
 void dec_log_follow_fs(const struct dec_rec_slow *rec, const struct dec_insn *insn,

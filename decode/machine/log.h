@@ -9,6 +9,8 @@
 #ifndef DECODE_MACHINE_LOG_H
 #define DECODE_MACHINE_LOG_H
 
+#include <string.h>
+
 #include "base/base.h"
 #include "decode/translator/slots.h"
 
@@ -32,8 +34,39 @@ struct log_block {
 	void *user;			 ///< the sink's, freed with free()
 };
 
-/** @return the address of operand @p m of instruction @p i from record @p rec, the fs base
- * not added. Not for full value logs, whose reader keeps the registers. */
+/** Where a memory operand lies, as far as it is the same each time: what is asked of many records. */
+struct log_where {
+	uint64_t disp, mask;
+	uint16_t base_at, index_at; ///< in the record; 0: none
+	uint8_t scale;
+};
+
+/** @return that of operand @p m of instruction @p i. Not for full value logs, whose reader keeps
+ * the registers. */
+struct log_where dec_log_where(const struct log_block *b, uint32_t i, int m);
+
+/** @return the word at @p at of record @p rec. */
+static inline uint64_t log_word(const uint8_t *rec, uint32_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, rec + at, 8);
+	return v;
+}
+
+/** @return the operand's address in record @p rec, the fs base not added. */
+static inline uint64_t dec_log_at(const struct log_where *w, const uint8_t *rec)
+{
+	uint64_t a = w->disp;
+
+	if (w->base_at)
+		a += log_word(rec, w->base_at);
+	if (w->index_at)
+		a += log_word(rec, w->index_at) * w->scale;
+	return a & w->mask;
+}
+
+/** The same of operand @p m of instruction @p i, asked once. */
 uint64_t dec_log_address(const struct log_block *b, uint32_t i, int m,
 			 const uint8_t *rec);
 

@@ -153,6 +153,8 @@ struct plan {
 		uint8_t insn, mem;
 		uint8_t on;
 		bool is_fs;
+		uint32_t size;
+		struct log_where where;
 	} at[];
 };
 
@@ -181,6 +183,8 @@ static struct plan *make_plan(const struct search *s, const struct log_block *b)
 			p->at[p->n].insn = i;
 			p->at[p->n].mem = m;
 			p->at[p->n].is_fs = mem->is_fs;
+			p->at[p->n].size = mem->size;
+			p->at[p->n].where = dec_log_where(b, i, m);
 			p->at[p->n++].on = on;
 		}
 	}
@@ -204,10 +208,10 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 			err = execute(s, b->insn[i].rip, time + i);
 			continue;
 		}
-		addr = dec_log_address(b, i, p->at[k].mem, rec);
+		addr = dec_log_at(&p->at[k].where, rec);
 		if (p->at[k].is_fs)
 			addr += s->fs_base;
-		size = b->insn[i].mem[p->at[k].mem].size;
+		size = p->at[k].size;
 		if (addr >= s->high || addr + size <= s->low)
 			continue;
 		for (unsigned on = DEC_TRAP_READ; on <= DEC_TRAP_WRITE && !err;
