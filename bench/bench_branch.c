@@ -21,7 +21,7 @@
 #define NEAR_END 100000 ///< instructions
 #define CHECKPOINTS 64
 
-enum { MANY, LONG, SHORT, PLAIN, BACK, METRICS };
+enum { MANY, LONG, SHORT, PLAIN, BACK, BUSY, METRICS };
 
 /** Paper 003 needed 0.25 s for an altered run. */
 static const struct bench_row metrics[METRICS] = {
@@ -43,6 +43,10 @@ static const struct bench_row metrics[METRICS] = {
 		    .metric = "time of one",
 		    .unit = "s" },
 	[BACK] = { .command = "reverse-continue to the last write",
+		   .metric = "back",
+		   .unit = "s",
+		   .wanted = 3 },
+	[BUSY] = { .command = "the same on a page that is always written to",
 		   .metric = "back",
 		   .unit = "s",
 		   .wanted = 3 },
@@ -104,14 +108,25 @@ static struct err *branches(struct machine *m, size_t n, uint64_t limit, unsigne
 	return err;
 }
 
+/* Seconds from the end back to the last write at @p addr. */
+static struct err *back(struct machine *m, uint64_t addr, double *ret_s)
+{
+	const struct dec_trap written = { .on = DEC_TRAP_WRITE, .addr = addr, .size = 8 };
+	struct dec_trapped t;
+	struct dec_where w;
+	struct err *err = dec_machine_run(m->machine, UINT64_MAX >> 1, &w);
+	double start = clock_now_s();
+
+	if (!err)
+		err = dec_machine_back(m->machine, &written, 1, 0, &t);
+	*ret_s = clock_now_s() - start;
+	return err || !t.trap ? err : err_new(ERR_DIVERGED, "the write was not found");
+}
+
 /* One round. */
 static struct err *measure(struct machine *m, double ret[METRICS])
 {
-	const struct dec_trap written = { .on = DEC_TRAP_WRITE,
-					  .addr = WATCHED_ADDRESS,
-					  .size = 8 };
 	uint64_t from = m->end - NEAR_END;
-	struct dec_trapped t;
 	struct dec_where w;
 	double s = 0, start;
 	struct err *err = dec_machine_seek(m->machine, from - NEAR_END, &w);
@@ -134,13 +149,9 @@ static struct err *measure(struct machine *m, double ret[METRICS])
 	if (!err)
 		err = dec_machine_run(m->machine, UINT64_MAX >> 1, &w);
 	ret[PLAIN] = clock_now_s() - start;
-	start = clock_now_s();
 	if (!err)
-		err = dec_machine_back(m->machine, &written, 1, 0, &t);
-	ret[BACK] = clock_now_s() - start;
-	if (!err && t.trap)
-		err = err_new(ERR_DIVERGED, "the write was not found");
-	return err;
+		err = back(m, WATCHED_ADDRESS, &ret[BACK]);
+	return err ?: back(m, WATCHED_BUSY, &ret[BUSY]);
 }
 
 static struct err *work_branch(struct bench *b, const struct bench_work *w)
@@ -164,7 +175,7 @@ static struct err *work_branch(struct bench *b, const struct bench_work *w)
 
 		row.suite = b->suite;
 		row.work = w->name;
-		row.note = k == BACK ? text : NULL;
+		row.note = k >= BACK ? text : NULL;
 		if (k == LONG) // a branch, and what it runs
 			row.wanted =
 				0.0003 +

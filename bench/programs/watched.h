@@ -9,6 +9,7 @@
 #define BENCH_PROGRAMS_WATCHED_H
 
 #define WATCHED_ADDRESS 0x600000000000 ///< of a word that is written once
+#define WATCHED_BUSY 0x600000001000 ///< of another one; the next word is written all the time
 #define WATCHED_BYTES (10 << 20)       ///< of memory that it has
 
 #endif

@@ -18,10 +18,11 @@
  * where it is. One fork runs several, and takes back what each did (rollback.h). Repeated, a branch
  * gives the same.
  *
- * A pointer that an alteration makes (REG, MEMORY) to where the machine has memory of its own faults,
- * as it did without a machine: that begins anew elsewhere, and its checkpoints are gone. A pointer
- * that the altered run computes may meet it unseen: its places are random, 3 MiB of them within 1 GiB
- * of the guest's code, half of one below 2 GiB, the rest anywhere in 2^47 bytes.
+ * A pointer that an alteration makes (REG, MEMORY) to where the machine has memory of its own
+ * faults, as it did without a machine: that begins anew elsewhere, and its checkpoints are gone.
+ * A pointer that the altered run computes, or that is set astray, may meet it unseen: its places
+ * are random, 2 MiB (more for much code) within 1 GiB of the guest's code, half of one below
+ * 2 GiB, the rest in 2^47 bytes.
  */
 #ifndef DECODE_MACHINE_BRANCH_H
 #define DECODE_MACHINE_BRANCH_H
