@@ -20,7 +20,7 @@ BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 # Each uses those before it (doc/INTERNALS.md).
 ROOMS ?= base smt confine capture decode/x86 storeplan pt-collect/tracee pt-collect/log \
 	pt-collect/kernel pt-collect/probes pt-collect/pt pt-collect/inputs pt-collect/start \
-	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols decode/pt \
+	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols api decode/pt \
 	decode/history decode/past faultlocate/slice faultlocate/race decode/explain debug \
 	heapgraph specdsl faultlocate \
 	faultlocate/linear faultlocate/inputs faultlocate/reduce faultlocate/repair suppress-hw/suppress suppress-hw/rank suppress-hw bench report cmd
@@ -67,13 +67,16 @@ FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 EXAMPLES := $(foreach d,$(wildcard examples/*/),$(if $(wildcard $d$(notdir $(d:/=)).c),\
 	$(notdir $(d:/=))))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$e-O0 $(B)/examples/$e-O2)
+LIBRARY := $(B)/libfaultline.so.0
+LIBRARY_ROOMS := base confine capture decode/x86 decode/translator decode/machine decode/symbols api
+LIBRARY_CFLAGS := -fPIC -fno-semantic-interposition
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/programs/*.c))
 SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 
 .PHONY: all tests examples check check-kernels sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
-	install clean house rooms format format-check help FORCE
-all: $(B)/faultline ## build faultline (the default)
+	install deb clean house rooms format format-check help FORCE
+all: $(B)/faultline $(LIBRARY) ## build faultline and its library (the default)
 tests: $(B)/tests/nofault.so $(UNITS) $(subst /fuzz_,/seeds_,$(FUZZERS)) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
 	@:
@@ -91,12 +94,13 @@ help: ## this list
 		FUZZ_SECONDS=N 'run each fuzz target so long (600)' \
 		PREFIX=DIR 'where install puts things (/usr/local)' \
 		DESTDIR=DIR 'prefix of all installed paths' \
+		LIBDIR=DIR PYTHONDIR=DIR 'where install puts the library and the Python module' \
 		VMLINUX_BTF=FILE 'kernel BTF to build the BPF objects against'
 
 # ---- programs --------------------------------------------------------------------
 
 # Rewritten at each change of flags: objects of other flags are not reused.
-FLAGS_NOW := $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
+FLAGS_NOW := $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS); $(LIBRARY_CFLAGS): $(LIBRARY_ROOMS)
 $(B)/.flags: FORCE
 	@mkdir -p $(B); echo '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || \
 		echo '$(subst ','\'',$(FLAGS_NOW))' >$@
@@ -159,6 +163,16 @@ link = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call reverse,$(filter %.a,$
 $(B)/faultline: $(B)/faultline.o $(ARCHIVES)
 	$(say) LD $@
 	$(Q)$(link)
+
+# What others link with: only what the header publishes leaves it.
+$(foreach r,$(LIBRARY_ROOMS),$(call object_of,$(call sources,$r))): \
+	ROOM_CFLAGS += $(LIBRARY_CFLAGS)
+$(LIBRARY): api/faultline.map $(foreach r,$(LIBRARY_ROOMS),$(B)/$r.a)
+	$(say) LD $@
+	$(Q)$(CC) -shared $(filter-out -pie,$(ALL_LDFLAGS)) -Wl,-soname,$(@F) -Wl,--version-script=$< \
+		-Wl,--as-needed -o $@ -Wl,--whole-archive $(B)/api.a -Wl,--no-whole-archive \
+		$(call reverse,$(filter %.a,$^)) $(LIBS)
+	$(Q)ln -sf $(@F) $(B)/libfaultline.so
 
 $(UNITS): $(B)/%: $(B)/%.o $(ARCHIVES)
 	$(say) LD $@
@@ -283,6 +297,9 @@ $(B)/man/faultline.1: $(B)/faultline tools/man.sh doc/spec-language.md doc/rules
 	$(say) MAN $(B)/man
 	$(Q)tools/man.sh $(B)/faultline $(B)/man
 
+# Where Python looks: Debian has its own modules without the release's number.
+LIBDIR ?= $(PREFIX)/lib
+PYTHONDIR ?= $(PREFIX)/lib/python$(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')/dist-packages
 install: all man ## install into PREFIX
 	install -Dm755 $(B)/faultline $(DESTDIR)$(PREFIX)/bin/faultline
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
@@ -292,6 +309,23 @@ install: all man ## install into PREFIX
 	install -m644 specs/*.spec specs/rules/*.rules $(DESTDIR)$(PREFIX)/share/faultline/specs
 	install -Dm644 doc/faultline.bash-completion \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/faultline
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/doc/faultline doc/*.md doc/*.svg \
+		examples/library/whowrote.c examples/library/whowrote.py
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/include api/faultline.h
+	install -Dm644 -t $(DESTDIR)$(LIBDIR) $(LIBRARY)
+	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(LIBDIR)/libfaultline.so
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' api/faultline.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/faultline.pc
+	install -Dm644 -t $(DESTDIR)$(PYTHONDIR) api/faultline.py
+	$(if $(DESTDIR),,-ldconfig)
+
+deb: all man ## make Debian packages into build/deb
+	$(Q)rm -rf $(B)/deb && mkdir -p $(B)/deb/src && cp -a debian $(B)/deb/src
+	$(Q)cd $(B)/deb/src && debian/rules binary SOURCE=$(CURDIR) O=$(O) DEBS=.. \
+		KEPT='-o $(B)/faultline -o $(LIBRARY)' \
+		>../log 2>&1 || { tail -n 20 ../log >&2; exit 1; }
+	$(Q)ls $(B)/deb/*.deb
 
 house: ## draw the rooms and who uses whom, for doc/INTERNALS.md
 	$(Q)tools/house.sh $(ROOMS) >doc/house.dot && dot -Tsvg -o doc/house.svg doc/house.dot

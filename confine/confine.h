@@ -41,6 +41,9 @@ struct confine_end {
  * of that name get to main(). */
 #define CONFINE_NAME "faultline-machine"
 
+/** What is started again: the program that runs, unless that has this room from a library. */
+extern const char *confine_program;
+
 #define CONFINE_ARGS_MOST 8
 
 /** As the last of the worker's arguments, which does not reach it: its libraries and mappings are

@@ -22,6 +22,8 @@
 #define NAMESPACES (CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC)
 #define ABOVE_FDS 64 ///< no descriptor of a confined process is one of these
 
+const char *confine_program = "/proc/self/exe";
+
 struct confine {
 	pid_t warden; ///< 0: somebody else waits for it
 	int commands, ends;
@@ -71,7 +73,7 @@ ON_LENT_STACK static int start_exec(void *raw)
 			close(CONFINE_COMMANDS + i);
 	if (s->is_old_layout)
 		personality(ADDR_COMPAT_LAYOUT);
-	execv("/proc/self/exe", s->argv);
+	execv(confine_program, s->argv);
 	_exit(125);
 }
 

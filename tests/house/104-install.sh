@@ -8,7 +8,7 @@
 need help2man make
 mkdir "$TMPDIR/tree"
 # -o: the program under test is installed, not built again with other flags.
-env -u MAKEFLAGS make -s -o "$BUILD/faultline" O="$BUILD" DESTDIR="$TMPDIR/tree" \
+env -u MAKEFLAGS make -s -o "$BUILD/faultline" -o "$BUILD/libfaultline.so.0" O="$BUILD" DESTDIR="$TMPDIR/tree" \
 	PREFIX=/opt/f install >"$TMPDIR/log" 2>&1 || fail "$(cat "$TMPDIR/log")"
 for f in bin/faultline share/man/man1/faultline.1 share/man/man1/faultline-replay.1 \
 	share/bash-completion/completions/faultline share/faultline/specs/avl.spec; do

@@ -12,7 +12,7 @@ tools/house.sh $(make -s rooms) >"$TMPDIR/house.dot" || fail "an include points 
 diff doc/house.dot "$TMPDIR/house.dot" || fail "doc/house.svg is old (make house)"
 
 # What a room exports carries the room's name.
-prefixes='decode:dec_ confine:confine_ specdsl:spec_ heapgraph:hg_ faultlocate:fl_ storeplan:(sp|storeplan)_ pt-collect:ptc_
+prefixes='api:(api|flt)_ decode:dec_ confine:confine_ specdsl:spec_ heapgraph:hg_ faultlocate:fl_ storeplan:(sp|storeplan)_ pt-collect:ptc_
 	bench:bench_ report:report_ cmd:cmd_ debug:dbg_ capture:(cap|capture|perf)_'
 n=0
 for room in $(make -s rooms); do
