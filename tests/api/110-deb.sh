@@ -4,6 +4,7 @@
 #
 # make deb: Debian packages that lintian has nothing against, each with its files; what is
 # unpacked from all of them works together.
+# time limit: 400
 . tests/lib.sh
 
 need dh help2man lintian make python3
