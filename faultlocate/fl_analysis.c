@@ -347,6 +347,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 	vec_deinit(&a->plan);
 	vec_deinit(&a->variables);
 	vec_deinit(&a->roots);
+	vec_deinit(&a->root_gaps);
 	vec_deinit(&a->internals);
 	dec_run_deinit(&a->run);
 	fl_end_deinit(&a->end);

@@ -75,6 +75,7 @@ struct fl_analysis {
 	hg_internals internals; ///< of the allocator's view
 	fl_variables variables; ///< a root of the spec each
 	hg_roots roots;		///< which nodes they are
+	hg_root_gaps root_gaps; ///< .. and when they were optimized out
 	hg_plan plan;		///< nodes found without allocator knowledge
 	struct fl_side sides[FL_SIDES];
 	struct fl_typing typing;

@@ -169,7 +169,8 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 	vec_deinit(&a->internals);
 	hg_recorder_internals(r, &a->internals);
 	vec_deinit(&a->roots);
-	hg_recorder_roots(r, &a->roots);
+	vec_deinit(&a->root_gaps);
+	hg_recorder_roots(r, &a->roots, &a->root_gaps);
 	hg_recorder_finish(r, &a->sides[FL_SIDE_APP].graph,
 			   &a->sides[FL_SIDE_CHUNKS].graph);
 	if (!a->run.has_matched)

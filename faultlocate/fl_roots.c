@@ -60,21 +60,19 @@ static void report(struct spec *s, size_t i, enum dec_var_fate fate, const char 
 				  "'%s' is a local variable: its function is missing",
 				  r->variable);
 	} else if (fate == DEC_VAR_UNPLACED) {
-		spec_root_mistake(
-			s, i,
-			"build with -O0; a local whose address is taken, or a "
-			"static that is read, stays in memory",
-			"'%s' was optimized: it is in registers, or was removed",
-			r->variable);
+		spec_root_mistake(s, i,
+				  "build with -O0; a local whose address is taken, or a "
+				  "static that is read, stays in memory",
+				  "'%s' was optimized out: it is nowhere", r->variable);
 	} else if (fate == DEC_VAR_MOVES) {
 		spec_root_mistake(s, i, "build with -O0",
-				  "'%s' is not at one known place in its function's "
-				  "frame",
+				  "'%s' is in a frame of which it is not known where "
+				  "it lies",
 				  r->variable);
 	} else if (fate == DEC_VAR_PER_THREAD) {
 		spec_root_mistake(s, i, NULL,
-				  "'%s' is there once a thread: such a variable cannot "
-				  "be a root",
+				  "'%s' is a library's, once in each thread: such a "
+				  "variable cannot be a root",
 				  r->variable);
 	} else if (fate == DEC_VAR_TOO_LARGE) {
 		spec_root_mistake(
@@ -149,6 +147,25 @@ static bool was_seen(const struct fl_analysis *a, size_t i)
 	return false;
 }
 
+/** @return at how many C-points root @p i had begun, but was optimized out. */
+static size_t count_missing(const struct fl_analysis *a, size_t i)
+{
+	size_t n = fl_cpoints_visits(a->cpoints), ret = 0, last = n;
+
+	for (size_t k = 0; k < a->root_gaps.size; k++) {
+		uint64_t time = a->root_gaps.data[k].time;
+		size_t at = vec_rank(n, v,
+				     fl_cpoints_visit_at(a->cpoints, v)->at.time < time);
+
+		if (a->root_gaps.data[k].index != i || at == n || at == last ||
+		    fl_cpoints_visit_at(a->cpoints, at)->at.time != time)
+			continue;
+		last = at;
+		ret++;
+	}
+	return ret;
+}
+
 struct err *fl_roots_note(struct fl_analysis *a)
 {
 	struct err *err = NULL;
@@ -156,13 +173,20 @@ struct err *fl_roots_note(struct fl_analysis *a)
 	for (size_t i = 0; i < spec_roots(a->spec) && !err; i++) {
 		const struct spec_root *r = spec_root(a->spec, i);
 		const struct dec_variable *v = &a->variables.data[i];
+		size_t n_missing = count_missing(a, i);
 
 		if (v->n_unplaced)
 			err = fl_note_add(a,
-					  "root '%s' is in registers in %zu inlined "
-					  "cop%s of its function: unchecked there",
+					  "root '%s' was optimized out of %zu cop%s of "
+					  "its function: unchecked there",
 					  r->variable, v->n_unplaced,
 					  v->n_unplaced == 1 ? "y" : "ies");
+		if (!err && n_missing)
+			err = fl_note_add(a,
+					  "root '%s' was optimized out at %zu C-point%s: "
+					  "unchecked there",
+					  r->variable, n_missing,
+					  n_missing == 1 ? "" : "s");
 		if (!err && spec_constraints(a->spec) && !was_seen(a, i))
 			err = fl_note_add(a,
 					  "root '%s' was there at no C-point: what is "

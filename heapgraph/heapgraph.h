@@ -110,6 +110,15 @@ struct err *hg_graph_alloc_kept(struct hg_graph *g, uint64_t time, uint64_t addr
  * raw, too, though its beginning has the values of the node that it ends just before. */
 void hg_graph_set_raw(struct hg_graph *g, struct hg_node_id id);
 
+/** Node @p id is a variable of the thread or call @p whose (dec_heap_events.root).
+ * @return ERR_NOMEM or NULL. */
+struct err *hg_graph_set_whose(struct hg_graph *g, struct hg_node_id id, uint64_t whose);
+
+/** @return whether variables @p a and @p b may be seen together: not if they are of two threads,
+ * or of two calls of what they share, a function, if @p share_scope. */
+bool hg_graph_is_together(const struct hg_graph *g, struct hg_node_id a,
+			  struct hg_node_id b, bool share_scope);
+
 /** Node @p id was split off from @p source. */
 void hg_graph_set_source(struct hg_graph *g, struct hg_node_id id,
 			 struct hg_node_id source);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
+#include "decode/history/heap.h"
 #include "heapgraph/hg_int.h"
 
 #include <assert.h>
@@ -25,6 +26,7 @@ void hg_graph_destroy(struct hg_graph *g)
 	vec_deinit(&g->types);
 	vec_deinit(&g->members);
 	map_deinit(&g->clusters);
+	map_deinit(&g->whose);
 	vec_deinit(&g->nodes);
 	vec_deinit(&g->ended);
 	vec_deinit(&g->unknown);
@@ -173,6 +175,22 @@ struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t add
 void hg_graph_set_raw(struct hg_graph *g, struct hg_node_id id)
 {
 	graph_node(g, id.v)->is_raw = true;
+}
+
+struct err *hg_graph_set_whose(struct hg_graph *g, struct hg_node_id id, uint64_t whose)
+{
+	return map_put(&g->whose, id.v, whose) ? &err_nomem : NULL;
+}
+
+bool hg_graph_is_together(const struct hg_graph *g, struct hg_node_id a,
+			  struct hg_node_id b, bool share_scope)
+{
+	const uint64_t *x = map_get(&g->whose, a.v), *y = map_get(&g->whose, b.v);
+
+	if (!x || !y || *x == *y)
+		return true;
+	return (*x ^ *y) & DEC_HEAP_OF_THREAD ||
+	       (!(*x & DEC_HEAP_OF_THREAD) && !share_scope);
 }
 
 uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr)

@@ -167,6 +167,7 @@ struct hg_graph {
 	VEC(struct hg_type_nodes) types; ///< index type - 1
 	VEC(struct hg_member) members;	 ///< by cluster, then by address
 	struct map clusters;		 ///< node -> the cluster that took it
+	struct map whose; ///< node that is a variable -> the thread or call that it is of
 	uint64_t n_clusters, n_split;
 };
 

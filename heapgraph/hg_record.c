@@ -27,6 +27,7 @@ struct hg_recorder {
 	VEC(struct held_store) held;
 	VEC(uint8_t) held_bytes;
 	hg_roots roots;
+	hg_root_gaps root_gaps;
 	struct hg_follower *follower; ///< of a plan; NULL: allocator calls make the nodes
 	uint64_t due; ///< when the follower has something to do; without one: never
 	hg_watch_fn watch;
@@ -61,6 +62,7 @@ void hg_recorder_destroy(struct hg_recorder *r)
 	hg_follower_destroy(r->follower);
 	hg_chunks_deinit(&r->chunks);
 	vec_deinit(&r->roots);
+	vec_deinit(&r->root_gaps);
 	vec_deinit(&r->held);
 	vec_deinit(&r->held_bytes);
 	free(r);
@@ -88,10 +90,12 @@ void hg_recorder_internals(struct hg_recorder *r, hg_internals *ret)
 	r->chunks.internals = (hg_internals){};
 }
 
-void hg_recorder_roots(struct hg_recorder *r, hg_roots *ret)
+void hg_recorder_roots(struct hg_recorder *r, hg_roots *ret, hg_root_gaps *gaps)
 {
 	*ret = r->roots;
+	*gaps = r->root_gaps;
 	r->roots = (hg_roots){};
+	r->root_gaps = (hg_root_gaps){};
 }
 
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx)
@@ -231,7 +235,7 @@ static bool is_root(const struct hg_recorder *r, uint32_t node)
 }
 
 static struct err *on_root(void *ctx, uint64_t time, size_t index, uint64_t addr,
-			   uint64_t size, const void *contents)
+			   uint64_t size, const void *contents, uint64_t whose)
 {
 	struct hg_recorder *r = ctx;
 	struct err *err = recorder_apply_held(r);
@@ -246,6 +250,8 @@ static struct err *on_root(void *ctx, uint64_t time, size_t index, uint64_t addr
 	err = contents ? hg_graph_alloc(r->app, time, addr, size, rip, contents, NULL) :
 			 hg_graph_alloc_found(r->app, time, addr, size, rip, NULL);
 	root.node = hg_graph_nodes(r->app);
+	if (!err && whose)
+		err = hg_graph_set_whose(r->app, (struct hg_node_id){ root.node }, whose);
 	return err ? err : vec_add(&r->roots, root);
 }
 
@@ -261,6 +267,21 @@ static struct err *on_root_end(void *ctx, uint64_t time, size_t index, uint64_t 
 	if (err || !node || !is_root(r, node))
 		return err;
 	return hg_graph_free(r->app, recorder_time(r, time), addr, rip);
+}
+
+static struct err *on_root_missing(void *ctx, uint64_t time, size_t index)
+{
+	struct hg_recorder *r = ctx;
+
+	return vec_add(&r->root_gaps,
+		       (struct hg_root_gap){ recorder_time(r, time), (uint32_t)index }) ?
+		       &err_nomem :
+		       NULL;
+}
+
+static void on_memory(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	hg_recorder_memory(ctx, addr, buf, size);
 }
 
 static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
@@ -503,6 +524,8 @@ void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret)
 		.watch = on_watch,
 		.root = on_root,
 		.root_end = on_root_end,
+		.root_missing = on_root_missing,
+		.memory = on_memory,
 		.region = on_region,
 	};
 }

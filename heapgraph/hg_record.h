@@ -62,6 +62,15 @@ struct hg_root {
 /** Ascending by node. */
 typedef VEC(struct hg_root) hg_roots;
 
+/** Variable @ref index was optimized out when a watched address was reached. */
+struct hg_root_gap {
+	uint64_t time;
+	uint32_t index; ///< of dec_heap_options.vars
+};
+
+/** Ascending by time. */
+typedef VEC(struct hg_root_gap) hg_root_gaps;
+
 struct hg_recorder;
 
 /** Where the graphs stand when something is watched: positions for hg_view_seek(). */
@@ -92,8 +101,8 @@ void hg_recorder_with_internals(struct hg_recorder *r);
  * hg_recorder_finish(). */
 void hg_recorder_internals(struct hg_recorder *r, hg_internals *ret);
 
-/** Move out which nodes are variables: as above. */
-void hg_recorder_roots(struct hg_recorder *r, hg_roots *ret);
+/** Move out which nodes are variables, and when there was none: as above. */
+void hg_recorder_roots(struct hg_recorder *r, hg_roots *ret, hg_root_gaps *gaps);
 
 /** Tell @p fn of watched addresses. */
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx);

@@ -70,9 +70,12 @@ static void print_node_head(const struct report *r, const struct fl_namer *n,
 	struct dec_place place = {};
 
 	n->places->place(n->places->ctx, h->alloc_rip, &place);
-	fprintf(r->out, "    %sn%u%s %s at %#llx, %llu bytes, %s at ", r->bold, id.v,
-		r->plain, t ? t->name : "", (unsigned long long)h->start,
-		(unsigned long long)h->size,
+	fprintf(r->out, "    %sn%u%s %s", r->bold, id.v, r->plain, t ? t->name : "");
+	if (h->start >= DEC_HEAP_NOWHERE)
+		fputs(", not always in memory", r->out);
+	else
+		fprintf(r->out, " at %#llx", (unsigned long long)h->start);
+	fprintf(r->out, ", %llu bytes, %s at ", (unsigned long long)h->size,
 		t && strcmp(t->name, FL_CHUNK_TYPE) == 0 ? "listed as free" :
 		t && t->is_root				 ? "declared" :
 							   "allocated");

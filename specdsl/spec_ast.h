@@ -315,6 +315,9 @@ struct err *spec_roots_resolve(struct spec *s);
 /** @return the index of the root called @p name, or -1. */
 int spec_root_find(const struct spec *s, const char *name);
 
+/** @return whether the roots with types @p a and @p b were named with the same scopes. */
+bool spec_roots_share_scope(const struct spec *s, uint32_t a, uint32_t b);
+
 /** @return whether nodes of type @p type are what variables of type @p wanted range over. */
 static inline bool spec_type_is(const struct spec *s, uint32_t type, uint32_t wanted)
 {

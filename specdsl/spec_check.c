@@ -215,6 +215,21 @@ static void add_roots(struct scope *sc, uint32_t type, uint32_t level)
 		add_candidate(sc->e, level, id.v);
 }
 
+/** Roots of one thread, or of one call, are asked about together: is that so of node @p id of
+ * root @p var and those that have nodes already? */
+static bool is_of_the_same(const struct scope *sc, const struct spec_rule *r,
+			   uint32_t var, struct hg_node_id id)
+{
+	for (size_t i = 0; i < r->pub.n_vars; i++)
+		if (i != var && r->vars[i].is_root && sc->nodes[i].v &&
+		    !hg_graph_is_together(sc->e->g, sc->nodes[i], id,
+					  spec_roots_share_scope(sc->e->s,
+								 r->vars[i].type,
+								 r->vars[var].type)))
+			return false;
+	return true;
+}
+
 /** List what the variable of @p step can be, each node once. */
 static void find_candidates(struct scope *sc, const struct spec_rule *r,
 			    const struct plan *plan, const struct plan_step *step,
@@ -284,6 +299,8 @@ static bool plan_walk(struct scope *sc, const struct spec_rule *r,
 		const struct edge_node *n = spec_edges_node(&sc->e->edges, id);
 
 		if (!n || !spec_type_is(sc->e->s, n->type, r->vars[s->var].type))
+			continue;
+		if (r->vars[s->var].is_root && !is_of_the_same(sc, r, s->var, id))
 			continue;
 		sc->nodes[s->var] = id;
 		if (plan_check(sc, plan, s->checks))

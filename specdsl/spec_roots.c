@@ -30,6 +30,24 @@ int spec_root_find(const struct spec *s, const char *name)
 	return -1;
 }
 
+/** How long the scopes before the name are: of `main::list` "main". */
+static size_t scope_length(const char *variable)
+{
+	const char *last = strrchr(variable, ':');
+
+	return last ? (size_t)(last - variable) : 0;
+}
+
+bool spec_roots_share_scope(const struct spec *s, uint32_t a, uint32_t b)
+{
+	const struct spec_root *x = vec_find(&s->roots, r, r->type == a);
+	const struct spec_root *y = vec_find(&s->roots, r, r->type == b);
+	size_t n = x ? scope_length(x->variable) : 0;
+
+	return x && y && n == scope_length(y->variable) &&
+	       !strncmp(x->variable, y->variable, n);
+}
+
 /* ---- declarations ---------------------------------------------------------------------- */
 
 /** `main::list`, or all of it in quotes. @p last: the part behind the last `::`. */

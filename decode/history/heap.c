@@ -69,6 +69,9 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 {
 	struct err *err = dec_heap_stores_flush(&h->stores);
 
+	if (!err && h->roots.moving.looks.size)
+		err = dec_heap_roots_look(&h->roots, h->frames.thread, rip, h->last, gpr,
+					  time);
 	if (!err)
 		err = dec_heap_calls_reach(&h->calls, rip, gpr, time);
 	return err || !h->roots.scopes.size ?
@@ -342,6 +345,21 @@ static struct err *heap_on_gone(void *ctx)
 	return dec_heap_stores_flush(&h->stores);
 }
 
+/* The thread that runs has its control block there. */
+static struct err *heap_fs_base(struct heap_trace *h, uint64_t fs_base, uint64_t time,
+				enum heap_thread_values values)
+{
+	struct err *err = NULL;
+
+	if (h->fs_base == fs_base)
+		return NULL;
+	h->fs_base = fs_base;
+	if (h->roots.n_vars)
+		err = dec_heap_stores_flush(&h->stores);
+	return err ? err :
+		     dec_heap_roots_thread(&h->roots, time, fs_base, values, NULL, NULL);
+}
+
 /* ---- the rest ----------------------------------------------------------------------------- */
 
 static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *rec,
@@ -352,7 +370,11 @@ static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *r
 	uint64_t brk = h->brk;
 
 	h->syscall_rip = rec->value[2];
-	h->fs_base = rec->value[13];
+	if (!err)
+		err = heap_fs_base(h, rec->value[13], time, HEAP_THREAD_FILE);
+	if (!err && rec->value[0] == SYS_exit)
+		err = dec_heap_roots_thread_end(&h->roots, time, h->fs_base,
+						rec->value[2]);
 	if (err || (ret < 0 && ret > -4096))
 		return err;
 	if (rec->value[0] == SYS_brk) {
@@ -378,8 +400,7 @@ static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t 
 
 	switch (rec->id) {
 	case DEC_REC_STATE:
-		h->fs_base = rec->value[17];
-		return NULL;
+		return heap_fs_base(h, rec->value[17], time, HEAP_THREAD_TOLD);
 	case DEC_REC_THREAD:
 		return heap_switch(h, rec->value[0]);
 	case DEC_REC_SYSCALL:
@@ -411,6 +432,29 @@ static struct err *heap_watch(void *ctx, uint64_t addr)
 	struct heap_trace *h = ctx;
 
 	return dec_machine_log_regs_at(h->machine, addr);
+}
+
+static struct err *heap_read(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	struct heap_trace *h = ctx;
+
+	return dec_machine_read(h->machine, addr, buf, size);
+}
+
+/* Variables that are there at the start. */
+static struct err *heap_roots_start(struct heap_trace *h)
+{
+	struct err *err = dec_heap_roots_mapped(&h->roots, 0, heap_watch, heap_read, h);
+	struct cap_core *core = NULL;
+
+	if (err || !h->roots.n_vars)
+		return err;
+	err = cap_core_open(h->capture, &core);
+	for (size_t i = 0; !err && i < core->n_threads; i++)
+		err = dec_heap_roots_thread(&h->roots, 0, core->threads[i].regs.fs_base,
+					    HEAP_THREAD_READ, heap_read, h);
+	cap_core_close(core);
+	return err;
 }
 
 static struct err *heap_read_start(struct heap_trace *h)
@@ -458,13 +502,6 @@ static struct err *heap_mapped(void *ctx, const struct dec_where *w)
 	return err ? err : dec_heap_roots_mapped(&h->roots, h->now, heap_watch, NULL, h);
 }
 
-static struct err *heap_read(void *ctx, uint64_t addr, void *buf, size_t size)
-{
-	struct heap_trace *h = ctx;
-
-	return dec_machine_read(h->machine, addr, buf, size);
-}
-
 /* Run, with a log of what somebody looks at. */
 static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_where *w)
 {
@@ -497,6 +534,8 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	if (h->o->n_calls_at)
 		until = h->o->calls_at[h->o->n_calls_at - 1] + 1;
 	err = heap_go(h, until, &w);
+	if (!err)
+		err = dec_heap_roots_settle(&h->roots, w.position);
 	if (err)
 		return err;
 	if (h->o->ended)
@@ -544,8 +583,13 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	if (err)
 		return err;
 	h.roots = (struct heap_roots){
-		.ev = events, .symbols = symbols, .vars = o->vars, .n_vars = o->n_vars
+		.ev = events,
+		.symbols = symbols,
+		.vars = o->vars,
+		.n_vars = o->n_vars,
+		.moving = { .ev = events, .symbols = symbols, .vars = o->vars }
 	};
+	h.calls.roots = &h.roots;
 	h.stores = (struct heap_stores){ .ev = events,
 					 .frames = &h.frames,
 					 .calls = &h.calls,
@@ -568,7 +612,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	if (!err)
 		err = dec_heap_calls_mapped(&h.calls, heap_watch, &h);
 	if (!err)
-		err = dec_heap_roots_mapped(&h.roots, 0, heap_watch, heap_read, &h);
+		err = heap_roots_start(&h);
 	if (!err)
 		err = heap_run(&h, ret);
 	dec_machine_destroy(h.machine);

@@ -61,6 +61,12 @@ struct dec_heap_store {
 	bool in_allocator;
 };
 
+#define DEC_HEAP_OF_THREAD (UINT64_C(1) << 63)
+
+/** Behind all that a program may map: a variable that is in registers, or now here and now there,
+ * is told to be there or behind. */
+#define DEC_HEAP_NOWHERE (UINT64_C(1) << 47)
+
 /** What is seen, in time order. A callback that is NULL is not called; one that returns an
  * error ends the replay with it. @p rip: the statement: the instruction itself where its
  * module has DWARF lines, otherwise (libc) one byte before the return address of the
@@ -83,12 +89,21 @@ struct dec_heap_events {
 	 * matching return of a watched function. */
 	struct err *(*watch)(void *ctx, uint64_t time, size_t index, bool is_return);
 	/** Variable @p index of dec_heap_options.vars is there, at @p addr, before what comes
-	 * next. @p contents: its bytes; NULL: what was told of the memory. */
+	 * next. @p contents: its bytes; NULL: what was told of the memory. @p whose: the same
+	 * for those of one thread (then DEC_HEAP_OF_THREAD is in it), and for the locals of one
+	 * call of a function; 0: nobody's. */
 	struct err *(*root)(void *ctx, uint64_t time, size_t index, uint64_t addr,
-			    uint64_t size, const void *contents);
-	/** .. and is there no more. */
+			    uint64_t size, const void *contents, uint64_t whose);
+	/** .. and is there no more. @p rip: who ended it; DEC_HEAP_ROOT + @p index: it is
+	 * optimized out from here on. */
 	struct err *(*root_end)(void *ctx, uint64_t time, size_t index, uint64_t addr,
 				uint64_t rip);
+	/** Where a watched address is told next, variable @p index has begun, but is optimized
+	 * out. */
+	struct err *(*root_missing)(void *ctx, uint64_t time, size_t index);
+	/** Asked what was told of @p size bytes at @p addr. NULL: variables that are in
+	 * registers may not be found, or be optimized out. */
+	void (*memory)(void *ctx, uint64_t addr, void *buf, size_t size);
 	/** Memory the program may use as heap: brk growth or anonymous mmap; fresh zeros.
 	 * @p is_stack: it was asked for as a thread's stack. */
 	struct err *(*region)(void *ctx, uint64_t time, uint64_t addr, uint64_t size,

@@ -234,6 +234,14 @@ static struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn,
 	return NULL;
 }
 
+static struct err *heap_calls_tell(struct heap_calls *h, uint64_t time, size_t index,
+				   bool is_return)
+{
+	struct err *err = h->roots ? dec_heap_roots_settle(h->roots, time) : NULL;
+
+	return err ? err : DEC_HEAP_TELL(h->ev, watch, time, index, is_return);
+}
+
 struct err *dec_heap_calls_reach(struct heap_calls *h, uint64_t rip, const uint64_t *gpr,
 				 uint64_t time)
 {
@@ -249,7 +257,7 @@ struct err *dec_heap_calls_reach(struct heap_calls *h, uint64_t rip, const uint6
 		    vec_add(&h->open_watches,
 			    (struct heap_open_watch){ gpr[CAP_RSP], i - 1 }))
 			return &err_nomem;
-		err = DEC_HEAP_TELL(h->ev, watch, time, i - 1, false);
+		err = heap_calls_tell(h, time, i - 1, false);
 	}
 	return err;
 }
@@ -311,7 +319,7 @@ struct err *dec_heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t r
 		struct heap_open_watch w = h->open_watches.data[--h->open_watches.size];
 
 		if (w.rsp == rsp)
-			err = DEC_HEAP_TELL(h->ev, watch, time, w.index, true);
+			err = heap_calls_tell(h, time, w.index, true);
 	}
 	return err;
 }

@@ -17,6 +17,7 @@
 #include "capture/capture.h"
 #include "decode/history/frames.h"
 #include "decode/history/heap.h"
+#include "decode/history/heap_roots.h"
 
 struct heap_call {
 	enum cap_heap_fn fn;
@@ -40,7 +41,8 @@ struct heap_calls {
 	const struct dec_heap_events *ev;
 	const struct dec_heap_options *o;
 	struct frames *frames;
-	struct heap_call call; ///< the outermost one, while is_open
+	struct heap_roots *roots; ///< to be settled before a watch is told; NULL: none
+	struct heap_call call;	  ///< the outermost one, while is_open
 	heap_open_watches open_watches;
 	struct map watch;   ///< address -> allocator function, first user watch
 	VEC(uint32_t) next; ///< of each user watch: 1 + the next one at its address, or 0

@@ -13,6 +13,7 @@ void dec_heap_roots_deinit(struct heap_roots *r)
 	vec_deinit(&r->scopes);
 	vec_deinit(&r->begun);
 	vec_deinit(&r->told);
+	dec_heap_moving_deinit(&r->moving);
 }
 
 bool dec_heap_roots_has_local(const struct heap_roots *r)
@@ -28,14 +29,17 @@ bool dec_heap_roots_has_local(const struct heap_roots *r)
 struct mapping {
 	struct heap_roots *r;
 	uint64_t time;
+	bool is_told; ///< it holds what was told of memory
+	uint64_t whose;
 	struct err *(*watch)(void *ctx, uint64_t addr);
-	struct err *(*read)(void *ctx, uint64_t addr, void *buf, size_t size);
+	heap_read_fn read;
 	void *ctx;
 };
 
 static struct err *static_begin(const struct mapping *m, size_t index, uint64_t addr)
 {
 	const struct dec_variable *v = &m->r->vars[index];
+	const struct dec_var_site *site = &v->sites[0];
 	_cleanup_free_ uint8_t *bytes = malloc(v->size + 1);
 	struct err *err = NULL;
 
@@ -45,10 +49,11 @@ static struct err *static_begin(const struct mapping *m, size_t index, uint64_t 
 	if (m->read)
 		err = m->read(m->ctx, addr, bytes, v->size);
 	if (!m->read || err) // what is not mapped yet is as in the file
-		dec_symbols_unit_contents(v->sites[0].unit, v->sites[0].addr, bytes,
-					  v->size);
+		dec_symbols_unit_contents(site->unit, site->addr, bytes, v->size,
+					  v->is_per_thread);
 	err_destroy(err);
-	return DEC_HEAP_TELL(m->r->ev, root, m->time, index, addr, v->size, bytes);
+	return DEC_HEAP_TELL(m->r->ev, root, m->time, index, addr, v->size,
+			     m->is_told ? NULL : bytes, m->whose);
 }
 
 /** A site of root @p index is mapped so that its address is @p addr. */
@@ -57,7 +62,13 @@ static struct err *site_mapped(const struct mapping *m, size_t index,
 {
 	struct heap_roots *r = m->r;
 	struct heap_static *known;
+	struct err *err;
+	bool is_new;
 
+	if (site->moving) {
+		err = dec_heap_moving_add(&r->moving, index, site, addr, &is_new);
+		return err || !is_new ? err : m->watch(m->ctx, addr);
+	}
 	if (!r->vars[index].is_local) {
 		known = vec_find(&r->statics, k, k->index == index);
 		return known ? NULL : static_begin(m, index, addr);
@@ -71,11 +82,9 @@ static struct err *site_mapped(const struct mapping *m, size_t index,
 
 struct err *dec_heap_roots_mapped(struct heap_roots *r, uint64_t time,
 				  struct err *(*watch)(void *ctx, uint64_t addr),
-				  struct err *(*read)(void *ctx, uint64_t addr, void *buf,
-						      size_t size),
-				  void *ctx)
+				  heap_read_fn read, void *ctx)
 {
-	const struct mapping m = { r, time, watch, read, ctx };
+	const struct mapping m = { r, time, false, 0, watch, read, ctx };
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < r->n_vars; i++)
@@ -83,10 +92,55 @@ struct err *dec_heap_roots_mapped(struct heap_roots *r, uint64_t time,
 			const struct dec_var_site *site = &r->vars[i].sites[k];
 			uint64_t addr;
 
-			if (dec_symbols_unit_address(r->symbols, site->unit, site->addr,
+			if (!site->is_per_thread &&
+			    dec_symbols_unit_address(r->symbols, site->unit, site->addr,
 						     &addr))
 				err = site_mapped(&m, i, site, addr);
 		}
+	return err;
+}
+
+struct err *dec_heap_roots_thread(struct heap_roots *r, uint64_t time, uint64_t fs_base,
+				  enum heap_thread_values values, heap_read_fn read,
+				  void *ctx)
+{
+	uint64_t own = dec_symbols_threads_own(r->symbols, fs_base);
+	const struct mapping m = { r,
+				   time,
+				   values == HEAP_THREAD_TOLD,
+				   own | DEC_HEAP_OF_THREAD,
+				   NULL,
+				   values == HEAP_THREAD_READ ? read : NULL,
+				   ctx };
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < r->n_vars && own && !err; i++) {
+		uint64_t addr = own + r->vars[i].sites[0].addr;
+
+		if (r->vars[i].is_per_thread &&
+		    !vec_find(&r->statics, k, k->index == i && k->addr == addr))
+			err = static_begin(&m, i, addr);
+	}
+	return err;
+}
+
+struct err *dec_heap_roots_thread_end(struct heap_roots *r, uint64_t time,
+				      uint64_t fs_base, uint64_t rip)
+{
+	uint64_t own = dec_symbols_threads_own(r->symbols, fs_base);
+	struct err *err = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->statics.size; i++) {
+		struct heap_static s = r->statics.data[i];
+
+		if (!err && own && r->vars[s.index].is_per_thread &&
+		    s.addr == own + r->vars[s.index].sites[0].addr)
+			err = DEC_HEAP_TELL(r->ev, root_end, time, s.index, s.addr, rip);
+		else
+			r->statics.data[n++] = s;
+	}
+	r->statics.size = n;
 	return err;
 }
 
@@ -216,10 +270,23 @@ struct err *dec_heap_roots_reach(struct heap_roots *r, size_t thread, uint64_t r
 	return err;
 }
 
+struct err *dec_heap_roots_look(struct heap_roots *r, size_t thread, uint64_t rip,
+				uint64_t from, const uint64_t *gpr, uint64_t time)
+{
+	return dec_heap_moving_reach(&r->moving, thread, rip, from, gpr, time);
+}
+
+struct err *dec_heap_roots_settle(struct heap_roots *r, uint64_t time)
+{
+	return dec_heap_moving_settle(&r->moving, time);
+}
+
 bool dec_heap_roots_returns(const struct heap_roots *r, size_t thread, uint64_t rsp)
 {
 	const heap_locals *lists[] = { &r->begun, &r->told };
 
+	if (dec_heap_moving_returns(&r->moving, thread, rsp))
+		return true;
 	for (int k = 0; k < 2; k++)
 		for (size_t i = lists[k]->size; i; i--) {
 			const struct heap_local *l = &lists[k]->data[i - 1];
@@ -236,7 +303,10 @@ bool dec_heap_roots_returns(const struct heap_roots *r, size_t thread, uint64_t 
 struct err *dec_heap_roots_return(struct heap_roots *r, size_t thread, uint64_t rsp,
 				  uint64_t rip, uint64_t time)
 {
-	return locals_end(r, &(struct over){ thread, SIZE_MAX, rsp, rip, time });
+	struct err *err = dec_heap_moving_return(&r->moving, thread, rsp, rip, time);
+
+	return err ? err :
+		     locals_end(r, &(struct over){ thread, SIZE_MAX, rsp, rip, time });
 }
 
 struct err *dec_heap_roots_touch(struct heap_roots *r, uint64_t addr, uint32_t size,
@@ -254,7 +324,8 @@ struct err *dec_heap_roots_touch(struct heap_roots *r, uint64_t addr, uint32_t s
 		}
 		if (vec_add(&r->told, l))
 			return &err_nomem;
-		err = DEC_HEAP_TELL(r->ev, root, time, l.index, l.addr, l.size, NULL);
+		err = DEC_HEAP_TELL(r->ev, root, time, l.index, l.addr, l.size, NULL,
+				    l.return_at);
 	}
 	r->begun.size = n;
 	begun_changed(r);

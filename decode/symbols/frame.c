@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decode/symbols/frame_int.h"
+#include "decode/symbols/variable.h"
 
 _Static_assert(sizeof(Dwarf_Die) <= sizeof(struct dec_type), "a type is a DIE");
 
@@ -25,21 +26,23 @@ static Dwarf_Die type_get(const struct dec_type *from)
 
 /* The variables of the thread that belong to the executable lie just before its control block;
  * those of libraries are where the linker put them. */
+uint64_t dec_symbols_threads_own(const struct dec_symbols *s, uint64_t fs_base)
+{
+	uint64_t align, past;
+	GElf_Phdr ph;
+
+	if (!s->exe || !fs_base || !dec_sym_unit_threads(s->exe, &ph))
+		return 0;
+	align = ph.p_align ? ph.p_align : 1;
+	// The segment may begin in the midst of what its alignment asks for.
+	past = -ph.p_vaddr % align;
+	return fs_base - ((ph.p_memsz - past + align - 1) / align * align + past);
+}
+
 static uint64_t threads_own(const struct dec_symbols *s, const struct dec_sym_unit *u,
 			    const struct dec_frame *f)
 {
-	size_t n = 0;
-	GElf_Phdr ph;
-
-	if (u != s->exe || !u->elf || !f->fs_base || elf_getphdrnum(u->elf, &n))
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		if (gelf_getphdr(u->elf, (int)i, &ph) && ph.p_type == PT_TLS) {
-			uint64_t align = ph.p_align ? ph.p_align : 1;
-
-			return f->fs_base - (ph.p_memsz + align - 1) / align * align;
-		}
-	return 0;
+	return u == s->exe ? dec_symbols_threads_own(s, f->fs_base) : 0;
 }
 
 static bool enter(struct dec_symbols *s, const struct dec_frame *f,
@@ -47,9 +50,7 @@ static bool enter(struct dec_symbols *s, const struct dec_frame *f,
 {
 	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, f->rip);
 
-	if (m)
-		dec_sym_unit_need_debug(m->unit);
-	if (!m || !m->unit->dwarf)
+	if (!m || !dec_sym_unit_need_debug(m->unit))
 		return false;
 	*ret = (struct dec_sym_frame){ .frame = f,
 				       .unit = m->unit,
@@ -116,9 +117,7 @@ static bool find_static(struct dec_symbols *s, const struct dec_frame *f,
 	// Its data lie behind its code, perhaps beyond what was mapped as such.
 	if (!m)
 		m = dec_sym_mapping_of(s, f->rip);
-	if (m)
-		dec_sym_unit_need_debug(m->unit);
-	if (!m || !m->unit->dwarf)
+	if (!m || !dec_sym_unit_need_debug(m->unit))
 		return false;
 	at.unit = m->unit;
 	at.bias = m->bias;

@@ -3,7 +3,8 @@
 
 /**
  * @file
- * Private to locate.c, variables.c and value.c: where variables are and how they look.
+ * Private to frame.c, locate.c, value.c and variable_moving.c: where variables are and how they
+ * look.
  */
 #ifndef DECODE_SYMBOLS_FRAME_INT_H
 #define DECODE_SYMBOLS_FRAME_INT_H
@@ -38,6 +39,11 @@ struct dec_sym_location {
 /** Where @p variable (or a parameter) is in @p at. */
 void dec_sym_locate(const struct dec_sym_frame *at, Dwarf_Die *variable,
 		    struct dec_sym_location *ret);
+
+/** Read what @p variable, of @p size bytes, holds in @p at into @p buf. @return false: some of it
+ * is nowhere. */
+bool dec_sym_read(const struct dec_sym_frame *at, Dwarf_Die *variable, void *buf,
+		  size_t size);
 
 /** Print the value of type @p type that is at @p where. */
 void dec_sym_value_print(const struct dec_frame *f, Dwarf_Die *type,

@@ -91,7 +91,8 @@ static struct err *add_global(void *ctx, struct dec_var_path *p)
 	    !dwarf_hasattr_integrate(die, DW_AT_location))
 		return NULL;
 	err = dec_var_place(s, p, &sites, &is_local, &fate);
-	if (!err && fate == DEC_VAR_FOUND && !is_local && sites.size == 1)
+	if (!err && fate == DEC_VAR_FOUND && !is_local && sites.size == 1 &&
+	    !sites.data[0].is_per_thread)
 		err = vec_add(&s->globals,
 			      (struct dec_sym_global){ sites.data[0].unit,
 						       sites.data[0].addr, bytes, *die });

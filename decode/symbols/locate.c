@@ -131,28 +131,13 @@ static bool evaluate(struct locator *l, const Dwarf_Op *op)
 	}
 }
 
-void dec_sym_locate(const struct dec_sym_frame *at, Dwarf_Die *variable,
-		    struct dec_sym_location *ret)
+/* Where location @p attr, of @p ops, says that something is. */
+static void locate_ops(const struct dec_sym_frame *at, Dwarf_Attribute *attr,
+		       const Dwarf_Op *ops, size_t n, struct dec_sym_location *ret)
 {
-	Dwarf_Attribute attr;
-	struct locator l = { .at = at, .location = &attr };
-	Dwarf_Op *ops;
-	size_t n;
+	struct locator l = { .at = at, .location = attr };
 
 	*ret = (struct dec_sym_location){ .kind = DEC_SYM_NOWHERE };
-	if (dwarf_attr_integrate(variable, DW_AT_const_value, &attr)) {
-		Dwarf_Sword value;
-
-		if (dwarf_formsdata(&attr, &value) == 0)
-			*ret = (struct dec_sym_location){ .kind = DEC_SYM_VALUE,
-							  .value = (uint64_t)value };
-		return;
-	}
-	if (!dwarf_attr_integrate(variable, DW_AT_location, &attr) ||
-	    dwarf_getlocation_addr(&attr, at->pc - at->unit->debug_bias, &ops, &n, 1) !=
-		    1 ||
-	    !n)
-		return;
 	if (n == 1 && dec_sym_op_reg(&ops[0]) >= 0) {
 		ret->reg = dec_sym_op_reg(&ops[0]);
 		ret->value = at->frame->gpr[ret->reg];
@@ -180,4 +165,69 @@ void dec_sym_locate(const struct dec_sym_frame *at, Dwarf_Die *variable,
 			ret->reg = reg;
 		}
 	}
+}
+
+void dec_sym_locate(const struct dec_sym_frame *at, Dwarf_Die *variable,
+		    struct dec_sym_location *ret)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+
+	*ret = (struct dec_sym_location){ .kind = DEC_SYM_NOWHERE };
+	if (dwarf_attr_integrate(variable, DW_AT_const_value, &attr)) {
+		Dwarf_Sword value;
+
+		if (dwarf_formsdata(&attr, &value) == 0)
+			*ret = (struct dec_sym_location){ .kind = DEC_SYM_VALUE,
+							  .value = (uint64_t)value };
+		return;
+	}
+	if (!dwarf_attr_integrate(variable, DW_AT_location, &attr) ||
+	    dwarf_getlocation_addr(&attr, at->pc - at->unit->debug_bias, &ops, &n, 1) !=
+		    1 ||
+	    !n)
+		return;
+	locate_ops(at, &attr, ops, n, ret);
+}
+
+/* Read what is at @p l into @p buf. */
+static bool read_at(const struct dec_frame *f, const struct dec_sym_location *l,
+		    void *buf, size_t size)
+{
+	if (l->kind == DEC_SYM_AT)
+		return f->read && f->read(f->ctx, l->value, buf, size);
+	if (l->kind == DEC_SYM_NOWHERE || size > sizeof(l->value))
+		return false;
+	memcpy(buf, &l->value, size);
+	return true;
+}
+
+bool dec_sym_read(const struct dec_sym_frame *at, Dwarf_Die *variable, void *buf,
+		  size_t size)
+{
+	struct dec_sym_location l;
+	Dwarf_Attribute attr;
+	size_t n, from = 0, done = 0;
+	Dwarf_Op *ops;
+
+	dec_sym_locate(at, variable, &l);
+	if (l.kind != DEC_SYM_NOWHERE)
+		return read_at(at->frame, &l, buf, size);
+	if (!dwarf_attr_integrate(variable, DW_AT_location, &attr) ||
+	    dwarf_getlocation_addr(&attr, at->pc - at->unit->debug_bias, &ops, &n, 1) !=
+		    1)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (ops[i].atom != DW_OP_piece)
+			continue;
+		if (ops[i].number > size - done)
+			return false;
+		locate_ops(at, &attr, ops + from, i - from, &l);
+		if (!read_at(at->frame, &l, (char *)buf + done, ops[i].number))
+			return false;
+		done += ops[i].number;
+		from = i + 1;
+	}
+	return done == size;
 }

@@ -136,11 +136,14 @@ struct err *dec_sym_unit_open(int fd, const char *path, struct dec_sym_unit **re
 void dec_sym_unit_close(struct dec_sym_unit *u);
 
 /** Open the debug information of @p u and list its compile units, once: a library of the system has
- * it packed, and unpacking it takes longer than most replays. */
-void dec_sym_unit_need_debug(struct dec_sym_unit *u);
+ * it packed, and unpacking it takes longer than most replays. @return whether there is any. */
+bool dec_sym_unit_need_debug(struct dec_sym_unit *u);
 
 /** Link-time address of file offset @p offset. @return false when no segment has it. */
 bool dec_sym_unit_vaddr(struct dec_sym_unit *u, uint64_t offset, uint64_t *ret);
+
+/** @return whether @p u has variables of each thread, in segment @p ret. */
+bool dec_sym_unit_threads(const struct dec_sym_unit *u, GElf_Phdr *ret);
 
 /** Lowest and behind the highest loaded link-time address. */
 bool dec_sym_unit_extent(struct dec_sym_unit *u, uint64_t *lo, uint64_t *hi);

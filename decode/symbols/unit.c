@@ -271,10 +271,10 @@ nomem:
 	return &err_nomem;
 }
 
-void dec_sym_unit_need_debug(struct dec_sym_unit *u)
+bool dec_sym_unit_need_debug(struct dec_sym_unit *u)
 {
 	if (u->has_debug || !u->elf)
-		return;
+		return u->dwarf;
 	u->has_debug = true;
 	u->dwarf = dwfl_module_getdwarf(u->mod, &u->debug_bias);
 	if (u->dwarf)
@@ -282,6 +282,7 @@ void dec_sym_unit_need_debug(struct dec_sym_unit *u)
 	if (u->dwarf && index_cus(u))
 		log_warn("out of memory: compile units of '%s' are missing", u->path);
 	log_info("'%s': %zu compile units", u->path, u->cus.size);
+	return u->dwarf;
 }
 
 void dec_sym_unit_close(struct dec_sym_unit *u)
@@ -331,11 +332,19 @@ static bool load_segment(struct dec_sym_unit *u, size_t i, GElf_Phdr *ret)
 	return gelf_getphdr(u->elf, (int)i, ret) && ret->p_type == PT_LOAD;
 }
 
-static size_t segments(struct dec_sym_unit *u)
+static size_t segments(const struct dec_sym_unit *u)
 {
 	size_t n;
 
 	return u->elf && elf_getphdrnum(u->elf, &n) == 0 ? n : 0;
+}
+
+bool dec_sym_unit_threads(const struct dec_sym_unit *u, GElf_Phdr *ret)
+{
+	for (size_t i = 0; i < segments(u); i++)
+		if (gelf_getphdr(u->elf, (int)i, ret) && ret->p_type == PT_TLS)
+			return true;
+	return false;
 }
 
 bool dec_sym_unit_vaddr(struct dec_sym_unit *u, uint64_t offset, uint64_t *ret)

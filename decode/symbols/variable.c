@@ -171,7 +171,8 @@ static struct err *add_static(struct search *x, struct dec_var_path *p,
 
 	f.site = *site;
 	if (vec_find(&x->statics, k,
-		     k->site.unit == site->unit && k->site.addr == site->addr))
+		     k->site.unit == site->unit && k->site.addr == site->addr &&
+			     k->site.is_per_thread == site->is_per_thread))
 		return NULL;
 	return vec_add(&x->statics, f);
 }
@@ -325,6 +326,7 @@ static struct err *conclude(struct search *x, struct dec_variable *ret,
 		return &err_nomem;
 	memcpy(sites, x->sites.data, ret->n_sites * sizeof(*sites));
 	ret->is_local = x->has_local;
+	ret->is_per_thread = x->statics.size && x->statics.data[0].site.is_per_thread;
 	ret->n_unplaced = x->has_local ? x->n_unplaced : 0;
 	err = describe(x->s, x->has_local ? &x->local : &x->statics.data[0], x->name,
 		       ret);
@@ -425,9 +427,17 @@ bool dec_symbols_unit_address(const struct dec_symbols *s, const struct dec_sym_
 }
 
 void dec_symbols_unit_contents(const struct dec_sym_unit *u, uint64_t addr, void *buf,
-			       size_t size)
+			       size_t size, bool is_per_thread)
 {
-	size_t n = dec_sym_unit_read((struct dec_sym_unit *)u, addr, buf, size);
+	GElf_Phdr ph;
+	size_t n = 0;
+
+	if (!is_per_thread)
+		n = dec_sym_unit_read((struct dec_sym_unit *)u, addr, buf, size);
+	else if (dec_sym_unit_threads(u, &ph) && addr < ph.p_filesz)
+		n = dec_sym_unit_read((struct dec_sym_unit *)u, ph.p_vaddr + addr, buf,
+				      size < ph.p_filesz - addr ? size :
+								  ph.p_filesz - addr);
 
 	memset((char *)buf + n, 0, size - n); // .bss
 }

@@ -9,15 +9,19 @@
 #ifndef DECODE_SYMBOLS_VARIABLE_H
 #define DECODE_SYMBOLS_VARIABLE_H
 
-#include "decode/symbols/symbols.h"
+#include "decode/symbols/frame.h"
 
 struct dec_sym_unit;
+struct dec_var_moving;
 
 /** Where a variable is: a global one or static in one place, a local one in each copy of its
  * function, in each of its calls. */
 struct dec_var_site {
 	const struct dec_sym_unit *unit;
-	uint64_t addr; ///< link-time: its own; of a local one, where its scope is entered
+	/** Link-time: its own; of a local one, where its scope is entered; of one that moves,
+	 * where it is to be looked at. Of one of each thread: behind where those of its module
+	 * begin. */
+	uint64_t addr;
 	/** Of a local one: at addr, [cfa_reg] + cfa_disp is its frame, just behind the return
 	 * address; it lies offset from there. */
 	int cfa_reg;
@@ -26,7 +30,13 @@ struct dec_var_site {
 	 * these are the same and it is no function's entry, once a call: its scope is in pieces,
 	 * each with a site. */
 	uint64_t lo, hi;
-	bool is_entry;
+	bool is_entry; ///< addr is the function's
+	/** Of a local one that is in registers, or in several places: which it is, in one copy
+	 * of its function. Between two of its sites it does not change. Else NULL. */
+	const struct dec_var_moving *moving;
+	uint64_t pc;	    ///< of one that moves: link-time, of what it is asked
+	bool is_within;	    ///< .. and whether that is in its scope
+	bool is_per_thread; ///< the executable's, once in each thread
 };
 
 struct dec_variable {
@@ -38,6 +48,7 @@ struct dec_variable {
 	const struct dec_struct *layout;
 	uint64_t size; ///< bytes
 	bool is_struct, is_local;
+	bool is_per_thread;
 	const struct dec_var_site *sites;
 	size_t n_sites;
 	size_t n_unplaced; ///< copies of its function in which it is not in memory
@@ -50,10 +61,10 @@ enum dec_var_fate {
 	DEC_VAR_ELSEWHERE, ///< something has, in another file, which *others tells
 	DEC_VAR_SEVERAL,   ///< several have: *others tells where
 	DEC_VAR_IS_LOCAL, ///< it is local, and its function was not named: *others tells it
-	DEC_VAR_UNPLACED, ///< in registers, or removed by the compiler
-	DEC_VAR_MOVES,	  ///< not always at one place of its frame
-	DEC_VAR_PER_THREAD,
-	DEC_VAR_TOO_LARGE, ///< an array with more elements than a struct may have fields
+	DEC_VAR_UNPLACED,   ///< removed by the compiler
+	DEC_VAR_MOVES,	    ///< where its function's frames are is not known
+	DEC_VAR_PER_THREAD, ///< a library's
+	DEC_VAR_TOO_LARGE,  ///< an array with more elements than a struct may have fields
 };
 
 /**
@@ -67,6 +78,15 @@ enum dec_var_fate {
 struct err *dec_symbols_variable_named(struct dec_symbols *s, const char *name,
 				       const char *source, struct dec_variable *ret,
 				       enum dec_var_fate *fate, const char **others);
+
+/** Read what the variable of @p site, one that moves, holds where frame @p f stands, which is at
+ * the site, into @p buf. @return false: it is optimized out there, as a whole or in part. */
+bool dec_symbols_site_value(struct dec_symbols *s, const struct dec_var_site *site,
+			    const struct dec_frame *f, void *buf, uint64_t size);
+
+/** @return where the executable's variables of the thread whose control block is at
+ * @p fs_base begin; 0: there are none. */
+uint64_t dec_symbols_threads_own(const struct dec_symbols *s, uint64_t fs_base);
 
 /** A variable that has one place as long as its module is mapped. */
 struct dec_global {
@@ -95,8 +115,9 @@ struct err *dec_symbols_open_kept(struct dec_symbols *s);
 bool dec_symbols_unit_address(const struct dec_symbols *s, const struct dec_sym_unit *u,
 			      uint64_t addr, uint64_t *ret);
 
-/** What a variable at link-time @p addr holds where its module has just been mapped. */
+/** What a variable at link-time @p addr holds where its module has just been mapped; of one
+ * @p is_per_thread, where its thread begins. */
 void dec_symbols_unit_contents(const struct dec_sym_unit *u, uint64_t addr, void *buf,
-			       size_t size);
+			       size_t size, bool is_per_thread);
 
 #endif

@@ -44,4 +44,8 @@ typedef VEC(struct dec_var_site) dec_var_sites;
 struct err *dec_var_place(struct dec_symbols *s, struct dec_var_path *p,
 			  dec_var_sites *ret, bool *is_local, enum dec_var_fate *fate);
 
+/** Append where the local variable of @p p, which is not always at one place of its frame, is to
+ * be looked at. @return how many these are; -1: out of memory. */
+int dec_var_add_moving(struct dec_symbols *s, struct dec_var_path *p, dec_var_sites *ret);
+
 #endif

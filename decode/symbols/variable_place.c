@@ -213,6 +213,18 @@ static bool is_per_thread(const Dwarf_Op *ops, size_t n)
 	return false;
 }
 
+/** A variable of each thread: where those of libraries are, only the linker knows. */
+static enum dec_var_fate place_in_thread(const struct dec_symbols *s, const Dwarf_Op *ops,
+					 size_t n, struct dec_var_site *site)
+{
+	if (site->unit != s->exe || n != 2 || ops[0].atom < DW_OP_const1u ||
+	    ops[0].atom > DW_OP_consts)
+		return DEC_VAR_PER_THREAD;
+	site->addr = ops[0].number;
+	site->is_per_thread = true;
+	return DEC_VAR_FOUND;
+}
+
 /** What one location expression says. *@p offset: in the frame. */
 static enum dec_var_fate read_place(struct dec_symbols *s, struct dec_var_path *p,
 				    Dwarf_Attribute *location, const Dwarf_Op *ops,
@@ -220,9 +232,11 @@ static enum dec_var_fate read_place(struct dec_symbols *s, struct dec_var_path *
 {
 	*is_local = false;
 	if (is_per_thread(ops, n))
-		return DEC_VAR_PER_THREAD;
-	if (n != 1)
+		return place_in_thread(s, ops, n, site);
+	if (n != 1) {
+		*is_local = p->function >= 0;
 		return DEC_VAR_UNPLACED;
+	}
 	if (dec_sym_op_addr(location, &ops[0], &site->addr)) {
 		site->addr += p->unit->debug_bias;
 		use_executables(s, &p->die[p->n - 1], site);
@@ -276,18 +290,20 @@ struct err *dec_var_place(struct dec_symbols *s, struct dec_var_path *p,
 		*fate = dwarf_hasattr_integrate(die, DW_AT_declaration) ?
 				DEC_VAR_UNKNOWN :
 				DEC_VAR_UNPLACED;
-		return NULL;
-	}
-	if (dwarf_getlocation(&attr, &ops, &n_ops) == 0)
+		if (!*is_local || !dwarf_hasattr_integrate(die, DW_AT_const_value))
+			return NULL;
+	} else if (dwarf_getlocation(&attr, &ops, &n_ops) == 0)
 		*fate = read_place(s, p, &attr, ops, n_ops, is_local, &site);
 	else
 		*fate = read_list(s, p, &attr, is_local, &site);
-	if (*fate != DEC_VAR_FOUND)
+	if (*is_local && (*fate == DEC_VAR_UNPLACED || *fate == DEC_VAR_MOVES))
+		n = dec_var_add_moving(s, p, ret);
+	else if (*fate != DEC_VAR_FOUND)
 		return NULL;
-	if (!*is_local)
+	else if (!*is_local)
 		return vec_add(ret, site) ? &err_nomem : NULL;
-	n = add_entries(p, site.offset, ret);
-	if (!n)
-		*fate = DEC_VAR_MOVES;
+	else
+		n = add_entries(p, site.offset, ret);
+	*fate = n ? DEC_VAR_FOUND : DEC_VAR_MOVES;
 	return n < 0 ? &err_nomem : NULL;
 }

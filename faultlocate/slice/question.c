@@ -535,7 +535,7 @@ static struct err *prune_variable(struct dec_symbols *symbols, const char *name,
 
 	if (err)
 		return err;
-	if (fate != DEC_VAR_FOUND || var.is_local || !var.n_sites ||
+	if (fate != DEC_VAR_FOUND || var.is_local || var.is_per_thread || !var.n_sites ||
 	    !dec_symbols_unit_address(symbols, var.sites[0].unit, var.sites[0].addr,
 				      &addr))
 		return err_new(
