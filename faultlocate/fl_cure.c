@@ -148,14 +148,16 @@ static struct err *look_at_first(struct fl_cures *c, const struct hg_op *op,
 	return err ? err : spec_eval_seek(eval, c->before, hg_view_ops(c->before) + 1);
 }
 
-// Did the number grow, or shrink?
-static void count_turn(const struct hg_op *op, struct fl_cure *k)
+// Did the number grow, or shrink? @p now: what the statement did this time.
+static void count_turn(const struct hg_op *op, const struct hg_op *now, struct fl_cure *k)
 {
 	if (op->kind == HG_OP_STORE && op->before != op->after) {
 		int64_t by = (int64_t)(op->after - op->before);
 
 		k->n_up += op->size == 8 ? by > 0 : op->after > op->before;
 		k->n_down += op->size == 8 ? by < 0 : op->after < op->before;
+		k->n_step += now->kind == HG_OP_STORE && op->size == now->size &&
+			     op->after - op->before == now->after - now->before;
 	}
 }
 
@@ -170,10 +172,12 @@ static struct err *count(struct fl_cures *c, const places *of, const struct hg_o
 	c->s.q->places->place(c->s.q->places->ctx, op->rip, &then);
 	for (size_t i = 0; i < of->size && !err; i++) {
 		struct fl_cure *k = &c->ret->data[i].cure;
+		struct hg_op now;
 
 		if (!k->grade || !fl_is_same_statement(&then, &of->data[i]))
 			continue;
-		count_turn(op, k);
+		now = hg_graph_op(c->s.t->graph, c->ret->data[i].op);
+		count_turn(op, &now, k);
 		err = look_at_first(c, op, eval, k);
 		k->n_before++;
 		*ret = true;
@@ -227,6 +231,20 @@ static bool is_pointer(const struct fl_cures *c, const struct fl_cure *x)
 	       f.is_pointer;
 }
 
+// Does a number without a sign get one?
+static bool is_below_zero(const struct fl_cures *c, const struct fl_contribution *k)
+{
+	struct hg_op op = hg_graph_op(c->s.t->graph, k->op);
+	uint64_t sign = k->cure.size ? UINT64_C(1) << (8 * k->cure.size - 1) : 0;
+	struct dec_field f;
+
+	return op.kind == HG_OP_STORE && k->cure.size <= 8 && k->cure.value & sign &&
+	       !((op.before | op.after) & sign) &&
+	       fl_field_at(c->s.t->spec, c->s.t->graph, k->cure.node, k->cure.offset,
+			   &f) &&
+	       !f.is_pointer && !f.is_signed && !f.is_float && !f.bit_size;
+}
+
 // Would a number have to turn, of a statement that always counts up, or always down?
 static bool is_contrary(const struct fl_cures *c, const struct fl_contribution *k)
 {
@@ -247,7 +265,8 @@ static void weigh_numbers(struct fl_cures *c)
 		struct fl_cure *k = &c->ret->data[i].cure;
 
 		if (k->grade > FL_CURE_ODD && !is_pointer(c, k) &&
-		    is_contrary(c, &c->ret->data[i]))
+		    (is_contrary(c, &c->ret->data[i]) ||
+		     is_below_zero(c, &c->ret->data[i])))
 			k->grade = FL_CURE_ODD;
 	}
 	if (!vec_find(c->ret, k, k->cure.grade >= FL_CURE_ODD && !k->cure.n_before))
@@ -257,6 +276,67 @@ static void weigh_numbers(struct fl_cures *c)
 
 		if (k->grade > FL_CURE_ODD && k->n_before && !is_pointer(c, k))
 			k->grade = FL_CURE_ODD;
+	}
+}
+
+/* ---- numbers that count on ------------------------------------------------------------------ */
+
+// The last store to the field of operation @p op before it, in the operation on the structure; 0:
+// there was none.
+static uint64_t store_before(const struct fl_cures *c, const struct hg_op *op,
+			     uint64_t at)
+{
+	const struct fl_span *span = &c->s.span;
+
+	for (uint64_t i = at; i > span->from; i--) {
+		const struct hg_op *o = &span->ops.data[i - 1 - span->from];
+
+		if (o->kind == HG_OP_STORE && o->node.v == op->node.v &&
+		    o->addr == op->addr && o->size == op->size)
+			return i - 1;
+	}
+	return 0;
+}
+
+// A number that was stored may have been counted on from a wrong one: then that had another cure.
+static struct err *look_before(struct fl_cures *c, size_t i)
+{
+	struct fl_contribution k = c->ret->data[i];
+	struct hg_op op = hg_graph_op(c->s.t->graph, k.op);
+	struct fl_alteration x = { k.cure.node, k.cure.offset, k.cure.size, 0 };
+	struct fl_contribution *of;
+	uint64_t before;
+	struct err *err;
+
+	if (k.cure.grade <= FL_CURE_ODD || is_pointer(c, &k.cure) ||
+	    op.kind != HG_OP_STORE || op.size != k.cure.size)
+		return NULL;
+	before = store_before(c, &op, k.op);
+	if (!before)
+		return NULL;
+	x.value = k.cure.value - (op.after - op.before);
+	if (op.size < 8)
+		x.value &= (UINT64_C(1) << 8 * op.size) - 1;
+	err = fl_cure_give(c, before, k.cure.grade, &x, k.cure.n_more);
+	of = vec_find(c->ret, e, e->op == before);
+	if (!err && of && of->cure.value == x.value)
+		of->cure.counted_on = (uint32_t)i + 1;
+	return err;
+}
+
+// What always counts on by as much did right; what does not, did not count on.
+static void weigh_counts(struct fl_cures *c)
+{
+	for (size_t i = 0; i < c->ret->size; i++) {
+		struct fl_cure *k = &c->ret->data[i].cure, *over;
+
+		if (!k->counted_on)
+			continue;
+		over = &c->ret->data[k->counted_on - 1].cure;
+		if (over->n_step >= HABIT_TIMES && 2 * over->n_step > over->n_before)
+			over->grade = FL_CURE_ODD;
+		else
+			k->grade = FL_CURE_NONE;
 	}
 }
 
@@ -357,12 +437,15 @@ struct err *fl_cure_find(const struct fl_missing_query *q, fl_contributions *ret
 	err = hg_view_create(c.s.t->graph, c.s.since, &c.before);
 	for (size_t i = 0; i < c.s.tries.size && !err; i++)
 		err = judge(&c, i);
+	for (size_t i = 0, n = ret->size; i < n && !err; i++)
+		err = look_before(&c, i);
 	if (!err)
 		err = fl_cure_move(&c);
 	if (!err && !vec_find(ret, k, k->cure.grade))
 		err = fl_cure_chain(&c);
 	if (!err)
 		err = count_before(&c);
+	weigh_counts(&c);
 	weigh_numbers(&c);
 	drop_additions(&c, n_members);
 	return err;

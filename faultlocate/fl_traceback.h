@@ -31,6 +31,10 @@ struct fl_cure {
 	uint32_t n_more;   ///< other stores that had to be altered with it
 	uint32_t n_before; ///< the statement stored so often before, and all was right
 	uint32_t n_up, n_down; ///< .. a larger number than was there, a smaller one
+	uint32_t n_step;       ///< .. that differed by as much as this time
+	/** The store was stored over in the operation: by what counted on from it, that with
+	 * index counted_on - 1. 0: it was not. */
+	uint32_t counted_on;
 	/** When it stored to the field last, all was right before it and not behind it: another
 	 * statement, which put that right then, failed to. */
 	bool is_opening, has_looked;
