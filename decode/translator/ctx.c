@@ -36,13 +36,16 @@ void dec_ctx_skip(unsigned n)
 	n_met = n;
 }
 
-/* All of its targets are set at once. */
+/* All of its targets are set at once; what is behind them few runs touch. */
 static struct dec_ctx *ctx_map(uint64_t at, int flags)
 {
-	void *p = mmap((void *)at, sizeof(struct dec_ctx), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | flags, -1, 0);
+	const int prot = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+	void *p = mmap((void *)at, sizeof(struct dec_ctx), prot, kind | flags, -1, 0);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	mmap(p, CTX_BUSY_BYTES, prot, kind | MAP_POPULATE | MAP_FIXED, -1, 0);
+	return p;
 }
 
 struct dec_ctx *dec_ctx_create(void)

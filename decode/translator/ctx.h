@@ -40,7 +40,14 @@
 #define CTX_CELLS 4
 #define CTX_VECTOR 0xcc0
 #define CTX_TARGETS 0x1000
-#define CTX_BYTES 0x81000
+#define CTX_BUSY_BYTES 0x81000 ///< up to here it is used by every run
+#define CTX_NAT 0x81000
+#define CTX_NAT_LEFT 0x81080
+#define CTX_NAT_COUNTERS 96
+#define CTX_NAT_BYTES 0x82000
+#define CTX_NAT_BYTES_ROOM 0x11000
+#define CTX_NAT_CALLS 0x93000
+#define CTX_BYTES 0x113000
 
 // Bits of lacks: what this CPU or kernel has not.
 #define CTX_LACKS_FSGSBASE 1 ///< the fs base goes through arch_prctl
@@ -90,6 +97,22 @@ struct dec_ctx {
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
 	 * a block, which looks whether it is meant, or dec_miss. */
 	uint64_t targets[65536];
+	// Of runs that propagate NaT bits alone (nat.h):
+	uint32_t nat; ///< registers that are one: dec_nat_fold()
+	uint8_t pad4[CTX_NAT_LEFT - CTX_NAT - 4];
+	/** How often until C wants to know of it an instruction that is counted will be met. */
+	uint64_t nat_left[CTX_NAT_COUNTERS];
+	uint8_t pad5[CTX_NAT_BYTES - CTX_NAT_LEFT - 8 * CTX_NAT_COUNTERS];
+	/** How many bytes of memory are NaT whose address has these low 16 bits, 255 being many;
+	 * the first 64 once more behind the others. */
+	uint8_t nat_bytes[CTX_NAT_BYTES_ROOM];
+	/** Of the call whose return address lies at [s, s+8): number (s + 8 & 0xffff) / 8. */
+	struct dec_nat_call {
+		uint64_t
+			tag; ///< s + 8, and in the six highest bits which of `saved` are NaT
+		uint64_t ret;	   ///< where it returns to
+		uint64_t saved[6]; ///< rbx, rbp, r12 to r15 as the caller has them
+	} nat_calls[8192];
 };
 
 /** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
@@ -128,6 +151,10 @@ CTX_PIN(async_gpr, CTX_ASYNC);
 CTX_PIN(budget, CTX_BUDGET);
 CTX_PIN(vector, CTX_VECTOR);
 CTX_PIN(targets, CTX_TARGETS);
+CTX_PIN(nat, CTX_NAT);
+CTX_PIN(nat_left, CTX_NAT_LEFT);
+CTX_PIN(nat_bytes, CTX_NAT_BYTES);
+CTX_PIN(nat_calls, CTX_NAT_CALLS);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
 
 /** @return a new context, all zeros; private memory. NULL: no memory. */

@@ -82,6 +82,11 @@ void dec_engine_ask_first(bool (*fn)(int signo, int code, uint64_t addr))
 	ask_first = fn;
 }
 
+bool dec_engine_is_asked_first(void)
+{
+	return ask_first;
+}
+
 struct err *dec_engine_take_signals(void)
 {
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
@@ -479,6 +484,8 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 	// Not yet there when the record does not fit.
 	if (b->far_reg != DEC_REG_NONE && off >= e->insn_host.data[b->first_host])
 		c->gpr[b->far_reg] = c->spill[3];
+	if (b->nat_held >> k & 1)
+		c->gpr[b->nat_reg] = c->spill[2];
 	if (off >= b->r11_at)
 		c->gpr[CAP_R11] = c->spill[0];
 	engine_leave_middle(e, b, k, off);
@@ -782,6 +789,8 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 	uint64_t rip = e->ctx->rip;
 
 	if (engine_is_unstopped(e)) {
+		if (e->nat)
+			return true;
 		e->unstopped_rip = 0;
 		*v = dec_engine_step_slow(e);
 		return false;
@@ -823,7 +832,11 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 		e->log_reg_hint = e->blocks.data[x->block].scratch[0];
 		return engine_go_on(e, exit_id);
 	case ENGINE_EXIT_SPECIAL:
-		return dec_engine_special(e);
+		*is_break = e->nat != NULL;
+		return *is_break ? DEC_GO : dec_engine_special(e);
+	case ENGINE_EXIT_NAT:
+		*is_break = true;
+		return DEC_GO;
 	case ENGINE_EXIT_STOP:
 		if (e->blocks.data[x->block].is_async_blind)
 			e->ctx->rflags = (e->ctx->rflags & ~0x8d5ull) |
@@ -851,6 +864,8 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 		if (left < ENGINE_OVERRUN + DEC_BLOCK_INSNS) {
 			uint64_t before = e->now;
 
+			if (e->nat)
+				break;
 			if ((map_get(&e->breaks, e->ctx->rip) ||
 			     e->ctx->rip == e->async_rip) &&
 			    !engine_is_unstopped(e)) {

@@ -113,6 +113,8 @@ struct engine_block {
 	int8_t pending; ///< executed before it and not counted; if negative, the other way round
 	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
 	uint8_t far_reg;    ///< register in spill[3] (far.c); DEC_REG_NONE
+	uint8_t nat_reg;    ///< register in spill[2] (nat.c), where bit n of
+	uint32_t nat_held;  ///< this is set while instruction n executes; DEC_REG_NONE
 	uint8_t n_exits;
 	bool is_gone; ///< dec_engine_forget() was here: its entries lead elsewhere
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
@@ -125,6 +127,7 @@ enum engine_exit_kind {
 	ENGINE_EXIT_BUDGET,  ///< at its block's check, before rip
 	ENGINE_EXIT_SPECIAL, ///< an instruction for C at rip
 	ENGINE_EXIT_STOP,    ///< a stop or breakpoint at rip
+	ENGINE_EXIT_NAT,     ///< something may be NaT (nat.h), or is counted, at rip
 };
 
 struct engine_exit {
@@ -174,6 +177,9 @@ struct dec_engine {
 	VEC(struct engine_arena) arenas;
 	VEC(struct engine_was) was; ///< see dec_engine_keep_code()
 	bool keeps_code;
+	/** Unless NULL registers and memory may be NaT: what is C's then is a breakpoint to
+	 * dec_engine_run(), and what it would do by single steps is left undone. */
+	const struct dec_nat *nat;
 	uint8_t *log_start;  ///< the buffer being filled; NULL in DEC_LOG_NONE
 	uint8_t *log_end;    ///< of its usable part; ENGINE_GUARD_BYTES follow that
 			     ///< fault when a block begins a record that does not fit
@@ -205,6 +211,9 @@ struct err *dec_engine_take_signals(void);
 /** Ask @p fn first of each fault from here on. @return of it: whether that is resolved. It runs on
  * the signal stack, perhaps with the guest's TLS: it may call nobody who needs his own. */
 void dec_engine_ask_first(bool (*fn)(int signo, int code, uint64_t addr));
+
+/** @return whether there is such a one. */
+bool dec_engine_is_asked_first(void);
 
 /** From here on keep what changes in the code that there is, for dec_engine_restore_code(): all of
  * it, as long as it is not flushed. */

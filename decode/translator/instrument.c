@@ -117,9 +117,7 @@ void dec_translation_choose_scratch(struct translation *t)
 
 /* ---- checks ------------------------------------------------------------------------ */
 
-/* The first instruction from @p from on before which all flags are dead; -1: none before a
- * branch looks at them. */
-static int translation_dead(const struct translation *t, int from)
+int dec_translation_dead(const struct translation *t, int from)
 {
 	for (int i = from; i < t->n; i++) {
 		if (t->insn[i].kills_flags)
@@ -138,7 +136,7 @@ void dec_translation_plan(struct translation *t)
 			   last != DEC_FLOW_CALL_IND && last != DEC_FLOW_RET &&
 			   t->block->pending + t->n <= ENGINE_PENDING;
 
-	t->has_dead_flags = translation_dead(t, 0) >= 0;
+	t->has_dead_flags = dec_translation_dead(t, 0) >= 0;
 	t->debit_at = -1;
 	// What a jump or call leads to is made for it alone, then, as if it followed here.
 	if (can_pass_on && (last == DEC_FLOW_JMP || last == DEC_FLOW_CALL))

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "decode/translator/emulate.h"
+#include "decode/translator/nat.h"
 #include "decode/translator/translation.h"
 
 struct engine_exit *dec_translation_exit(struct translation *t, int kind, uint64_t rip)
@@ -47,7 +48,8 @@ static bool translation_is_special(const struct dec_engine *e,
 	case DEC_FLOW_FORBIDDEN:
 		return true;
 	default:
-		return dec_insn_is_slow(insn, e->mode) || dec_engine_lacks(e, insn);
+		return dec_insn_is_slow(insn, e->mode) || dec_engine_lacks(e, insn) ||
+		       (e->nat && dec_nat_is_for_c(insn));
 	}
 }
 
@@ -423,18 +425,25 @@ static void translation_emit(struct translation *t)
 	struct dec_engine *e = t->e;
 
 	dec_translation_open(t);
+	if (t->has_nat)
+		dec_translation_nat_open(t);
 	for (int i = 0; i < t->n; i++) {
 		uint32_t *host = vec_push(&e->insn_host);
 
 		assert(host);
-		if (i && i == t->debit_at)
+		if (i && i == t->debit_at) {
+			dec_translation_nat_release(t);
 			dec_translation_check(t);
+		}
 		*host = t->out.p - t->block->host;
+		if (t->has_nat)
+			dec_translation_nat(t, i);
 		if (t->is_open)
 			dec_translation_slots(t, &t->insn[i], t->known, false);
 		if (i < t->n - 1 || !t->ends_in_branch)
 			translation_insn(t, i);
 	}
+	dec_translation_nat_release(t);
 	if (!t->ends_in_branch) {
 		translation_fall_through(t);
 	} else {
@@ -498,6 +507,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.first_exit = e->exits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
 		.far_reg = DEC_REG_NONE,
+		.nat_reg = DEC_REG_NONE,
 		.cell = (e->blocks.size - 1) % CTX_CELLS,
 		.pending = pending,
 		.debit_at = UINT32_MAX,
@@ -525,6 +535,9 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	t.known = dec_known_start(e->mode, t.is_watched);
 	if (t.n)
 		dec_translation_choose_scratch(&t);
+	t.has_nat = e->nat && !is_single && t.n;
+	if (t.has_nat)
+		dec_translation_nat_plan(&t);
 	if (t.is_logged && t.n)
 		dec_translation_announce(&t);
 	translation_emit(&t);

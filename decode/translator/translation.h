@@ -41,6 +41,11 @@ struct translation_side {
 	int n; ///< instructions of the block executed then
 };
 
+/** Bytes at [r+lo, r+hi), by a register, that were tested: nat.c. */
+struct translation_span {
+	int64_t lo, hi;
+};
+
 struct translation {
 	struct dec_engine *e;
 	struct dec_emit out, cold; ///< its code; what hardly ever runs, elsewhere
@@ -60,7 +65,10 @@ struct translation {
 	bool goes_beyond;    ///< a conditional branch
 	bool ends_in_branch; ///< other conditional branches are ways out of its middle
 	int n_sides;
-	bool is_open; ///< the log pointer's register is borrowed
+	bool is_open;	  ///< the log pointer's register is borrowed
+	bool has_nat;	  ///< tests go around the instructions: nat.c
+	bool nat_is_held; ///< the block's nat_reg is borrowed
+	struct translation_span nat_span[DEC_GPRS];
 	// Not set before it is used, of which there is too much: insn[0..n] and side[0..n_sides-1].
 	struct dec_insn insn[DEC_BLOCK_INSNS + 1];
 	struct translation_side side[DEC_BLOCK_INSNS];
@@ -112,6 +120,10 @@ void dec_translation_choose_scratch(struct translation *t);
 /** Tell the reader of the log what block this is. */
 void dec_translation_announce(struct translation *t);
 
+/** @return the first instruction from @p from on before which all flags are dead; -1: none before a
+ * branch looks at them. */
+int dec_translation_dead(const struct translation *t, int from);
+
 /** Set debit_at, has_saved_flags and has_dead_flags. */
 void dec_translation_plan(struct translation *t);
 
@@ -136,5 +148,22 @@ void dec_translation_give_back(struct translation *t);
 
 /** Give it back for the rest of the block, when it is borrowed. */
 void dec_translation_close(struct translation *t);
+
+/* ---- nat.c -------------------------------------------------------------------- */
+
+/** @return whether C executes @p insn where registers and memory may be NaT. */
+bool dec_nat_is_for_c(const struct dec_insn *insn);
+
+/** Choose the register that the tests of the block borrow. */
+void dec_translation_nat_plan(struct translation *t);
+
+/** Emit the test at the block's start. */
+void dec_translation_nat_open(struct translation *t);
+
+/** Emit what comes before instruction @p i. */
+void dec_translation_nat(struct translation *t, int i);
+
+/** Give back what the tests have borrowed. */
+void dec_translation_nat_release(struct translation *t);
 
 #endif
