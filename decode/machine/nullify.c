@@ -143,9 +143,11 @@ static void define(struct nul_run *n, uint32_t at, const struct nul_access *a,
 static void restored(struct nul_run *n, const struct nul_insn *i)
 {
 	const struct nul_thread *t = n->t;
-	const struct nul_frame *f = t->frames.size ? &t->frames.data[t->frames.size - 1] :
-						     NULL;
+	const struct nul_frame *f;
 
+	if (n->quick)
+		dec_nullify_find_calls(n, 1);
+	f = t->frames.size ? &t->frames.data[t->frames.size - 1] : NULL;
 	for (uint64_t left = i->writes; left && f; left &= left - 1) {
 		int reg = __builtin_ctzll(left);
 
@@ -153,6 +155,8 @@ static void restored(struct nul_run *n, const struct nul_insn *i)
 		    !(f->saved_corrupt & BIT(reg)))
 			n->t->corrupt &= ~BIT(reg);
 	}
+	if (n->quick)
+		n->t->frames.size = 0;
 }
 
 /* The stack pointer moves on, whatever becomes of the data. */
@@ -324,9 +328,13 @@ static void fire(struct nul_run *n, uint32_t p)
 	if (n->ret->fired[p].position)
 		return;
 	n->ret->fired[p].position = n->r->engine.now ?: 1;
+	if (n->quick)
+		dec_nullify_find_calls(n, DEC_CHAIN_MAX);
 	for (size_t f = t->frames.size; f-- > 0 && k < DEC_CHAIN_MAX; k++)
 		n->ret->fired[p].caller[k] = t->frames.data[f].ret;
 	n->ret->fired[p].n_callers = k;
+	if (n->quick)
+		n->t->frames.size = 0;
 }
 
 /* @return whether the instruction at hand is a point, and not to be executed. */
@@ -351,7 +359,7 @@ static bool is_point(struct nul_run *n, const struct nul_insn *i)
 	return is;
 }
 
-static struct nul_thread *thread(struct nul_run *n)
+struct nul_thread *dec_nullify_thread(struct nul_run *n)
 {
 	uint32_t tid = dec_threads_current(n->r)->tid;
 	struct nul_thread *t;
@@ -417,31 +425,46 @@ static enum dec_verdict data(struct nul_run *n, uint32_t at, bool is_corrupt,
 			if (a[k].is_def)
 				dec_nullify_mark(n, a[k].addr, a[k].size, false);
 	}
-	define(n, at, a, n_accesses, value, params);
+	if (!n->quick)
+		define(n, at, a, n_accesses, value, params);
 	return v;
 }
 
-static enum dec_verdict step(struct nul_run *n)
+/* @return whether the instruction uses or defines anything corrupt. */
+static bool is_touched(const struct nul_run *n, const struct nul_insn *i,
+		       const struct nul_access *a, int n_accesses)
+{
+	bool is = n->t->corrupt & (i->reads | i->addrs | i->writes);
+
+	for (int k = 0; k < n_accesses && !is; k++)
+		is = dec_nullify_is_corrupt(n, a[k].addr, a[k].size);
+	return is;
+}
+
+enum dec_verdict dec_nullify_step(struct nul_run *n)
 {
 	struct nul_access a[NUL_ACCESSES];
 	uint32_t at = dec_nullify_insn(n, n->r->engine.ctx->rip);
 	struct nul_insn *i;
-	struct nul_value value;
+	struct nul_value value = {};
 	bool is_corrupt;
 	int n_accesses;
 
-	n->t = thread(n);
+	n->t = dec_nullify_thread(n);
 	n->now = n->r->engine.now;
 	n->last = at;
 	if (at == UINT32_MAX || n->has_no_memory)
 		return dec_nullify_execute(n); // it faults, or is nothing that is known
 	i = &n->insns.data[at];
-	i->count++;
-	n->ret->n_steps++;
+	dec_nullify_count(n, i);
+	n->ret->n_slow++;
 	is_corrupt = i->has_point && is_point(n, i);
 	n_accesses = dec_nullify_accesses(n, i, a);
-	value = value_of(n, at, a, n_accesses);
-	keep_causes(n, i, &value);
+	n->was_touched = is_corrupt || is_touched(n, i, a, n_accesses);
+	if (!n->quick) {
+		value = value_of(n, at, a, n_accesses);
+		keep_causes(n, i, &value);
+	}
 	is_corrupt |= n->t->corrupt & (i->reads | i->addrs);
 	for (int k = 0; k < n_accesses && !is_corrupt; k++)
 		is_corrupt = !a[k].is_def &&
@@ -472,6 +495,8 @@ static void tell_frames(struct nul_run *n)
 	const struct nul_thread *t = n->t;
 	uint32_t k = 0;
 
+	if (n->quick)
+		dec_nullify_find_calls(n, DEC_CHAIN_MAX);
 	for (size_t f = t->frames.size; f-- > 0 && k < DEC_CHAIN_MAX; k++) {
 		const struct nul_frame *from = &t->frames.data[f];
 		struct dec_nullify_frame *to = &n->ret->frames[k];
@@ -510,6 +535,10 @@ static void tell_crash(struct nul_run *n)
 
 	n->ret->crash = rip;
 	n->ret->is_known = !is_wild;
+	if (n->quick) {
+		n->ret->is_known = dec_nullify_insn(n, rip) != UINT32_MAX;
+		return;
+	}
 	n->ret->n_causes = tell(
 		n, is_wild || (last->insn.flow == DEC_FLOW_RET) ? &n->jump : &n->cause,
 		n->ret->causes);
@@ -533,12 +562,15 @@ static void tell_all(struct nul_run *n)
 	for (uint32_t p = 0; p < DEC_POINTS_MAX; p++) {
 		const uint64_t *at = map_get(&n->insn_of, n->ask->counted[p]);
 
-		if (n->ask->counted[p] && at)
-			n->ret->counts[p] = n->insns.data[*at].count;
+		if (!n->ask->counted[p] || !at)
+			continue;
+		dec_nullify_know_count(n, &n->insns.data[*at]);
+		n->ret->counts[p] = n->insns.data[*at].count;
 	}
 	if (!n->t)
 		return;
 	n->ret->stack = n->r->engine.ctx->gpr[CAP_RSP];
+	n->ret->n_steps = n->r->engine.now - n->begin;
 	tell_omitted(n);
 	tell_frames(n);
 	if (n->ask->asked.kind)
@@ -546,6 +578,24 @@ static void tell_all(struct nul_run *n)
 	else if ((l->has_ended && l->out->fate == DEC_FATE_SIGNAL) ||
 		 n->r->end == CAP_END_SIGNAL)
 		tell_crash(n);
+}
+
+/* Behind where it parted threads take turns. */
+static enum dec_verdict take_turns(struct nul_run *n)
+{
+	struct dec_replay *r = n->r;
+	enum dec_verdict v;
+
+	if (!dec_loose_has_others(r))
+		return DEC_GO;
+	if (!n->turn_at)
+		n->turn_at = r->engine.now + LOOSE_TURN;
+	if (r->engine.now < n->turn_at)
+		return DEC_GO;
+	v = dec_loose_next(r);
+	n->turn_at = r->engine.now + LOOSE_TURN;
+	r->loose->now_ns += LOOSE_TURN;
+	return v;
 }
 
 enum dec_verdict dec_nullify_run(struct dec_replay *r, const struct dec_nullify *ask,
@@ -556,24 +606,28 @@ enum dec_verdict dec_nullify_run(struct dec_replay *r, const struct dec_nullify 
 	};
 	struct dec_loose *l = r->loose;
 	enum dec_verdict v = DEC_GO;
-	uint64_t turn = 0;
 
 	r->guest.written = written;
 	r->guest.written_ctx = &n;
-	n.t = thread(&n);
+	n.t = dec_nullify_thread(&n);
 	if (n.t)
 		dec_nullify_begin(&n);
+	if (n.t && ask->full_from > r->engine.now)
+		dec_nullify_quick_begin(&n);
 	while (v == DEC_GO && !l->has_ended && !n.has_no_memory && n.t) {
 		if (r->engine.now >= until) {
 			dec_loose_end(l, DEC_FATE_LIMIT, 0, NULL);
 			break;
 		}
-		v = step(&n);
-		if (v != DEC_GO || !l->has_parted || !dec_loose_has_others(r) ||
-		    ++turn % LOOSE_TURN)
-			continue;
-		v = dec_loose_next(r);
-		l->now_ns += LOOSE_TURN;
+		if (n.quick && r->engine.now >= ask->full_from)
+			dec_nullify_quick_end(&n);
+		if (n.quick)
+			v = dec_nullify_dash(&n, until < ask->full_from ? until :
+									  ask->full_from);
+		else
+			v = dec_nullify_step(&n);
+		if (v == DEC_GO && l->has_parted && !l->has_ended)
+			v = take_turns(&n);
 	}
 	if (n.has_no_memory)
 		v = dec_loose_end(l, DEC_FATE_MACHINE, 0,

@@ -92,8 +92,25 @@ struct dec_nullify_frame {
 	struct dec_origin arg[2];	       ///< its first argument
 };
 
+/** How it is done: the paper's three implementations (7.2, 7.3). Their results are the same. What
+ * is clean runs in emitted code (translator/nat.h), the rest an instruction at a time. */
+enum dec_nullify_mode {
+	DEC_NULLIFY_SOFTWARE, ///< each register and word is tested by each instruction
+	DEC_NULLIFY_NAT_REG,  ///< registers have NaT bits, memory is tested
+	/** So has memory: pages with such words are inaccessible, so that the processor tests
+	 * them; where that is asked too often memory is tested as above, for a while. */
+	DEC_NULLIFY_NAT_MEM,
+	DEC_NULLIFY_MODES
+};
+
 /** What is asked. */
 struct dec_nullify {
+	enum dec_nullify_mode mode;
+	uint8_t granule; ///< bytes of memory that are NaT together: 4 or 8; else each alone
+	/** From this position on it goes an instruction at a time, and where values come from is
+	 * kept; before that quickly, if it can be. 0: all of it; UINT64_MAX: never, of which
+	 * there are no origins, and of calls under way neither entry nor branch. */
+	uint64_t full_from;
 	struct dec_point points[DEC_POINTS_MAX];
 	uint32_t n_points;
 	uint64_t allocator
@@ -115,6 +132,8 @@ struct dec_nullified {
 	} fired[DEC_POINTS_MAX];
 	uint64_t counts[DEC_POINTS_MAX]; ///< as asked.counted
 	uint64_t n_steps, n_omitted;	 ///< instructions; of them, not executed
+	uint64_t n_slow;		 ///< of them, not in emitted code
+	bool is_quick;			 ///< some were
 	uint32_t n_joined, n_calls;	 ///< constructs, system calls left out
 	uint32_t n_frames;
 	struct dec_nullify_frame frames[DEC_CHAIN_MAX]; ///< innermost first

@@ -13,7 +13,7 @@
 #define SCAN_WORDS 4096 ///< of the stack, for a return address
 #define STUB_STEPS 3	///< instructions of a stub
 
-static const uint8_t kept_regs[DEC_SAVED_REGS] = { CAP_RBX, CAP_RBP, CAP_R12,
+const uint8_t dec_nullify_kept[DEC_SAVED_REGS] = { CAP_RBX, CAP_RBP, CAP_R12,
 						   CAP_R13, CAP_R14, CAP_R15 };
 
 static bool has(const uint64_t *entries, uint64_t rip)
@@ -92,6 +92,25 @@ static const struct dec_join *join_of(struct nul_run *n, struct nul_insn *i)
 	return &n->joins.data[i->join];
 }
 
+uint64_t dec_nullify_entry(struct nul_run *n, uint64_t ret)
+{
+	struct dec_insn insn;
+	uint64_t entry, to;
+
+	if (!code_insn(n, ret - 5, &insn) || insn.len != 5 || insn.flow != DEC_FLOW_CALL)
+		return 0;
+	entry = insn.target;
+	for (int i = 0; i < STUB_STEPS; i++, to += insn.len) {
+		to = i ? to : entry;
+		if (!code_insn(n, to, &insn) || insn.flow != DEC_FLOW_NEXT)
+			break;
+	}
+	if (insn.flow != DEC_FLOW_JMP_IND || !insn.n_mem || !insn.mem[0].is_absolute ||
+	    !code_read(n, insn.mem[0].disp, &to, 8))
+		return entry;
+	return to;
+}
+
 /* ---- returning before the end ------------------------------------------------------------------ */
 
 static bool is_return_address(struct nul_run *n, uint64_t rip)
@@ -125,8 +144,8 @@ static uint64_t find_slot(struct nul_run *n)
 
 static void restore(struct nul_run *n, const struct nul_frame *f)
 {
-	for (size_t i = 0; i < sizeof(kept_regs); i++) {
-		uint8_t r = kept_regs[i];
+	for (size_t i = 0; i < sizeof(dec_nullify_kept); i++) {
+		uint8_t r = dec_nullify_kept[i];
 
 		n->r->engine.ctx->gpr[r] = f->saved[r];
 		n->t->corrupt = (n->t->corrupt & ~BIT(r)) | (f->saved_corrupt & BIT(r));
@@ -147,6 +166,8 @@ static enum dec_verdict return_early(struct nul_run *n)
 	struct nul_thread *t = n->t;
 	uint64_t slot;
 
+	if (n->quick)
+		dec_nullify_find_calls(n, 1);
 	if (t->frames.size) {
 		const struct nul_frame *f = &t->frames.data[t->frames.size - 1];
 
@@ -166,6 +187,10 @@ static enum dec_verdict return_early(struct nul_run *n)
 	}
 	c->gpr[CAP_RSP] = slot + 8;
 	pop_frames(t, slot);
+	if (n->quick) {
+		t->frames.size = 0;
+		dec_nullify_note_return(n, slot);
+	}
 	mark_regs(n, NUL_RESULTS);
 	n->r->engine.now++;
 	return DEC_GO;
@@ -225,9 +250,10 @@ static bool push_frame(struct nul_run *n, uint64_t slot, uint64_t ret)
 	f->arg = t->reg[CAP_RDI];
 	memcpy(f->saved, c->gpr, sizeof(f->saved));
 	f->saved_corrupt = t->corrupt;
-	for (size_t i = 0; i < sizeof(kept_regs); i++)
-		if (t->reg[kept_regs[i]].n)
-			f->saved_leaf[kept_regs[i]] = t->reg[kept_regs[i]].leaf[0];
+	for (size_t i = 0; i < sizeof(dec_nullify_kept); i++)
+		if (t->reg[dec_nullify_kept[i]].n)
+			f->saved_leaf[dec_nullify_kept[i]] =
+				t->reg[dec_nullify_kept[i]].leaf[0];
 	return true;
 }
 
@@ -244,8 +270,8 @@ void dec_nullify_begin(struct nul_run *n)
 		f->slot = from->slot;
 		f->ret = from->ret;
 		f->entry = from->entry;
-		for (size_t k = 0; k < sizeof(kept_regs); k++)
-			f->saved[kept_regs[k]] = from->saved[k];
+		for (size_t k = 0; k < sizeof(dec_nullify_kept); k++)
+			f->saved[dec_nullify_kept[k]] = from->saved[k];
 	}
 }
 
@@ -254,8 +280,8 @@ void dec_nullify_tell_call(const struct nul_frame *f, struct dec_nullify_call *r
 	ret->entry = f->entry;
 	ret->ret = f->ret;
 	ret->slot = f->slot;
-	for (size_t k = 0; k < sizeof(kept_regs); k++)
-		ret->saved[k] = f->saved[kept_regs[k]];
+	for (size_t k = 0; k < sizeof(dec_nullify_kept); k++)
+		ret->saved[k] = f->saved[dec_nullify_kept[k]];
 }
 
 /* Control has come to another function's beginning, perhaps. */
@@ -291,6 +317,8 @@ static enum dec_verdict call(struct nul_run *n, uint32_t i)
 		       BIT(CAP_R8) | BIT(CAP_R9);
 	if (!push_frame(n, slot, ret))
 		n->has_no_memory = true;
+	else if (n->quick)
+		dec_nullify_note_call(n, &n->t->frames.data[--n->t->frames.size]);
 	land(n);
 	return v;
 }
@@ -306,6 +334,10 @@ static enum dec_verdict ret(struct nul_run *n)
 
 	if (v != DEC_GO)
 		return v;
+	if (n->quick) {
+		dec_nullify_note_return(n, slot);
+		return v;
+	}
 	pop_frames(t, slot);
 	t->params = 0;
 	to = dec_nullify_insn(n, c->rip);

@@ -5,13 +5,14 @@
  * @file
  * What the files of a nullifying run share: nullify.c (an instruction at a time), nullify_flow.c
  * (where it goes on), nullify_shadow.c (what is known of memory), nullify_insn.c (of an
- * instruction). Private to them.
+ * instruction), nullify_quick.c (what is clean, in emitted code). Private to them.
  */
 #ifndef DECODE_MACHINE_NULLIFY_INT_H
 #define DECODE_MACHINE_NULLIFY_INT_H
 
 #include "decode/machine/loose_int.h"
 #include "decode/machine/nullify.h"
+#include "decode/translator/nat.h"
 #include "decode/x86/join.h"
 
 #define BIT(n) (UINT64_C(1) << (n))
@@ -45,7 +46,8 @@ struct nul_insn {
 	uint64_t merges; ///< of these, in part only
 	bool is_copy;	 ///< what is written is what is read
 	bool has_point, has_join, moves_stack;
-	uint32_t join; ///< index, once has_join
+	uint32_t join;	  ///< index, once has_join
+	uint32_t counter; ///< of emitted code, from 1; 0: none
 };
 
 /** A call under way. */
@@ -79,6 +81,19 @@ struct nul_access {
 
 #define NUL_ACCESSES 48
 
+/** While clean code runs in the code cache. */
+struct nul_quick {
+	struct dec_nat nat;
+	struct dec_world world; ///< the branch's own callbacks
+	uint32_t n_counters, insn[CTX_NAT_COUNTERS];
+	uint64_t due[CTX_NAT_COUNTERS]; ///< that execution, from 1, is for C
+	bool closes;			///< pages with NaT bytes are made inaccessible
+	bool was_hit;			///< one of them was met
+	uint64_t n_hits, since;		///< so many since that position
+	unsigned n_changes;		///< between that and tests
+	VEC(uint64_t) closed;		///< those that are
+};
+
 struct nul_run {
 	struct dec_replay *r;
 	const struct dec_nullify *ask;
@@ -94,6 +109,11 @@ struct nul_run {
 	struct nul_value jump;	///< what its target was made of
 	struct nul_value cause; ///< what its addresses, or its divisor, are made of
 	bool has_no_memory;
+	uint64_t n_corrupt; ///< bytes
+	uint64_t
+		turn_at; ///< position at which another thread's turn begins; 0: not known
+	bool was_touched; ///< the instruction at hand used or defined something corrupt
+	struct nul_quick *quick; ///< NULL: where values come from is kept
 };
 
 /* ---- nullify_shadow.c ------------------------------------------------------------- */
@@ -110,6 +130,9 @@ void dec_nullify_put(struct nul_run *n, uint64_t addr, uint64_t size,
 
 /** @return where that comes from. */
 struct nul_leaf dec_nullify_get(const struct nul_run *n, uint64_t addr, uint64_t size);
+
+/** @return how many pages have corrupt bytes; the first @p max of them are in @p ret. */
+size_t dec_nullify_pages(const struct nul_run *n, uint64_t *ret, size_t max);
 
 void dec_nullify_forget(struct nul_run *n);
 
@@ -133,10 +156,51 @@ uint32_t dec_nullify_insn(struct nul_run *n, uint64_t rip);
 int dec_nullify_accesses(struct nul_run *n, const struct nul_insn *i,
 			 struct nul_access ret[NUL_ACCESSES]);
 
+/* ---- nullify.c -------------------------------------------------------------------- */
+
+/** Execute the instruction at hand, or pass it by. */
+enum dec_verdict dec_nullify_step(struct nul_run *n);
+
+/** @return what is known of the running thread. */
+struct nul_thread *dec_nullify_thread(struct nul_run *n);
+
+/* ---- nullify_quick.c ------------------------------------------------------------- */
+
+/** From here on quickly, if that can be. */
+void dec_nullify_quick_begin(struct nul_run *n);
+
+/** From here on where values come from is kept. */
+void dec_nullify_quick_end(struct nul_run *n);
+
+/** Go on up to @p until, at most; at least one instruction. */
+enum dec_verdict dec_nullify_dash(struct nul_run *n, uint64_t until);
+
+/** Byte @p addr of memory became corrupt, or clean. */
+void dec_nullify_quick_mark(struct nul_run *n, uint64_t addr, bool is_corrupt);
+
+/** Bring the count of @p i to where it is in emitted code. */
+void dec_nullify_know_count(struct nul_run *n, struct nul_insn *i);
+
+/** Instruction @p i is executed once more. */
+void dec_nullify_count(struct nul_run *n, struct nul_insn *i);
+
+/** Call @p f of the running thread begins; the one whose return address lies at @p slot ended. */
+void dec_nullify_note_call(struct nul_run *n, const struct nul_frame *f);
+void dec_nullify_note_return(struct nul_run *n, uint64_t slot);
+
+/** Bring the innermost @p max calls under way to the running thread's frames. */
+void dec_nullify_find_calls(struct nul_run *n, size_t max);
+
 /* ---- nullify_flow.c ------------------------------------------------------------------- */
 
 /** The calls that are under way as it begins. */
 void dec_nullify_begin(struct nul_run *n);
+
+/** The registers that a function keeps for its caller. */
+extern const uint8_t dec_nullify_kept[DEC_SAVED_REGS];
+
+/** @return the function that the call before @p ret went to, 0: not known. */
+uint64_t dec_nullify_entry(struct nul_run *n, uint64_t ret);
 
 /** Tell call @p f. */
 void dec_nullify_tell_call(const struct nul_frame *f, struct dec_nullify_call *ret);

@@ -58,9 +58,22 @@ bool dec_nullify_is_corrupt(const struct nul_run *n, uint64_t addr, uint64_t siz
 	return false;
 }
 
+/* Whole words are corrupt, and clean once all of one is. */
+static void round_to_words(const struct nul_run *n, uint64_t *addr, uint64_t *end,
+			   bool is_corrupt)
+{
+	uint64_t up = n->ask->granule == 4 || n->ask->granule == 8 ? n->ask->granule - 1 :
+								     0;
+
+	*addr = (*addr + (is_corrupt ? 0 : up)) & ~up;
+	*end = (*end + (is_corrupt ? up : 0)) & ~up;
+}
+
 void dec_nullify_mark(struct nul_run *n, uint64_t addr, uint64_t size, bool is_corrupt)
 {
-	for (uint64_t end = addr + size; addr < end;) {
+	uint64_t end = addr + size;
+
+	for (round_to_words(n, &addr, &end, is_corrupt); addr < end;) {
 		uint64_t upto = (addr / PAGE + 1) * PAGE;
 		struct page *p = is_corrupt ? page_make(n, addr) : page_of(n, addr);
 
@@ -70,6 +83,9 @@ void dec_nullify_mark(struct nul_run *n, uint64_t addr, uint64_t size, bool is_c
 				continue;
 			p->corrupt[addr % PAGE / 8] ^= 1u << (addr % 8);
 			p->n_corrupt += is_corrupt ? 1 : -1;
+			n->n_corrupt += is_corrupt ? 1 : -1;
+			if (n->quick)
+				dec_nullify_quick_mark(n, addr, is_corrupt);
 		}
 		addr = upto;
 	}
@@ -188,6 +204,23 @@ void dec_nullify_merge(struct nul_value *to, const struct nul_value *from)
 		dec_nullify_add(to, &from->leaf[i]);
 }
 
+size_t dec_nullify_pages(const struct nul_run *n, uint64_t *ret, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n->pages.capacity && n->n_corrupt; i++) {
+		const struct map_slot *s = &n->pages.slots[i];
+
+		if (s->key == MAP_EMPTY_KEY ||
+		    !((const struct page *)s->value)->n_corrupt)
+			continue;
+		if (count < max)
+			ret[count] = s->key * PAGE;
+		count++;
+	}
+	return count;
+}
+
 /* ---- all of it ---------------------------------------------------------------------------- */
 
 void dec_nullify_forget(struct nul_run *n)
@@ -204,4 +237,9 @@ void dec_nullify_forget(struct nul_run *n)
 	vec_deinit(&n->insns);
 	vec_deinit(&n->joins);
 	map_deinit(&n->insn_of);
+	if (n->quick) {
+		map_deinit(&n->quick->nat.counted);
+		vec_deinit(&n->quick->closed);
+		free(n->quick);
+	}
 }

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The quick part of a nullifying run: what is clean runs in emitted code (translator/nat.h), and
+ * leaves it for nullify.c where something may be corrupt, is counted, or is for C anyway. What
+ * emitted code knows is kept in the context: registers' bits in a word, memory's in a table of
+ * small counts by the low bits of the address, calls under way by where their return address
+ * lies.
+ *
+ * Memory's NaT bits (DEC_NULLIFY_NAT_MEM) are the processor's to test: a page that has some is
+ * made inaccessible while emitted code runs, and its fault is where it leaves. Where that happens
+ * too often it is not worth it, and emitted code tests all it accesses until none are left.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "decode/machine/nullify_int.h"
+#include "decode/machine/threads.h"
+
+#define PAGE 4096u
+#define NEAR_END 256	///< instructions, before a position at which it must stop
+#define QUIET 8		///< clean ones in a row, before emitted code goes on
+#define PAGES_CLOSED 64 ///< at most
+#define HITS_MAX 64	///< of closed pages, at least, before tests take their place,
+#define HIT_WORTH 30000 ///< if each has gained less than so many instructions
+#define CHANGES_MAX 16	///< between the two; then tests stay
+#define SCAN_BYTES (1u << 20) ///< of the stack, for calls under way
+#define TAG_BITS 58	      ///< above them: which of the saved registers are NaT
+
+// Callbacks of the engine are told the replay alone; one runs at a time.
+static struct nul_run *running;
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+void dec_nullify_quick_mark(struct nul_run *n, uint64_t addr, bool is_corrupt)
+{
+	uint8_t *all = n->r->engine.ctx->nat_bytes, *b = &all[addr & 0xffff];
+
+	if (*b != UINT8_MAX) // many: of those that is never less
+		*b += is_corrupt ? 1 : -1;
+	if ((addr & 0xffff) < 64)
+		all[(addr & 0xffff) + 0x10000] = *b;
+}
+
+static void open_pages(struct nul_run *n)
+{
+	struct nul_quick *q = n->quick;
+
+	for (size_t i = 0; i < q->closed.size; i++)
+		err_destroy(dec_guest_restore(&n->r->guest, q->closed.data[i],
+					      q->closed.data[i] + PAGE));
+	q->closed.size = 0;
+}
+
+/* Emitted code tests memory from now on, or does not. */
+static void change(struct nul_run *n, bool tests)
+{
+	struct nul_quick *q = n->quick;
+
+	q->closes = !tests;
+	q->nat.tests_memory = q->nat.joins = tests;
+	q->n_hits = 0;
+	q->since = n->r->engine.now;
+	q->n_changes++;
+	dec_engine_flush(&n->r->engine);
+}
+
+static void close_pages(struct nul_run *n)
+{
+	struct nul_quick *q = n->quick;
+	struct dec_guest *g = &n->r->guest;
+	uint64_t page[PAGES_CLOSED];
+	size_t count = dec_nullify_pages(n, page, PAGES_CLOSED);
+	bool can = count <= PAGES_CLOSED;
+
+	for (size_t i = 0; i < count && can; i++) {
+		// Code that may change has its own protection.
+		can = !map_get(&g->code, page[i] / PAGE);
+		if (!can || !dec_guest_is_mapped(g, page[i]))
+			continue;
+		can = !vec_add(&q->closed, page[i]) &&
+		      dec_guest_protect_bare(page[i], PAGE, PROT_NONE);
+	}
+	if (can)
+		return;
+	open_pages(n);
+	change(n, true);
+}
+
+static bool is_closed(const struct nul_quick *q, uint64_t addr)
+{
+	for (size_t i = 0; i < q->closed.size; i++)
+		if (addr / PAGE == q->closed.data[i] / PAGE)
+			return true;
+	return false;
+}
+
+/* Is it time for tests, or for closed pages again? */
+static void consider(struct nul_run *n)
+{
+	struct nul_quick *q = n->quick;
+	uint64_t gained = n->r->engine.now - q->since;
+
+	if (n->ask->mode != DEC_NULLIFY_NAT_MEM)
+		return;
+	if (q->closes && q->n_hits >= HITS_MAX && gained / q->n_hits < HIT_WORTH)
+		change(n, true);
+	else if (!q->closes && !n->n_corrupt && q->n_changes < CHANGES_MAX)
+		change(n, false);
+}
+
+/* ---- instructions that are counted -------------------------------------------------------- */
+
+/* The next execution, from 1, behind the present count that C has to know of. */
+static uint64_t next_due(const struct nul_run *n, const struct nul_insn *i)
+{
+	uint64_t due = INT64_MAX;
+
+	for (uint32_t p = 0; p < n->ask->n_points; p++) {
+		const struct dec_point *at = &n->ask->points[p];
+		uint64_t next = at->nth > i->count ? at->nth : i->count + 1;
+
+		if (at->rip == i->insn.rip && (at->nth > i->count || at->is_each) &&
+		    next < due)
+			due = next;
+	}
+	return due;
+}
+
+void dec_nullify_know_count(struct nul_run *n, struct nul_insn *i)
+{
+	uint32_t k = i->counter - 1;
+
+	if (n->quick && i->counter)
+		i->count = n->quick->due[k] - n->r->engine.ctx->nat_left[k];
+}
+
+static void set_counter(struct nul_run *n, struct nul_insn *i)
+{
+	uint32_t k = i->counter - 1;
+
+	n->quick->due[k] = next_due(n, i);
+	n->r->engine.ctx->nat_left[k] = n->quick->due[k] - i->count;
+}
+
+void dec_nullify_count(struct nul_run *n, struct nul_insn *i)
+{
+	dec_nullify_know_count(n, i);
+	i->count++;
+	if (n->quick && i->counter)
+		set_counter(n, i);
+}
+
+/* @return false: too many, or there is no instruction at @p rip. */
+static bool add_counter(struct nul_run *n, uint64_t rip)
+{
+	struct nul_quick *q = n->quick;
+	uint32_t at;
+
+	if (!rip || map_get(&q->nat.counted, rip))
+		return true;
+	at = dec_nullify_insn(n, rip);
+	if (at == UINT32_MAX || q->n_counters == CTX_NAT_COUNTERS ||
+	    map_put(&q->nat.counted, rip, q->n_counters))
+		return false;
+	q->insn[q->n_counters++] = at;
+	n->insns.data[at].counter = q->n_counters;
+	set_counter(n, &n->insns.data[at]);
+	return true;
+}
+
+static bool add_counters(struct nul_run *n)
+{
+	bool can = true;
+
+	for (uint32_t p = 0; p < n->ask->n_points && can; p++)
+		can = add_counter(n, n->ask->points[p].rip);
+	for (uint32_t p = 0; p < DEC_POINTS_MAX && can; p++)
+		can = add_counter(n, n->ask->counted[p]);
+	return can;
+}
+
+/* ---- calls under way -------------------------------------------------------------------- */
+
+void dec_nullify_note_call(struct nul_run *n, const struct nul_frame *f)
+{
+	struct dec_nat_call *to =
+		&n->r->engine.ctx->nat_calls[dec_nat_call_index(f->slot)];
+
+	to->tag = f->slot + 8;
+	to->ret = f->ret;
+	for (int k = 0; k < DEC_SAVED_REGS; k++) {
+		uint8_t reg = dec_nullify_kept[k];
+
+		to->saved[k] = f->saved[reg];
+		to->tag |= (f->saved_corrupt >> reg & 1) << (TAG_BITS + k);
+	}
+}
+
+void dec_nullify_note_return(struct nul_run *n, uint64_t slot)
+{
+	n->r->engine.ctx->nat_calls[dec_nat_call_index(slot)].tag = 0;
+}
+
+static struct nul_frame frame_of(struct nul_run *n, const struct dec_nat_call *c,
+				 uint64_t slot)
+{
+	struct nul_frame f = { .slot = slot, .ret = c->ret };
+
+	f.entry = dec_nullify_entry(n, c->ret);
+	for (int k = 0; k < DEC_SAVED_REGS; k++) {
+		f.saved[dec_nullify_kept[k]] = c->saved[k];
+		if (c->tag >> (TAG_BITS + k) & 1)
+			f.saved_corrupt |= BIT(dec_nullify_kept[k]);
+	}
+	return f;
+}
+
+void dec_nullify_find_calls(struct nul_run *n, size_t max)
+{
+	const struct dec_ctx *c = n->r->engine.ctx;
+	uint64_t rsp = c->gpr[CAP_RSP];
+	uint64_t bytes = dec_guest_avail(&n->r->guest, rsp, PROT_READ);
+	struct nul_thread *t = n->t;
+
+	t->frames.size = 0;
+	if (bytes > SCAN_BYTES)
+		bytes = SCAN_BYTES;
+	for (uint64_t s = rsp; s + 8 <= rsp + bytes && t->frames.size < max; s += 8) {
+		const struct dec_nat_call *known = &c->nat_calls[dec_nat_call_index(s)];
+
+		if ((known->tag & (BIT(TAG_BITS) - 1)) == s + 8 &&
+		    vec_add(&t->frames, frame_of(n, known, s)))
+			n->has_no_memory = true;
+	}
+	// The innermost is the last.
+	for (size_t i = 0, j = t->frames.size; i + 1 < j; i++) {
+		struct nul_frame f = t->frames.data[i];
+
+		t->frames.data[i] = t->frames.data[--j];
+		t->frames.data[j] = f;
+	}
+}
+
+/* ---- the engine's callbacks ------------------------------------------------------------------ */
+
+/* What emitted code is to know of the running thread. */
+static void tell_registers(struct nul_run *n)
+{
+	n->t = dec_nullify_thread(n);
+	n->r->engine.ctx->nat = dec_nat_fold(n->t->corrupt);
+}
+
+static enum dec_verdict quick_fault(void *ctx, struct dec_engine *e)
+{
+	struct nul_run *n = running;
+
+	if (e->ctx->fault_signo == SIGSEGV && is_closed(n->quick, e->ctx->fault_addr)) {
+		n->quick->was_hit = true;
+		return DEC_PAUSE;
+	}
+	open_pages(n);
+	return n->quick->world.fault(ctx, e);
+}
+
+/* A signal comes there, or another thread goes on. */
+static enum dec_verdict quick_stop(void *ctx, struct dec_engine *e)
+{
+	struct nul_run *n = running;
+	bool had_closed = n->quick->closed.size;
+	enum dec_verdict v;
+
+	open_pages(n);
+	v = n->quick->world.stop_at(ctx, e);
+	tell_registers(n);
+	if (had_closed)
+		close_pages(n);
+	return v;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------ */
+
+void dec_nullify_quick_begin(struct nul_run *n)
+{
+	struct nul_quick *q = calloc(1, sizeof(*q));
+	struct dec_world *w = &n->r->engine.world;
+	struct nul_thread *t = n->t;
+
+	if (!q) {
+		n->has_no_memory = true;
+		return;
+	}
+	n->quick = q;
+	q->world = *w;
+	if (!add_counters(n)) {
+		dec_nullify_quick_end(n);
+		return;
+	}
+	for (size_t i = 0; i < t->frames.size; i++)
+		dec_nullify_note_call(n, &t->frames.data[i]);
+	t->frames.size = 0;
+	// What takes pages back has their protection in its hands.
+	q->closes = n->ask->mode == DEC_NULLIFY_NAT_MEM && !dec_engine_is_asked_first();
+	q->nat.tests_each = n->ask->mode == DEC_NULLIFY_SOFTWARE;
+	q->nat.tests_memory = !q->closes;
+	q->nat.joins = !q->nat.tests_each && q->nat.tests_memory;
+	q->since = n->begin;
+	w->fault = quick_fault;
+	w->stop_at = quick_stop;
+	running = n;
+	n->ret->is_quick = true;
+	dec_engine_flush(&n->r->engine);
+}
+
+void dec_nullify_quick_end(struct nul_run *n)
+{
+	struct nul_quick *q = n->quick;
+
+	for (uint32_t k = 0; k < q->n_counters; k++) {
+		struct nul_insn *i = &n->insns.data[q->insn[k]];
+
+		dec_nullify_know_count(n, i);
+		i->counter = 0;
+	}
+	if (running == n)
+		dec_nullify_find_calls(n, SIZE_MAX);
+	n->r->engine.world = q->world;
+	n->quick = NULL;
+	running = NULL;
+	map_deinit(&q->nat.counted);
+	vec_deinit(&q->closed);
+	free(q);
+}
+
+/* In emitted code, up to @p until at most. @return whether it is C's turn. */
+static bool run(struct nul_run *n, uint64_t until, enum dec_verdict *v)
+{
+	struct dec_engine *e = &n->r->engine;
+	enum dec_stop stop;
+
+	*v = DEC_GO;
+	if (until - e->now < NEAR_END)
+		return true;
+	n->quick->was_hit = false;
+	consider(n);
+	tell_registers(n);
+	if (n->quick->closes)
+		close_pages(n);
+	e->nat = &n->quick->nat;
+	stop = dec_engine_run(e, until);
+	e->nat = NULL;
+	open_pages(n);
+	n->quick->n_hits += n->quick->was_hit;
+	if (stop == DEC_STOP_END)
+		*v = DEC_END;
+	else if (stop == DEC_STOP_DIVERGED)
+		*v = DEC_DIVERGED;
+	return *v == DEC_GO;
+}
+
+enum dec_verdict dec_nullify_dash(struct nul_run *n, uint64_t until)
+{
+	const struct dec_engine *e = &n->r->engine;
+	struct dec_loose *l = n->r->loose;
+	enum dec_verdict v;
+	int quiet = 0;
+
+	if (n->turn_at > e->now && n->turn_at < until)
+		until = n->turn_at;
+	if (!run(n, until, &v))
+		return v;
+	while (v == DEC_GO && !l->has_ended && !n->has_no_memory && e->now < until &&
+	       quiet < QUIET) {
+		v = dec_nullify_step(n);
+		quiet = n->was_touched ? 0 : quiet + 1;
+	}
+	return v;
+}
