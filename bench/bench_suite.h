@@ -151,6 +151,9 @@ struct err *bench_suite_debug(struct bench *b);
 /** What runs that leave the recorded path cost, going back to a write, and checkpoints. */
 struct err *bench_suite_branch(struct bench *b);
 
+/** What execution suppression costs, in its three implementations. */
+struct err *bench_suite_suppress(struct bench *b);
+
 /** What slices cost, how large they are, what refinements of them are worth. */
 struct err *bench_suite_slice(struct bench *b);
 

@@ -53,6 +53,13 @@ static const struct {
 	    false, 0 },
 	  bench_suite_branch,
 	  true },
+	{ { "suppress", "what execution suppression costs, in its three implementations",
+	    "An instruction without which the run is about as long is left out behind its "
+	    "first twentieth; all behind that is instrumented, and its processor time "
+	    "compared with the plain replay's of the same. Native: the program's whole time.",
+	    false, 0 },
+	  bench_suite_suppress,
+	  false },
 	{ { "debug", "what somebody who debugs a capture waits for",
 	    "From a request of gdb's protocol to its answer, in a session that has run to the "
 	    "end. gdb's own recorder is timed once, on as many instructions as it can be "

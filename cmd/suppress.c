@@ -16,17 +16,28 @@
 #define EXIT_COULD_NOT 2
 #define RUNS_MAX 40
 
-enum { KEY_JSON = 256, KEY_RUNS };
+enum { KEY_JSON = 256, KEY_RUNS, KEY_MODE, KEY_GRANULE };
+
+static const char *const modes[] = { "software", "nat-reg", "nat-mem" };
 
 struct arguments {
 	const char *capture, *process;
 	bool as_json;
 	uint64_t runs;
+	enum dec_nullify_mode mode;
+	uint8_t granule;
 };
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "Print the result as one JSON object", 0 },
 	{ "runs", KEY_RUNS, "N", 0, "Give up after N altered runs (40)", 0 },
+	{ "mode", KEY_MODE, "MODE", 0,
+	  "How altered runs know what is corrupt: software (each instruction tests what it uses), "
+	  "nat-reg (registers have NaT bits, memory is tested) or nat-mem (memory has them, too); "
+	  "they find the same (nat-reg)",
+	  0 },
+	{ "granule", KEY_GRANULE, "BYTES", 0,
+	  "So many bytes of memory have one bit: 1, 4 or 8 (1)", 0 },
 	{ "process", 'p', "PROCESS", 0,
 	  "Of a capture made by `record -f', this process: a number or a process id", 0 },
 	{ 0 },
@@ -59,6 +70,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->runs = strtoul(arg, &end, 10);
 		if (*end || !*arg || *arg == '-' || !a->runs || a->runs > 1000)
 			argp_error(state, "'%s' is no number of runs (1 to 1000)", arg);
+		return 0;
+	case KEY_MODE:
+		for (a->mode = 0; a->mode < DEC_NULLIFY_MODES; a->mode++)
+			if (!strcmp(arg, modes[a->mode]))
+				return 0;
+		argp_error(state, "'%s' is no mode: software, nat-reg or nat-mem", arg);
+		return 0;
+	case KEY_GRANULE:
+		if (strcmp(arg, "1") && strcmp(arg, "4") && strcmp(arg, "8"))
+			argp_error(state, "'%s' is no granule: 1, 4 or 8", arg);
+		a->granule = *arg - '0';
 		return 0;
 	case 'p':
 		a->process = arg;
@@ -178,8 +200,9 @@ static void print_text(const struct sup_result *r)
 		printf("  (instruction %lu)\n", s->position);
 		print_points(r, s);
 		if (s->n)
-			printf("     %lu instructions followed, %lu of them left out\n",
-			       s->n_steps, s->n_omitted);
+			printf("     %lu instructions followed, %lu of them left out, "
+			       "%lu not in emitted code\n",
+			       s->n_steps, s->n_omitted, s->n_slow);
 	}
 	if (r->points.size)
 		printf("the altered run %s\n", ending(r));
@@ -251,6 +274,7 @@ static cJSON *json_steps(const struct sup_result *r)
 		cJSON_AddNumberToObject(o, "begin", s->begin);
 		cJSON_AddNumberToObject(o, "instructions", s->n_steps);
 		cJSON_AddNumberToObject(o, "omitted", s->n_omitted);
+		cJSON_AddNumberToObject(o, "stepped", s->n_slow);
 		cJSON_AddItemToObject(o, "lines", json_lines(s));
 		cJSON_AddItemToArray(list, o);
 	}
@@ -262,6 +286,7 @@ static cJSON *json_run(const struct sup_result *r)
 	cJSON *o = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(o, "end", ending(r));
+	cJSON_AddStringToObject(o, "mode", modes[r->mode]);
 	cJSON_AddNumberToObject(o, "constructs_left_out", r->told.n_joined);
 	cJSON_AddNumberToObject(o, "calls_left_out", r->told.n_calls);
 	for (int i = 0; i < 2; i++) {
@@ -295,7 +320,9 @@ static void print_json(const struct sup_result *r)
 
 int cmd_suppress(int argc, char **argv)
 {
-	struct arguments a = { .runs = RUNS_MAX };
+	struct arguments a = { .runs = RUNS_MAX,
+			       .mode = DEC_NULLIFY_NAT_REG,
+			       .granule = 1 };
 	_cleanup_free_ char *dir = NULL;
 	struct sup_result result = {};
 	struct sup_options o = {};
@@ -309,7 +336,9 @@ int cmd_suppress(int argc, char **argv)
 	err = cmd_command_process(a.capture, a.process, &none, &dir);
 	o = (struct sup_options){ .capture = dir,
 				  .with_progress = isatty(2),
-				  .max_runs = a.runs };
+				  .max_runs = a.runs,
+				  .mode = a.mode,
+				  .granule = a.granule };
 	if (!err)
 		err = sup_suppress(&o, &result);
 	if (err) {

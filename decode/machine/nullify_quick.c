@@ -253,16 +253,34 @@ static void tell_registers(struct nul_run *n)
 	n->r->engine.ctx->nat = dec_nat_fold(n->t->corrupt);
 }
 
+/* The instruction at hand, counted before it faulted, is executed again. */
+static void take_count_back(struct nul_run *n)
+{
+	const struct dec_engine *e = &n->r->engine;
+	const uint64_t *k = map_get(&n->quick->nat.counted, e->ctx->rip);
+
+	if (e->nat && k)
+		e->ctx->nat_left[*k]++;
+}
+
 static enum dec_verdict quick_fault(void *ctx, struct dec_engine *e)
 {
 	struct nul_run *n = running;
+	uint64_t rip = e->ctx->rip;
+	enum dec_verdict v;
 
 	if (e->ctx->fault_signo == SIGSEGV && is_closed(n->quick, e->ctx->fault_addr)) {
 		n->quick->was_hit = true;
+		take_count_back(n);
 		return DEC_PAUSE;
 	}
 	open_pages(n);
-	return n->quick->world.fault(ctx, e);
+	v = n->quick->world.fault(ctx, e);
+	if (v == DEC_GO && e->ctx->rip == rip)
+		take_count_back(n);
+	if (v == DEC_GO && e->nat && n->quick->closes)
+		close_pages(n);
+	return v;
 }
 
 /* A signal comes there, or another thread goes on. */
@@ -365,7 +383,7 @@ enum dec_verdict dec_nullify_dash(struct nul_run *n, uint64_t until)
 	const struct dec_engine *e = &n->r->engine;
 	struct dec_loose *l = n->r->loose;
 	enum dec_verdict v;
-	int quiet = 0;
+	int quiet = QUIET - 1; // what is for C anyway may be all there is to it
 
 	if (n->turn_at > e->now && n->turn_at < until)
 		until = n->turn_at;

@@ -15,6 +15,10 @@
 // An altered run gets so many times what was left, and so many instructions more.
 #define TIMES 4
 #define MORE (UINT64_C(10) << 20)
+// The stretch of an altered run that is followed an instruction at a time to its crash, at first,
+// and so many times longer each time that this was not enough.
+#define NEAR (UINT64_C(1) << 17)
+#define NEAR_TIMES 16
 
 static const char *const allocator[] = { "malloc",	   "free",     "calloc",
 					 "realloc",	   "memalign", "aligned_alloc",
@@ -81,6 +85,94 @@ struct err *sup_branch(struct sup_session *s, uint64_t at, const struct dec_null
 	return err;
 }
 
+struct err *sup_count(struct sup_session *s, uint64_t at, const struct dec_nullify *ask,
+		      uint64_t limit, struct dec_outcome *outcome,
+		      struct dec_nullified *told)
+{
+	struct dec_nullify quick = *ask;
+
+	quick.full_from = limit > NEAR ? UINT64_MAX : 0;
+	return sup_branch(s, at, &quick, limit, outcome, told);
+}
+
+/* @return whether @p from was before what was followed an instruction at a time. */
+static bool is_before(const struct dec_source *from)
+{
+	return from->kind == DEC_ORIGIN_BEFORE || from->kind == DEC_ORIGIN_REG;
+}
+
+static bool is_any_before(const struct dec_origin *o, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (is_before(&o[i].made) ||
+		    (o[i].made.is_right &&
+		     (is_before(&o[i].assigned) || is_before(&o[i].address) ||
+		      is_before(&o[i].beyond))))
+			return true;
+	return false;
+}
+
+/* Does what the crash was by lie before what was followed? */
+static bool has_to_follow_more(struct sup_session *s)
+{
+	const struct dec_nullified *t = &s->told;
+
+	if (is_any_before(t->causes, t->n_causes))
+		return true;
+	for (uint32_t i = 0; i < t->n_frames && (s->outcome.value == SIGABRT || !i);
+	     i++) {
+		const struct dec_nullify_frame *f = &t->frames[i];
+
+		if ((!f->branch && sup_is_own(s, f->call.ret - 1)) ||
+		    is_any_before(f->by, f->n_branch) || is_any_before(f->arg, f->n_arg))
+			return true;
+	}
+	return false;
+}
+
+static bool is_same_end(const struct dec_outcome *a, const struct dec_outcome *b)
+{
+	return a->fate == b->fate && a->value == b->value && a->position == b->position &&
+	       a->rip == b->rip && !memcmp(a->out, b->out, sizeof(a->out));
+}
+
+static bool is_crash(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE ||
+	       signal == SIGILL || signal == SIGABRT || signal == SIGTRAP ||
+	       signal == SIGSYS;
+}
+
+/* The run with all points from @p begin on: quickly, and if it crashes once more, its last
+ * stretch an instruction at a time, as much of it as what it crashed by goes back to. */
+static struct err *run_altered(struct sup_session *s, uint64_t begin, uint64_t limit)
+{
+	struct dec_nullify ask = s->ask;
+	struct dec_outcome quick;
+	uint64_t back = NEAR;
+	struct err *err;
+
+	ask.full_from = UINT64_MAX;
+	err = sup_branch(s, begin, &ask, limit, &s->outcome, &s->told);
+	quick = s->outcome;
+	if (err || quick.fate != DEC_FATE_SIGNAL || !is_crash(quick.value))
+		return err;
+	do {
+		ask.full_from = quick.position > begin + back ? quick.position - back : 0;
+		err = sup_branch(s, begin, &ask, limit, &s->outcome, &s->told);
+		if (err || is_same_end(&quick, &s->outcome))
+			back *= NEAR_TIMES;
+		else if (ask.full_from)
+			back = UINT64_MAX / 2; // all of it, to be sure
+		else
+			return lines_add(&s->ret->notes,
+					 "emitted code and single steps differ in the "
+					 "altered run from %lu on: steps count",
+					 begin);
+	} while (!err && ask.full_from && has_to_follow_more(s));
+	return err;
+}
+
 static struct err *mapped(void *ctx, const struct dec_where *w)
 {
 	struct sup_session *s = ctx;
@@ -100,13 +192,6 @@ static void find_entries(struct sup_session *s, const char *const *names, size_t
 
 		k += some < DEC_KNOWN_ENTRIES - k ? some : DEC_KNOWN_ENTRIES - k;
 	}
-}
-
-static bool is_crash(int signal)
-{
-	return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE ||
-	       signal == SIGILL || signal == SIGABRT || signal == SIGTRAP ||
-	       signal == SIGSYS;
 }
 
 /* Replay to the end. */
@@ -258,15 +343,15 @@ static struct err *run_again(struct sup_session *s, size_t first)
 			none.n_points = none.n_calls = 0;
 			memset(none.counted, 0, sizeof(none.counted));
 			none.counted[0] = p->at.rip;
-			err = sup_branch(s, begin, &none, p->position - begin, &outcome,
-					 &told);
+			err = sup_count(s, begin, &none, p->position - begin, &outcome,
+					&told);
 			p->at.nth = told.counts[0] + 1;
 		} else if (begin < s->begin) {
 			none.n_points = none.n_calls = 0;
 			memset(none.counted, 0, sizeof(none.counted));
 			none.counted[0] = p->at.rip;
-			err = sup_branch(s, begin, &none, s->begin - begin, &outcome,
-					 &told);
+			err = sup_count(s, begin, &none, s->begin - begin, &outcome,
+					&told);
 			p->at.nth += told.counts[0];
 		}
 	}
@@ -276,9 +361,7 @@ static struct err *run_again(struct sup_session *s, size_t first)
 	s->n_runs++;
 	if (!err)
 		err = sup_calls(s, begin);
-	return err   ?:
-		       sup_branch(s, begin, &s->ask, TIMES * (s->end - begin) + MORE,
-				  &s->outcome, &s->told);
+	return err ?: run_altered(s, begin, TIMES * (s->end - begin) + MORE);
 }
 
 /* The likelier first, then the later. */
@@ -315,6 +398,7 @@ static struct err *make_round(struct sup_session *s, bool *goes_on)
 	step->begin = s->begin;
 	step->n_steps = s->told.n_steps;
 	step->n_omitted = s->told.n_omitted;
+	step->n_slow = s->told.n_slow;
 	if (!err)
 		err = list_omitted(s, step);
 	*goes_on = s->outcome.fate == DEC_FATE_SIGNAL && is_crash(s->outcome.value);
@@ -377,6 +461,8 @@ struct err *sup_suppress(const struct sup_options *o, struct sup_result *ret)
 		return &err_nomem;
 	s->o = o;
 	s->ret = ret;
+	s->ask.mode = ret->mode = o->mode;
+	s->ask.granule = o->granule;
 	err = suppress(s);
 	dec_past_destroy(s->past);
 	dec_machine_destroy(s->machine);

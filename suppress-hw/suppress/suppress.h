@@ -50,6 +50,7 @@ struct sup_step {
 	size_t first, n; ///< of sup_result.points; n 0: none was found
 	uint64_t begin;	 ///< of the run behind it: where it was left alone up to
 	uint64_t n_steps, n_omitted;	 ///< of that run, instructions from there on
+	uint64_t n_slow;		 ///< of these, not in emitted code
 	VEC(struct sup_omitted) omitted; ///< of these, by file and line
 };
 
@@ -60,6 +61,7 @@ struct sup_result {
 	VEC(struct sup_step) steps;
 	VEC(struct sup_point) points;
 	bool is_removed; ///< the last run did not crash
+	enum dec_nullify_mode mode;
 	/** The last run. */
 	struct dec_outcome outcome;
 	struct dec_nullified told;
@@ -70,6 +72,8 @@ struct sup_options {
 	const char *capture; ///< directory
 	bool with_progress;
 	unsigned max_runs; ///< altered runs, then it gives up
+	enum dec_nullify_mode mode;
+	uint8_t granule; ///< as dec_nullify.granule
 };
 
 /**

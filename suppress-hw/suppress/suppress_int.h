@@ -29,7 +29,12 @@ struct sup_session {
 	unsigned n_alike;
 };
 
-/** Branch off at @p at with the points of @p ask. */
+/** Branch off at @p at with the points of @p ask, to be told of counts and calls under way. */
+struct err *sup_count(struct sup_session *s, uint64_t at, const struct dec_nullify *ask,
+		      uint64_t limit, struct dec_outcome *outcome,
+		      struct dec_nullified *told);
+
+/** Branch off at @p at with the points of @p ask, an instruction at a time from ask->full_from on. */
 struct err *sup_branch(struct sup_session *s, uint64_t at, const struct dec_nullify *ask,
 		       uint64_t limit, struct dec_outcome *outcome,
 		       struct dec_nullified *told);

@@ -55,7 +55,7 @@ static struct err *reach(struct sup_session *s, uint64_t begin,
 	memset(ask.counted, 0, sizeof(ask.counted));
 	ask.counted[0] = rip;
 	ask.asked = (struct dec_source){};
-	return sup_branch(s, begin, &ask, position - begin, &outcome, told);
+	return sup_count(s, begin, &ask, position - begin, &outcome, told);
 }
 
 /* Name the statement of the instance at @p position, which lies where nothing was altered. */
@@ -117,7 +117,7 @@ struct err *sup_recount(struct sup_session *s, uint64_t begin)
 	ask.n_points = ask.n_calls = 0;
 	for (uint32_t i = 0; i < s->ask.n_points; i++)
 		ask.counted[i] = s->ask.points[i].rip;
-	err = sup_branch(s, begin, &ask, s->begin - begin, &outcome, &told);
+	err = sup_count(s, begin, &ask, s->begin - begin, &outcome, &told);
 	for (uint32_t i = 0; !err && i < s->ask.n_points; i++) {
 		s->ask.points[i].nth += told.counts[i];
 		s->ret->points.data[i].at.nth = s->ask.points[i].nth;

@@ -71,3 +71,7 @@ done
 expect_status 2 "$FAULTLINE" suppress "$TMPDIR/nowhere.flt"
 expect_error "cannot look for the first corruption in '.*nowhere.flt'"
 expect_status 2 "$FAULTLINE" suppress --runs 0 "$TMPDIR/fine.flt"
+expect_status 2 "$FAULTLINE" suppress --mode itanium "$TMPDIR/fine.flt"
+grep -q "'itanium' is no mode: software, nat-reg or nat-mem" "$TMPDIR/err" || fail "a mode: $(cat "$TMPDIR/err")"
+expect_status 2 "$FAULTLINE" suppress --granule 3 "$TMPDIR/fine.flt"
+grep -q "'3' is no granule: 1, 4 or 8" "$TMPDIR/err" || fail "a granule: $(cat "$TMPDIR/err")"

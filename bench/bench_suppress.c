@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Suite `suppress`: what execution suppression costs where it is instrumented, in its three
+ * implementations, beside the plain replay of the same instructions and the program itself
+ * (paper 003, Figure 7.5).
+ */
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench_suite.h"
+#include "capture/capture.h"
+#include "decode/machine/branch.h"
+#include "decode/machine/nullify.h"
+
+#define BEGIN 20     ///< the run is altered behind one of so many parts of it
+#define CANDIDATES 6 ///< instructions tried
+#define APART 997    ///< between them
+#define SAME 0.99    ///< so much of the run has to be left
+#define LIMIT 4	     ///< times as many instructions, at most
+
+enum { PLAIN = DEC_NULLIFY_MODES, WAYS };
+
+static const struct {
+	const char *name;
+	double over_replay, published;
+} ways[WAYS] = {
+	[DEC_NULLIFY_SOFTWARE] = { "suppress, software", 3, 7.2 },
+	[DEC_NULLIFY_NAT_REG] = { "suppress, nat-reg", 2, 2.7 },
+	[DEC_NULLIFY_NAT_MEM] = { "suppress, nat-mem", 1.5, 1.8 },
+	[PLAIN] = { "replay", 0, 0 },
+};
+
+struct work {
+	struct capture *capture;
+	struct dec_machine *machine;
+	uint64_t end, begin;
+	struct dec_nullify ask;
+	bool has_point; ///< else a register that is hardly used is NaT
+};
+
+/* ---- processor time ------------------------------------------------------------------ */
+
+static double used_by(int pid)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	unsigned long t[4];
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f || fscanf(f,
+			 "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
+			 "%lu %lu %lu %lu",
+			 &t[0], &t[1], &t[2], &t[3]) != 4)
+		return 0;
+	return (double)(t[0] + t[1] + t[2] + t[3]) / sysconf(_SC_CLK_TCK);
+}
+
+/* Seconds that the processes below @p pid, and those that have ended, have had: what else runs
+ * here changes them little. */
+static double used_below(int pid)
+{
+	_cleanup_fclose_ FILE *children = NULL;
+	double sum = 0;
+	char path[64];
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	children = fopen(path, "re");
+	while (children && fscanf(children, "%d", &child) == 1)
+		sum += used_by(child) + used_below(child);
+	return sum;
+}
+
+/* ---- one run ----------------------------------------------------------------------------- */
+
+static struct err *run(struct work *w, int way, struct dec_outcome *outcome,
+		       double *ret_s)
+{
+	static struct dec_nullified told;
+	struct dec_nullify ask = w->ask;
+	struct dec_branch b = { .limit = LIMIT * (w->end - w->begin), .told = &told };
+	double start = used_below(getpid());
+	struct err *err;
+
+	ask.mode = way;
+	ask.full_from = UINT64_MAX;
+	if (way != PLAIN)
+		b.nullify = &ask;
+	err = dec_machine_branches(w->machine, &b, 1, 1);
+	*ret_s = used_below(getpid()) - start;
+	*outcome = b.outcome;
+	if (!err && way != PLAIN && !told.is_quick)
+		err = err_new(ERR_UNSUPPORTED, "it did not run in emitted code");
+	return err;
+}
+
+static bool is_alike(const struct dec_outcome *a, const struct dec_outcome *b)
+{
+	return a->fate == b->fate && a->value == b->value &&
+	       a->position >= SAME * b->position && b->position >= SAME * a->position;
+}
+
+/* Find an instruction without which the run is about as long. */
+static struct err *find_point(struct work *w)
+{
+	uint64_t from = w->end / BEGIN;
+	struct dec_outcome plain, altered;
+	struct dec_where at;
+	struct err *err = NULL;
+	double s;
+
+	for (int i = 0; i <= CANDIDATES && !err && !w->has_point; i++) {
+		w->begin = from + (i < CANDIDATES ? i : 0) * APART;
+		err = dec_machine_seek(w->machine, w->begin, &at);
+		w->ask.n_points = 1;
+		w->ask.points[0] = (struct dec_point){ .rip = at.rip, .nth = 1 };
+		if (i == CANDIDATES) {
+			w->ask.points[0].is_arrival = true;
+			w->ask.points[0].reg = DEC_REG_VEC + 15;
+			return err;
+		}
+		if (!err)
+			err = run(w, PLAIN, &plain, &s);
+		if (!err)
+			err = run(w, DEC_NULLIFY_NAT_REG, &altered, &s);
+		w->has_point = !err && is_alike(&plain, &altered);
+	}
+	return err;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static struct err *add_rows(struct bench *b, const char *name, const struct work *w,
+			    double s[WAYS][BENCH_ROUNDS_MAX])
+{
+	double over[BENCH_ROUNDS_MAX];
+	struct err *err = NULL;
+
+	for (int way = 0; way < WAYS && !err; way++) {
+		struct bench_row row = { .suite = b->suite,
+					 .work = name,
+					 .command = ways[way].name,
+					 .metric = "time",
+					 .unit = "s" };
+
+		if (way != PLAIN && !w->has_point)
+			row.note = "a register alone is NaT";
+		err = bench_row_add(&b->results, &row, s[way], b->o.rounds);
+		if (err || way == PLAIN)
+			continue;
+		for (int i = 0; i < b->o.rounds; i++)
+			over[i] = s[way][i] / s[PLAIN][i];
+		row.metric = "times the replay";
+		row.unit = "";
+		row.wanted = ways[way].over_replay;
+		row.published = ways[way].published;
+		row.published_source = "paper 003, Figure 7.5: over native, simulated";
+		err = bench_row_add(&b->results, &row, over, b->o.rounds);
+	}
+	return err;
+}
+
+static struct err *measure(struct bench *b, struct work *w,
+			   double s[WAYS][BENCH_ROUNDS_MAX])
+{
+	struct dec_outcome out[WAYS];
+	struct err *err = NULL;
+
+	for (int i = 0; i < b->o.rounds && !err; i++)
+		for (int way = 0; way < WAYS && !err; way++)
+			err = run(w, way, &out[way], &s[way][i]);
+	for (int way = 0; way < PLAIN && !err; way++)
+		if (!is_alike(&out[way], &out[DEC_NULLIFY_SOFTWARE]))
+			err = err_new(ERR_DIVERGED, "%s ends otherwise than the others",
+				      ways[way].name);
+	return err;
+}
+
+static struct err *work_suppress(struct bench *b, const struct bench_work *bw)
+{
+	struct bench_command native = bench_command_native(bw);
+	double s[WAYS][BENCH_ROUNDS_MAX], instructions;
+	struct bench_times times = {};
+	struct work w = {};
+	struct dec_where at;
+	struct err *err = bw->skipped ? NULL : bench_capture_work(b, bw, &instructions);
+
+	if (!err)
+		err = bench_measure(b, bw->name, &native, 1, b->o.rounds, &times);
+	bench_times_deinit_all(&times, 1);
+	if (err || bw->skipped)
+		return err;
+	err = capture_open(b->capture, &w.capture);
+	if (!err)
+		err = dec_machine_create(w.capture, NULL, &w.machine);
+	if (!err)
+		err = dec_machine_run(w.machine, UINT64_MAX >> 1, &at);
+	w.end = err ? 0 : at.position;
+	if (!err)
+		err = find_point(&w);
+	if (!err)
+		err = measure(b, &w, s);
+	if (!err)
+		err = add_rows(b, bw->name, &w, s);
+	dec_machine_destroy(w.machine);
+	capture_close(w.capture);
+	return err;
+}
+
+struct err *bench_suite_suppress(struct bench *b)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < b->n_works && !err; i++)
+		if (b->works[i].kind->is_replayed || b->works[i].kind->is_only_replayed)
+			err = work_suppress(b, &b->works[i]);
+	return err;
+}
