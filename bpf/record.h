@@ -36,6 +36,7 @@ enum rec_kind {
 	REC_HEAP_DONE,
 	REC_TRIGGER,
 	REC_STORE,
+	REC_VSYSCALL, /* a rec_head alone: the page of old answers a call */
 };
 
 enum rec_flags {

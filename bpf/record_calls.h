@@ -558,6 +558,22 @@ static __always_inline int is_return_probe(const struct pt_regs *regs)
 	return (__s64)regs->orig_ax == -1 && regs->ip >= PROBE_PAGE;
 }
 
+/* Calls of the page where the kernel answers what programs asked before there were vDSOs. They
+ * are no system calls for anybody. */
+SEC("raw_tp/emulate_vsyscall")
+int record_vsyscall(__u64 *args __attribute__((unused)))
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct rec_head head = {};
+
+	// One is enough: what makes many must not take other records' room.
+	if (!(process_bits(id >> 32) & REC_RECORDED) || ring_used() > REC_RING_BYTES / 2)
+		return 0;
+	fill_head(&head, REC_VSYSCALL, id);
+	ring_put(&head, sizeof(head));
+	return 0;
+}
+
 SEC("raw_tp/sys_exit")
 int record_sys_exit(__u64 *args)
 {

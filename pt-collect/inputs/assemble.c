@@ -252,6 +252,16 @@ static bool has_executed(struct ptc_process *p, const struct rec_syscall *e)
 	return true;
 }
 
+/** Once of a process: such a program calls it again and again. */
+static void tell_vsyscall(struct ptc_process *p, const struct ptc_thread *t)
+{
+	if (!p->has_told_vsyscall)
+		ptc_log_gap(&p->log, t->tid,
+			    "a call into the vsyscall page, which the kernel answers "
+			    "unseen: that cannot be replayed");
+	p->has_told_vsyscall = true;
+}
+
 static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
 {
 	ptc_writes_add(&t->now, c->addr, c + 1, c->size);
@@ -339,6 +349,9 @@ void ptc_assemble(struct ptc_process *p, void *rec)
 		break;
 	case REC_STORE:
 		take_store(p, t, rec);
+		break;
+	case REC_VSYSCALL:
+		tell_vsyscall(p, t);
 		break;
 	case REC_CHANCE:
 		ptc_chance_begun(&t->chance, rec);

@@ -111,6 +111,7 @@ struct ptc_process {
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_watched) watched;
 	uint64_t watched_bytes;
+	bool has_told_vsyscall;
 	bool has_told_unwatched; ///< that it has threads: not looked at
 	VEC(struct ptc_sized) sized;
 	struct ptc_sigaction on_segv; ///< what the program does at SIGSEGV

@@ -117,6 +117,7 @@ static struct err *load_parts(struct ptc_bpf *b, unsigned parts)
 		unsigned part;
 		const char *name;
 	} programs[] = { { PTC_BPF_CALLS, "record_sys_exit" },
+			 { PTC_BPF_CALLS, "record_vsyscall" },
 			 { PTC_BPF_THREADS, "record_sys_enter" },
 			 { PTC_BPF_THREADS, "record_sched_switch" },
 			 { PTC_BPF_HEAP, "record_heap_multi" },
@@ -167,6 +168,9 @@ static struct err *create(unsigned parts, const struct ptc_calls *calls,
 		return err_errno("cannot map the tables of the kernel side");
 	if (parts & PTC_BPF_CALLS)
 		err = attach_once(b, &b->sys_exit, "record_sys_exit");
+	// Kernels without that page have no such tracepoint.
+	if (!err && parts & PTC_BPF_CALLS)
+		err_destroy(attach_once(b, &b->vsyscall, "record_vsyscall"));
 	if (!err)
 		*ret = take_ptr(&b);
 	return err;
@@ -205,6 +209,7 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 	if (b->records.ring)
 		munmap(b->records.ring, sizeof(*b->records.ring));
 	bpf_link__destroy(b->sys_exit);
+	bpf_link__destroy(b->vsyscall);
 	bpf_link__destroy(b->sys_enter);
 	bpf_link__destroy(b->sched_switch);
 	ptc_programs_deinit(&b->programs);

@@ -28,7 +28,7 @@ struct probe_link {
 struct ptc_bpf {
 	struct ptc_programs programs;
 	struct record_bpf__bss *globals; ///< of record.bpf.c
-	struct bpf_link *sys_exit, *sys_enter, *sched_switch;
+	struct bpf_link *sys_exit, *sys_enter, *sched_switch, *vsyscall;
 	struct ptc_records records; ///< of the ring, a map shared with the kernel side
 	struct ring_buffer *bell;   ///< what wakes us
 	struct rec_tasks *tasks;    ///< the map, shared with the kernel side
