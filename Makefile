@@ -53,7 +53,7 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFAULTLINE_VERSION='"$(VERSION)"' -Wall 
 # Bound at once: a fork of the machine would bind again what it calls first, and the table
 # of what is bound is read-only then.
 ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now,-z,noexecstack $(CFLAGS_SAN) $(if $(COVERAGE),--coverage) $(LDFLAGS)
-LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lipt -lseccomp -lcap -lm -lpthread
+LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lipt -lseccomp -lcap -liberty -lm -lpthread
 
 sources = $(wildcard $(1)/*.c $(1)/*.S)
 object_of = $(addprefix $(B)/,$(addsuffix .o,$(basename $(1))))

@@ -3,6 +3,7 @@
 
 #include "decode/pt/book.h"
 
+#include <libiberty/demangle.h>
 #include <string.h>
 
 #include "decode/symbols/symbols.h"
@@ -142,7 +143,7 @@ static const char *place_text(struct dec_pt_book *b, const struct dec_pt_entry *
 	if (!text_begin(&t))
 		return NULL;
 	if (e->symbol)
-		fputs(e->symbol, t.f);
+		fputs(e->name, t.f);
 	else
 		fprintf(t.f, "%#lx", e->ip);
 	if (e->symbol && e->offset)
@@ -161,7 +162,8 @@ static const char *where_text(struct dec_pt_book *b, const struct dec_pt_entry *
 		return e->place;
 	if (!text_begin(&t))
 		return NULL;
-	fprintf(t.f, "%s (%s:%d)", e->place, base_name(e->file), e->line);
+	fprintf(t.f, "%s (%s:%d%s%s)", e->place, base_name(e->file), e->line,
+		e->inlined ? " in " : "", e->inlined ?: "");
 	return text_end(b, &t);
 }
 
@@ -208,6 +210,9 @@ static const char *json_text(struct dec_pt_book *b, const struct dec_pt_entry *e
 	dec_pt_book_json(t.f, "symbol", e->symbol);
 	if (e->symbol)
 		fprintf(t.f, ",\"offset\":%lu", e->offset);
+	if (e->symbol && strcmp(e->symbol, e->name) != 0)
+		dec_pt_book_json(t.f, "name", e->name);
+	dec_pt_book_json(t.f, "inlined", e->inlined);
 	dec_pt_book_json(t.f, "module", e->module);
 	dec_pt_book_json(t.f, "file", e->file);
 	if (e->line)
@@ -217,9 +222,11 @@ static const char *json_text(struct dec_pt_book *b, const struct dec_pt_entry *e
 
 /* ---- entries ------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct dec_pt_book *b, const struct dec_place *p)
+static bool is_wanted(const struct dec_pt_book *b, const struct dec_place *p,
+		      const char *name)
 {
-	return !b->function || (p->function && !strcmp(p->function, b->function)) ||
+	return !b->function || (name && !strcmp(name, b->function)) ||
+	       (p->function && !strcmp(p->function, b->function)) ||
 	       (p->outer && !strcmp(p->outer, b->function));
 }
 
@@ -228,19 +235,63 @@ bool dec_pt_book_has_wanted(const struct dec_pt_book *b)
 	return b->has_wanted;
 }
 
+/* The name that a linker has for a C++ or Rust function, as people write it; what a version or the
+ * PLT has put behind it stays. */
+static const char *name_of(struct dec_pt_book *b, const char *symbol)
+{
+	size_t n = strcspn(symbol, "@");
+	_cleanup_free_ char *bare = NULL, *plain = NULL, *whole = NULL;
+	int length;
+
+	if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R'))
+		return symbol;
+	bare = strndup(symbol, n);
+	if (!bare)
+		return NULL;
+	plain = cplus_demangle_v3(bare, DMGL_PARAMS | DMGL_ANSI) ?:
+			rust_demangle(bare, DMGL_PARAMS);
+	if (!plain)
+		return symbol;
+	length = asprintf(&whole, "%s%s", plain, symbol + n);
+	if (length < 0)
+		return NULL;
+	return arena_strndup(&b->arena, whole, length);
+}
+
+static bool is_stub(const char *symbol)
+{
+	size_t n = strlen(symbol);
+
+	return n > 4 && !strcmp(symbol + n - 4, "@plt");
+}
+
+static void look_up(const struct dec_pt_book *b, uint64_t ip, struct dec_place *p)
+{
+	uint64_t offset;
+	const char *label = dec_symbols_label(b->symbols, ip, &offset);
+
+	dec_symbols_place(b->symbols, ip, p);
+	if (label) {
+		p->outer = label;
+		p->offset = offset;
+	}
+}
+
 /* Where a direct branch leads, as objdump shows it. */
 static void target_text(struct dec_pt_book *b, const struct dec_insn *insn, char *buf,
 			size_t size)
 {
 	struct dec_place p;
+	const char *name;
 
 	if (!insn->target)
 		return;
-	dec_symbols_place(b->symbols, insn->target, &p);
-	if (p.outer && p.offset)
-		snprintf(buf, size, " <%s+%#lx>", p.outer, p.offset);
-	else if (p.outer)
-		snprintf(buf, size, " <%s>", p.outer);
+	look_up(b, insn->target, &p);
+	name = p.outer ? name_of(b, p.outer) : NULL;
+	if (name && p.offset)
+		snprintf(buf, size, " <%s+%#lx>", name, p.offset);
+	else if (name)
+		snprintf(buf, size, " <%s>", name);
 }
 
 static struct err *entry_code(struct dec_pt_book *b, struct dec_pt_entry *e)
@@ -271,14 +322,19 @@ static struct err *entry_fill(struct dec_pt_book *b, struct dec_pt_entry *e)
 
 	if (err)
 		return err;
-	dec_symbols_place(b->symbols, e->ip, &p);
+	look_up(b, e->ip, &p);
 	e->symbol = p.outer ?: p.function;
+	e->name = e->symbol ? name_of(b, e->symbol) : NULL;
+	if (e->symbol && !e->name)
+		return &err_nomem;
+	e->inlined = p.is_inlined ? p.function : NULL;
 	e->offset = p.offset;
 	e->module = p.module;
 	e->file = p.file;
 	e->line = p.file ? p.line : 0;
-	e->is_entry = e->symbol && !e->offset;
-	e->is_wanted = is_wanted(b, &p);
+	// A stub is on the way to a function.
+	e->is_entry = e->symbol && !e->offset && !is_stub(e->symbol);
+	e->is_wanted = is_wanted(b, &p, e->name);
 	b->has_wanted |= e->is_wanted;
 	e->place = place_text(b, e);
 	e->where = e->place ? where_text(b, e) : NULL;

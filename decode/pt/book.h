@@ -27,10 +27,13 @@ struct dec_pt_entry {
 	bool is_known;	 ///< there is code
 	bool is_entry;	 ///< a function's first
 	bool is_wanted;	 ///< of the function that is looked for, or none is
-	const char *symbol, *module, *file; ///< NULL unknown
-	uint64_t offset;		    ///< from the symbol
-	int line;			    ///< 0 unknown
-	const char *insn;		    ///< text
+	const char *symbol, *module, *file; ///< NULL unknown; symbol: as linkers have it
+	const char *name; ///< the same for people: "point::scale(double)"
+	const char *
+		inlined; ///< the function whose code it is, where that is inlined; or NULL
+	uint64_t offset;  ///< from the symbol
+	int line;	  ///< 0 unknown
+	const char *insn; ///< text
 	/** Text: where it is ("main+0x1c", "malloc [libc]"), and with its line in the
 	 * source. */
 	const char *place, *where;

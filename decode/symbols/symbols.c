@@ -484,6 +484,17 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 		p->offset = addr;
 }
 
+const char *dec_symbols_label(struct dec_symbols *s, uint64_t rip, uint64_t *offset)
+{
+	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, rip);
+	const struct dec_sym_symbol *l =
+		m && m->unit->elf ? dec_sym_unit_label(m->unit, rip - m->bias) : NULL;
+
+	if (l)
+		*offset = rip - m->bias - l->addr;
+	return l ? l->name : NULL;
+}
+
 void dec_symbols_place(struct dec_symbols *s, uint64_t rip, struct dec_place *ret)
 {
 	const uint64_t *known;

@@ -107,6 +107,11 @@ struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 /** Explain @p rip. Fields that are not known are NULL or 0; never fails. */
 void dec_symbols_place(struct dec_symbols *s, uint64_t rip, struct dec_place *ret);
 
+/** @return what code at @p rip is called that is no function's (a label of assembler, `malloc@plt`),
+ * @p offset: how far behind its beginning that is; NULL: nothing. For who shows code: a place
+ * (dec_symbols_place()) knows functions alone. */
+const char *dec_symbols_label(struct dec_symbols *s, uint64_t rip, uint64_t *offset);
+
 /** Open the source file of @p p, if there is one that may be read (doc/files.md): below the
  * directory of dec_symbols_sources(), or named by a program that lies here. @return NULL when
  * not, or without memory; else for fclose(). */

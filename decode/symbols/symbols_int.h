@@ -80,7 +80,10 @@ struct dec_sym_unit {
 	bool has_entries, has_symbols;
 	VEC(struct dec_sym_entry) entries;
 	VEC(struct dec_sym_symbol) symbols; ///< ascending by address, then rank
-	struct dec_sym_names *names;	    ///< of structs; NULL: not made
+	bool has_labels;
+	VEC(struct dec_sym_symbol) labels; ///< likewise (label.c)
+	struct arena label_names;
+	struct dec_sym_names *names; ///< of structs; NULL: not made
 	bool has_statics;
 	VEC(struct dec_sym_static) statics; ///< as they are in the file (var.c)
 };
@@ -153,6 +156,10 @@ size_t dec_sym_unit_read(struct dec_sym_unit *u, uint64_t addr, void *buf, size_
 
 /** @return the compile unit with code at @p addr, or NULL. */
 struct dec_sym_cu *dec_sym_unit_cu(struct dec_sym_unit *u, uint64_t addr);
+
+/** @return what code at @p addr is called that is in no function with a size: a label of assembler
+ * without a type, or a stub of the PLT (`malloc@plt`); NULL: nothing. */
+const struct dec_sym_symbol *dec_sym_unit_label(struct dec_sym_unit *u, uint64_t addr);
 
 /** Make u->symbols from the file's symbol table (or .dynsym, when stripped), once. */
 void dec_sym_unit_need_symbols(struct dec_sym_unit *u);

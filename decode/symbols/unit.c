@@ -298,6 +298,8 @@ void dec_sym_unit_close(struct dec_sym_unit *u)
 	vec_deinit(&u->cu_ranges);
 	vec_deinit(&u->entries);
 	vec_deinit(&u->symbols);
+	vec_deinit(&u->labels);
+	arena_deinit(&u->label_names);
 	vec_deinit(&u->statics);
 	if (u->dwfl)
 		dwfl_end(u->dwfl);

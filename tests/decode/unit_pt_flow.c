@@ -231,6 +231,7 @@ struct shape {
 	bool has_kernel; ///< that is traced, too
 	bool has_newer;	 ///< there are packets that the library does not know
 	int n_cpus;	 ///< 0: one
+	uint64_t ahead;	 ///< of the clock is the TSC: time_zero is less than 0
 };
 
 static void put_switch(struct perf_writer *w, uint64_t ns, uint32_t cpu, uint32_t tid,
@@ -281,7 +282,7 @@ static void put_slice(struct perf_writer *w, uint64_t from, uint32_t cpu, uint32
 	put_wide(w, until, cpu, tid, 0);
 }
 
-static void create(const char *path, bool is_per_cpu, bool has_kernel,
+static void create(const char *path, bool is_per_cpu, bool has_kernel, uint64_t ahead,
 		   struct perf_writer **w)
 {
 	struct perf_writer_options o = {
@@ -293,7 +294,7 @@ static void create(const char *path, bool is_per_cpu, bool has_kernel,
 						     PERF_SWITCHES_NONE,
 			.is_per_cpu = is_per_cpu,
 			.is_user_only = !has_kernel,
-			.clock = { .mult = 1, .is_known = true } },
+			.clock = { .mult = 1, .zero = -ahead, .is_known = true } },
 	};
 
 	ok(perf_writer_create(path, &o, w));
@@ -305,7 +306,7 @@ static void write_threads(const char *path, const char *missing)
 {
 	struct perf_writer *w;
 
-	create(path, false, false, &w);
+	create(path, false, false, 0, &w);
 	for (int i = 0; i < PROGRAMS; i++) {
 		const struct program *p = &programs[i];
 		struct perf_piece piece = {
@@ -422,6 +423,7 @@ static void missing_code_has_a_name(void **state)
 struct slice {
 	struct pt_encoder *to;
 	uint64_t begin_ns; ///< all its times lie there and behind
+	uint64_t ahead;	   ///< as in struct shape
 	uint64_t last_ip;
 	bool has_kernel; ///< tracing goes on in the kernel
 	bool is_kernel;	 ///< it is there
@@ -440,7 +442,7 @@ static void emit_tsc(struct slice *s)
 {
 	struct pt_packet p = { .type = ppt_tsc };
 
-	p.payload.tsc.tsc = s->begin_ns++;
+	p.payload.tsc.tsc = s->begin_ns++ + s->ahead;
 	emit(s, p);
 }
 
@@ -662,14 +664,15 @@ static uint64_t write_cpu(const char *path, const struct shape *shape)
 	int n_cpus = shape->n_cpus ?: 1;
 	struct slice s = { .is_early = shape->is_early,
 			   .has_newer = shape->has_newer,
-			   .has_kernel = shape->has_kernel };
+			   .has_kernel = shape->has_kernel,
+			   .ahead = shape->ahead };
 	struct cutter cutters[PROGRAMS] = {};
 	bool goes_on[PROGRAMS] = { true, true };
 	struct cpu cpus[4];
 	struct perf_writer *w;
 	size_t n_slices = 0;
 
-	create(path, true, shape->has_kernel, &w);
+	create(path, true, shape->has_kernel, shape->ahead, &w);
 	for (int i = 0; i < n_cpus; i++)
 		cpu_open(&cpus[i]);
 	for (int i = 0; i < PROGRAMS; i++) {
@@ -738,6 +741,13 @@ static void the_idle_task_is_nobodys_turn(void **state)
 {
 	(void)state;
 	split("wide.data", (struct shape){ .is_wide = true });
+}
+
+/* A machine that has slept: its TSC ran before the clock did. */
+static void the_clock_may_begin_late(void **state)
+{
+	(void)state;
+	split("late.data", (struct shape){ .is_wide = true, .ahead = 1ull << 42 });
 }
 
 /* Erratum BDM70 and its like: no place that the flow must have come to. */
@@ -1001,6 +1011,7 @@ int main(void)
 		cmocka_unit_test(text_is_no_code),
 		cmocka_unit_test(a_processors_stream_is_split),
 		cmocka_unit_test(the_idle_task_is_nobodys_turn),
+		cmocka_unit_test(the_clock_may_begin_late),
 		cmocka_unit_test(a_place_before_tracing_is_none),
 		cmocka_unit_test(the_kernel_is_left_out),
 		cmocka_unit_test(newer_packets_are_skipped),
