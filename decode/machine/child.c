@@ -102,6 +102,9 @@ static void child_where(enum dec_at at)
 		.end_value = replay.end_value,
 		.fault_addr = replay.fault_addr,
 		.log_bytes = log_bytes,
+		.is_guarded = replay.engine.guard != NULL,
+		.doubt = replay.engine.guard ? replay.engine.guard->doubt :
+					       DEC_DOUBT_NONE,
 		.is_cut = replay.is_cut,
 		.map = { replay.mapped_file, replay.mapped_addr, replay.mapped_size,
 			 replay.mapped_offset },
@@ -227,7 +230,11 @@ static enum child_result child_run(uint64_t until, uint64_t n_heeded)
 	else if (!replay.divergence)
 		do
 			stop = dec_engine_run(&replay.engine, until);
-		while (stop == DEC_STOP_BREAK && is_passed_by());
+		while (stop == DEC_STOP_BREAK &&
+		       (replay.engine.guard ? dec_guard_at_stop(&replay.engine) :
+					      is_passed_by()));
+	if (replay.engine.guard && replay.engine.guard->doubt)
+		stop = DEC_STOP_BREAK;
 	// What lies between two instructions belongs to the later one's position.
 	if (stop == DEC_STOP_POSITION && !replay.loose &&
 	    dec_replay_settle(&replay) == DEC_DIVERGED)
@@ -246,6 +253,36 @@ static enum child_result child_mode(enum dec_log_mode mode, bool is_read)
 			    mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
 			    mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
 	dec_threads_record(&replay);
+	return CHILD_OK;
+}
+
+static enum child_result child_guard(uint64_t n)
+{
+	const struct dec_hook *hooks = (const struct dec_hook *)slot->data;
+	struct err *err = n ? NULL : dec_guard_start(&replay.engine);
+
+	for (uint64_t i = 0; i < n && !err && replay.engine.guard; i++)
+		err = dec_guard_hook(&replay.engine, &hooks[i]);
+	if (!err)
+		return CHILD_OK;
+	child_fail(err);
+	return CHILD_FAILED;
+}
+
+/* How many there are goes back as the log's bytes: nothing is logged. */
+static enum child_result child_guard_blocks(uint64_t from, uint64_t max)
+{
+	struct dec_guarded_block *ret = (struct dec_guarded_block *)slot->data;
+	const struct dec_guard *g = replay.engine.guard;
+	uint64_t n = 0;
+
+	for (size_t i = 1; g && i < g->nodes.size && n < max; i++)
+		if (g->nodes.data[i].is_live && !from--) {
+			from = 0;
+			ret[n++] = (struct dec_guarded_block){ g->nodes.data[i].start,
+							       g->nodes.data[i].size };
+		}
+	slot->where.log_bytes = n;
 	return CHILD_OK;
 }
 
@@ -627,6 +664,12 @@ static void child_serve(uint32_t command)
 		break;
 	case CHILD_WATCH:
 		dec_engine_set_watch(&replay.engine, slot->arg[0]);
+		break;
+	case CHILD_GUARD:
+		result = child_guard(slot->arg[0]);
+		break;
+	case CHILD_GUARD_BLOCKS:
+		result = child_guard_blocks(slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_READ:
 		result = child_read(slot->arg[0], slot->arg[1]);

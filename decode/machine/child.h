@@ -54,6 +54,8 @@ enum child_command {
 	CHILD_MODE,
 	CHILD_BREAK,
 	CHILD_WATCH,
+	CHILD_GUARD,	    ///< so many struct dec_hook in the data; 0: begin
+	CHILD_GUARD_BLOCKS, ///< behind how many; at most how many
 	CHILD_READ,
 	CHILD_RANGE,
 	CHILD_REGS,

@@ -218,6 +218,47 @@ struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip)
 	return dec_wire_ask(m->wire, CHILD_WATCH, rip, 0, &answer);
 }
 
+struct err *dec_machine_guard(struct dec_machine *m)
+{
+	const struct dec_answer *answer;
+	struct err *err = dec_wire_ask(m->wire, CHILD_GUARD, 0, 0, &answer);
+
+	return err || answer->result == CHILD_OK ? err : dec_wire_failure(answer);
+}
+
+struct err *dec_machine_guard_hooks(struct dec_machine *m, const struct dec_hook *hooks,
+				    size_t n)
+{
+	const size_t most = CHILD_DATA_BYTES / sizeof(*hooks);
+	const struct dec_answer *answer;
+	struct err *err = NULL;
+
+	for (size_t at = 0, k; at < n && !err; at += k) {
+		k = n - at < most ? n - at : most;
+		dec_wire_give(m->wire, hooks + at, k * sizeof(*hooks));
+		err = dec_wire_ask(m->wire, CHILD_GUARD, k, 0, &answer);
+		if (!err && answer->result != CHILD_OK)
+			err = dec_wire_failure(answer);
+	}
+	return err;
+}
+
+struct err *dec_machine_guard_blocks(struct dec_machine *m, size_t from,
+				     struct dec_guarded_block *ret, size_t max, size_t *n)
+{
+	const struct dec_answer *answer;
+	struct err *err;
+
+	if (max > CHILD_DATA_BYTES / sizeof(*ret))
+		max = CHILD_DATA_BYTES / sizeof(*ret);
+	err = dec_wire_ask(m->wire, CHILD_GUARD_BLOCKS, from, max, &answer);
+	if (err)
+		return err;
+	*n = answer->result == CHILD_OK ? answer->where.log_bytes : 0;
+	dec_wire_data(m->wire, ret, *n * sizeof(*ret));
+	return NULL;
+}
+
 /* The program maps memory where the child has its own, or is to touch that. A fresh child, whose
  * addresses differ, runs silently to @p position. */
 static struct err *machine_evade(struct dec_machine *m, uint64_t position)

@@ -25,6 +25,7 @@
 
 #include "capture/capture.h"
 #include "decode/machine/agent.h"
+#include "decode/translator/guard.h"
 #include "decode/x86/insn.h"
 #include "decode/translator/slots.h"
 
@@ -49,12 +50,14 @@ struct dec_where {
 	uint64_t handlers;     ///< of signals, that began
 	uint32_t tid;	       ///< the thread that runs
 	uint64_t rip;
-	uint64_t seq;	     ///< of the last recorded event before it; 0: none
-	uint64_t at_ns;	     ///< when that was (CLOCK_MONOTONIC); 0: not known
-	enum cap_end end;    ///< DEC_AT_END: how
-	int end_value;	     ///< exit status or signal
-	uint64_t fault_addr; ///< of a fatal fault
-	uint64_t log_bytes;  ///< logged so far
+	uint64_t seq;	      ///< of the last recorded event before it; 0: none
+	uint64_t at_ns;	      ///< when that was (CLOCK_MONOTONIC); 0: not known
+	enum cap_end end;     ///< DEC_AT_END: how
+	int end_value;	      ///< exit status or signal
+	uint64_t fault_addr;  ///< of a fatal fault
+	uint64_t log_bytes;   ///< logged so far
+	bool is_guarded;      ///< dec_machine_guard(), all the time,
+	enum dec_doubt doubt; ///< .. which stopped here, for this reason
 	bool is_cut; ///< DEC_AT_END: not the program's end but the capture's, which
 		     ///< is damaged, cut short or unfinished (the notes say which)
 	struct {
@@ -136,6 +139,24 @@ void dec_machine_destroyp(struct dec_machine **m);
  * does nothing with it takes longer than filling it. */
 struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_log_fn fn,
 			    void *ctx);
+
+/** From its start on watch over what pointers into the heap are used for (translator/guard.h), until in
+ * doubt: then the run stops. Not with a log. @return ERR_UNSUPPORTED: it cannot. */
+struct err *dec_machine_guard(struct dec_machine *m);
+
+/** Tell it @p n places to know. */
+struct err *dec_machine_guard_hooks(struct dec_machine *m, const struct dec_hook *hooks,
+				    size_t n);
+
+/** A block that is allocated where the machine stands, as the guard knows. */
+struct dec_guarded_block {
+	uint64_t start, size;
+};
+
+/** List up to @p max such blocks, behind the first @p from. @return ERR_OS. */
+struct err *dec_machine_guard_blocks(struct dec_machine *m, size_t from,
+				     struct dec_guarded_block *ret, size_t max,
+				     size_t *n);
 
 /** Set or clear a breakpoint. */
 struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on);

@@ -269,6 +269,8 @@ enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *
 	if (err)
 		return dec_replay_fail(r, err);
 	dec_replay_log_write(r, w->addr, w->data, w->size);
+	if (r->engine.guard)
+		dec_guard_written(&r->engine, w->addr, w->size, r->next.ret);
 	return DEC_GO;
 }
 

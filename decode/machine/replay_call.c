@@ -275,6 +275,8 @@ static enum dec_verdict replay_complete(struct dec_replay *r)
 		t->restart_nr = r->next.ret == -516 ? SYS_restart_syscall : nr;
 	}
 	replay_syscall_registers(r, nr);
+	if (r->engine.guard)
+		dec_guard_answered(&r->engine, nr);
 	r->parted.has_agreed = true;
 	r->parted.agreed_position = r->engine.now;
 	r->parted.agreed_seq = r->next.seq;

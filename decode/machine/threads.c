@@ -370,6 +370,7 @@ enum dec_verdict dec_threads_run(struct dec_replay *r, uint32_t tid)
 
 	if (tid == from->tid)
 		return DEC_GO;
+	dec_guard_doubt(&r->engine, DEC_DOUBT_BEYOND, r->engine.ctx->rip);
 	from->ran += r->engine.now - r->since;
 	r->since = r->engine.now;
 	if (from->is_born) {

@@ -39,6 +39,14 @@
 #define CTX_BUDGET 0xc80
 #define CTX_CELLS 4
 #define CTX_VECTOR 0xcc0
+#define CTX_TAG 0xd00
+#define CTX_HEAP_LOW 0xd40
+#define CTX_HEAP_SPAN 0xd48
+#define CTX_HIGH_LOW 0xd50
+#define CTX_HIGH_SPAN 0xd58
+#define CTX_VEC_TAGS 0xd60
+#define CTX_GUARD_EVENT 0xd64
+#define CTX_GUARD_SPILL 0xd68
 #define CTX_TARGETS 0x1000
 #define CTX_BUSY_BYTES 0x81000 ///< up to here it is used by every run
 #define CTX_NAT 0x81000
@@ -59,6 +67,7 @@
 // Exit numbers that are no index: what the fault handler sets, and dec_miss.
 #define DEC_EXIT_FAULT 0xffffffff
 #define DEC_EXIT_INDIRECT 0xfffffffe
+#define DEC_EXIT_GUARD 0xfffffffd
 
 #ifndef __ASSEMBLER__
 
@@ -93,7 +102,12 @@ struct dec_ctx {
 	int64_t budget[CTX_CELLS];
 	uint8_t pad2[CTX_VECTOR - CTX_BUDGET - CTX_CELLS * 8];
 	uint8_t vector[64]; ///< a guest register that emitted code borrows
-	uint8_t pad3[CTX_TARGETS - CTX_VECTOR - 64];
+	uint32_t tag[16];   ///< of general registers: guard.h
+	uint64_t heap_low, heap_span, high_low, high_span; ///< where its nodes lie
+	uint32_t vec_tags;	 ///< bit n: a lane of vector register n has a tag
+	uint32_t guard_event;	 ///< of exit DEC_EXIT_GUARD
+	uint64_t guard_spill[5]; ///< registers that it borrows; rax; flags
+	uint8_t pad3[CTX_TARGETS - CTX_GUARD_SPILL - 40];
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
 	 * a block, which looks whether it is meant, or dec_miss. */
 	uint64_t targets[65536];
@@ -150,6 +164,14 @@ CTX_PIN(xsave, CTX_XSAVE);
 CTX_PIN(async_gpr, CTX_ASYNC);
 CTX_PIN(budget, CTX_BUDGET);
 CTX_PIN(vector, CTX_VECTOR);
+CTX_PIN(tag, CTX_TAG);
+CTX_PIN(heap_low, CTX_HEAP_LOW);
+CTX_PIN(heap_span, CTX_HEAP_SPAN);
+CTX_PIN(high_low, CTX_HIGH_LOW);
+CTX_PIN(high_span, CTX_HIGH_SPAN);
+CTX_PIN(vec_tags, CTX_VEC_TAGS);
+CTX_PIN(guard_event, CTX_GUARD_EVENT);
+CTX_PIN(guard_spill, CTX_GUARD_SPILL);
 CTX_PIN(targets, CTX_TARGETS);
 CTX_PIN(nat, CTX_NAT);
 CTX_PIN(nat_left, CTX_NAT_LEFT);

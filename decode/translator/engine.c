@@ -187,6 +187,8 @@ void dec_engine_flush(struct dec_engine *e)
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
 	e->blocks.size = e->exits.size = e->insn_host.size = 0;
+	if (e->guard)
+		e->guard->events.size = 0;
 	e->n_gone = 0;
 	for (size_t i = 0; i < e->arenas.size; i++)
 		dec_engine_arena_empty(&e->arenas.data[i]);
@@ -405,6 +407,11 @@ static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, in
 
 	if (b->scratch[0] == DEC_REG_NONE)
 		return;
+	if (e->guard) {
+		for (int i = 0; i < 3 && off >= b->opened_at && off < b->closed_at; i++)
+			c->gpr[b->scratch[i]] = c->guard_spill[i];
+		return;
+	}
 	if (off < b->closed_at) {
 		c->log = c->gpr[b->scratch[0]];
 		for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
@@ -578,6 +585,9 @@ enum dec_verdict dec_engine_special(struct dec_engine *e)
 	if (insn.flow == DEC_FLOW_TSC || insn.flow == DEC_FLOW_CPUID ||
 	    insn.flow == DEC_FLOW_RANDOM) {
 		v = w->special(w->ctx, e, &insn);
+		if (e->guard)
+			for (int r = CAP_RAX; r < 4; r++) // .. to rbx
+				e->ctx->tag[r] = 0;
 		if (v == DEC_GO) {
 			e->ctx->rip += insn.len;
 			e->now++;
@@ -621,9 +631,16 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	engine_hand_out(e, &e->blocks.data[block], budget);
 	c->entry = (uint64_t)e->blocks.data[block].host;
 	dec_engine_go(e, &e->blocks.data[block]);
+	while (c->exit_id == DEC_EXIT_GUARD) {
+		c->entry = (uint64_t)dec_guard_event(e);
+		if (!c->entry)
+			return DEC_PAUSE;
+		dec_engine_go(e, &e->blocks.data[block]);
+	}
 	e->n_exits_taken++;
 	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");
 	if (c->exit_id == DEC_EXIT_FAULT) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->fault_pc);
 		v = engine_fault(e);
 		e->now += budget - engine_budget_left(e);
 		if (v == DEC_GO && engine_is_log_full(e)) {
@@ -796,6 +813,7 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 		return false;
 	}
 	if (rip == e->async_rip) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
 		*v = e->world.stop_at(e->world.ctx, e);
 		if (*v != DEC_GO || e->ctx->rip != rip)
 			return false; // ended, or a signal handler took over
@@ -858,6 +876,8 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 	if (map_get(&e->breaks, e->ctx->rip))
 		engine_unstop(e);
 	while (e->now < until) {
+		if (e->guard && e->guard->doubt)
+			return DEC_STOP_BREAK;
 		uint64_t left = until - e->now;
 
 		// Closer than what may run beyond the budget, go by single steps.

@@ -25,6 +25,7 @@
 
 #include "base/base.h"
 #include "decode/translator/ctx.h"
+#include "decode/translator/guard.h"
 #include "decode/translator/slots.h"
 
 // More than the longest block's record.
@@ -100,7 +101,8 @@ struct engine_block {
 	// Host offsets from where the log pointer is beyond the record; from where no
 	// register is borrowed any more.
 	uint32_t advanced_at, closed_at;
-	uint32_t r11_at; ///< from this host offset on r11 is in spill[0]
+	uint32_t opened_at; ///< of a guarded block: registers are borrowed from here on
+	uint32_t r11_at;    ///< from this host offset on r11 is in spill[0]
 	// Where a place of dec_engine_set_async() has the jump over its comparison, and what
 	// follows that; 0 elsewhere.
 	uint32_t async_at, async_over;
@@ -194,6 +196,7 @@ struct dec_engine {
 	enum { ENGINE_ALIKE, ENGINE_ONLY_HERE, ENGINE_ONLY_THERE } lzcnt, tzcnt;
 	bool is_loop_quick; ///< the `loop` instruction of this CPU is
 	uint64_t isa[4];    ///< bit n: code of instruction set n (dec_insn.isa) was run
+	struct dec_guard *guard;			 ///< NULL: there is none
 	uint64_t n_translated, n_exits_taken, n_flushes; ///< statistics
 };
 

@@ -34,7 +34,8 @@ static uint32_t translation_used(const struct translation *t, const struct dec_i
 {
 	uint32_t rax = t->is_logged && insn->flow == DEC_FLOW_RET ? 1u : 0;
 
-	return insn->gpr_read | insn->gpr_written | rax;
+	return insn->gpr_read | insn->gpr_written | rax |
+	       (t->is_guarded ? dec_guard_used(t, insn) : 0);
 }
 
 /* How many registers logging @p insn borrows. */
@@ -67,7 +68,9 @@ struct translation_regs dec_translation_regs_start(const struct translation *t)
 {
 	return (struct translation_regs){
 		.known = dec_known_start(t->e->mode, t->is_watched),
-		.need = t->is_watched ? 2 : 1,
+		.need = t->is_guarded ? 3 :
+			t->is_watched ? 2 :
+					1,
 	};
 }
 
@@ -80,6 +83,8 @@ bool dec_translation_regs_add(const struct translation *t, struct translation_re
 	regs->is_far |= dec_translation_is_far(t, insn);
 	if (regs->is_far && dec_translation_far_reg(regs->used) == DEC_REG_NONE)
 		return false;
+	if (t->is_guarded)
+		return translation_free_gprs(regs->used) >= regs->need + regs->is_far;
 	if (!t->is_logged)
 		return true;
 	need = translation_scratch_needed(t, insn, &regs->known);
@@ -100,7 +105,7 @@ void dec_translation_choose_scratch(struct translation *t)
 		t->block->far_reg = dec_translation_far_reg(used);
 		used |= 1u << t->block->far_reg;
 	}
-	if (!t->is_logged)
+	if (!t->is_logged && !t->is_guarded)
 		return;
 	// The same register from block to block when it can be: see translation.h.
 	if (t->e->log_reg_hint < DEC_GPRS && !(used & 1u << t->e->log_reg_hint)) {
@@ -132,8 +137,9 @@ void dec_translation_plan(struct translation *t)
 {
 	enum dec_flow last = t->ends_in_branch ? t->insn[t->n - 1].flow : DEC_FLOW_NEXT;
 	// All ways out can take along what was not counted.
-	bool can_pass_on = !t->is_logged && !t->is_single && last != DEC_FLOW_JMP_IND &&
-			   last != DEC_FLOW_CALL_IND && last != DEC_FLOW_RET &&
+	bool can_pass_on = !t->is_logged && !t->is_guarded && !t->is_single &&
+			   last != DEC_FLOW_JMP_IND && last != DEC_FLOW_CALL_IND &&
+			   last != DEC_FLOW_RET &&
 			   t->block->pending + t->n <= ENGINE_PENDING;
 
 	t->has_dead_flags = dec_translation_dead(t, 0) >= 0;
@@ -464,6 +470,8 @@ void dec_translation_open(struct translation *t)
 		dec_translation_check(t);
 	if (t->is_logged)
 		translation_header(t);
+	if (t->is_guarded)
+		dec_guard_open(t);
 	if (t->block->far_reg != DEC_REG_NONE)
 		emit_ctx_store(&t->out, CTX_SPILL + 24, t->block->far_reg);
 }

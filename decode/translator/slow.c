@@ -363,6 +363,8 @@ enum dec_verdict dec_engine_step_slow(struct dec_engine *e)
 	struct slow s;
 	enum dec_verdict v;
 
+	if (e->guard)
+		return dec_guard_step(e);
 	if (e->mode == DEC_LOG_NONE)
 		return dec_engine_step(e);
 	s.e = e;

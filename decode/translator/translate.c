@@ -74,8 +74,8 @@ static void translation_end_special(struct translation *t, int kind, uint64_t ri
  * lies there may never run: the world is not told of it. */
 static bool translation_goes_on(const struct translation *t, const struct dec_insn *insn)
 {
-	return insn->flow == DEC_FLOW_JCC && !t->is_logged && !t->is_single &&
-	       !t->e->world.met && insn->target > insn->rip;
+	return insn->flow == DEC_FLOW_JCC && !t->is_logged && !t->is_guarded &&
+	       !t->is_single && !t->e->world.met && insn->target > insn->rip;
 }
 
 /* Is @p insn the first of its instruction set, and behind a branch? Such code is often there
@@ -395,6 +395,7 @@ static void translation_fall_through(struct translation *t)
 
 	if (t->is_open)
 		dec_translation_advance(t);
+	dec_guard_close(t);
 	if (t->has_special) {
 		dec_translation_close(t);
 		x = dec_translation_exit(t, t->special_kind, t->insn[t->n].rip);
@@ -415,7 +416,11 @@ static void translation_insn(struct translation *t, int i)
 		translation_side(t, i);
 		return;
 	}
+	if (t->is_guarded)
+		dec_guard_before(t, i);
 	translation_copy(t, insn);
+	if (t->is_guarded)
+		dec_guard_after(t, i);
 	if (t->is_open)
 		dec_translation_slots(t, insn, t->known, true);
 }
@@ -449,6 +454,9 @@ static void translation_emit(struct translation *t)
 	} else {
 		if (t->is_open)
 			dec_translation_advance(t);
+		if (t->is_guarded)
+			dec_guard_before(t, t->n - 1);
+		dec_guard_close(t);
 		translation_branch(t, &t->insn[t->n - 1]);
 	}
 	translation_sides(t);
@@ -512,6 +520,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.pending = pending,
 		.debit_at = UINT32_MAX,
 		.advanced_at = UINT32_MAX,
+		.opened_at = UINT32_MAX,
 		.closed_at = UINT32_MAX,
 		.r11_at = UINT32_MAX,
 	};
@@ -520,6 +529,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	if (!is_single && !pending)
 		translation_landing(&t);
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
+	t.is_guarded = e->guard && !t.is_logged && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
 	t.block->guest_bytes = translation_end(&t) - rip;

@@ -69,6 +69,14 @@ struct translation {
 	bool has_nat;	  ///< tests go around the instructions: nat.c
 	bool nat_is_held; ///< the block's nat_reg is borrowed
 	struct translation_span nat_span[DEC_GPRS];
+	// Of guard_emit.c:
+	bool is_guarded, is_guard_open;
+	bool has_kept_flags; ///< they are in the context
+	bool step_stub_kept, is_load_kept;
+	uint8_t load_reg;     ///< the instruction at hand loads a word into it; or none
+	uint32_t zero;	      ///< registers known to be no pointers
+	uint32_t first_event; ///< of the instruction at hand
+	uint8_t *step_stub;   ///< where it leaves; NULL: nowhere yet
 	// Not set before it is used, of which there is too much: insn[0..n] and side[0..n_sides-1].
 	struct dec_insn insn[DEC_BLOCK_INSNS + 1];
 	struct translation_side side[DEC_BLOCK_INSNS];

@@ -1,0 +1,963 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/translator/guard.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "decode/translator/emit.h"
+#include "decode/translator/emulate.h"
+#include "decode/translator/engine.h"
+#include "decode/x86/zydis.h"
+
+#define PAGE 4096ull
+// As hg_derive.h: what is farther from its node was not meant to be in it.
+#define REACH (INT64_C(1) << 20)
+// Where programs that can lie anywhere have libraries and large blocks.
+#define HIGH 0x700000000000ull
+
+enum { SOURCES = 64 };
+
+// Behind the heap of a program that lies low, before the context.
+static const uint64_t places[] = { 0x58000000, 0x48000000 };
+static const uint64_t no_words[PAGE / 8] __attribute__((aligned(4096)));
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+struct err *dec_guard_start(struct dec_engine *e)
+{
+	struct dec_guard *g = calloc(1, sizeof(*g));
+	void *at = MAP_FAILED;
+
+	if (!g)
+		return &err_nomem;
+	for (size_t i = 0; i < 2 && at != (void *)places[i]; i++)
+		at = mmap((void *)places[i], GUARD_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				  MAP_FIXED_NOREPLACE,
+			  -1, 0);
+	if ((uint64_t)at >= 0x80000000 || (uint64_t)e->ctx >= 0x80000000 ||
+	    !vec_push(&g->nodes)) {
+		free(g);
+		return err_new(ERR_UNSUPPORTED, "there is no room for the guard");
+	}
+	g->at = (uint64_t)at;
+	g->loads = at;
+	g->stores = g->loads + GUARD_LOADS;
+	g->rows = (struct guard_row *)((char *)at + GUARD_ROWS_AT);
+	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
+	g->low = g->high_low = UINT64_MAX;
+	e->guard = g;
+	dec_engine_flush(e);
+	return NULL;
+}
+
+void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip)
+{
+	if (!e->guard || e->guard->doubt)
+		return;
+	e->guard->doubt = doubt;
+	e->guard->doubt_rip = rip;
+}
+
+struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
+{
+	struct dec_guard *g = e->guard;
+	uint64_t *known = map_get(&g->hooks, h->rip);
+
+	if (h->kind == DEC_HOOK_FOREIGN)
+		return vec_add(&g->foreign, *h);
+	if (known)
+		return NULL;
+	if (vec_add(&g->hook, *h) || map_put(&g->hooks, h->rip, g->hook.size))
+		return &err_nomem;
+	if (h->kind == DEC_HOOK_ALLOCATOR || h->is_resolver)
+		dec_engine_set_break(e, h->rip, true);
+	else if (h->kind == DEC_HOOK_STRING)
+		dec_engine_invalidate(e, h->rip, 1);
+	else
+		dec_engine_flush(e);
+	return NULL;
+}
+
+/* ---- words -------------------------------------------------------------------------------------- */
+
+static uint64_t *page_of(struct dec_guard *g, uint64_t addr, bool is_made)
+{
+	uint64_t number = addr / PAGE, *known = map_get(&g->pages, number);
+	struct guard_page *load = &g->loads[number % GUARD_LOADS];
+	void *words;
+
+	if (known || !is_made) {
+		words = known ? (void *)*known : (void *)no_words;
+		*load = (struct guard_page){ number, (uint64_t)words };
+		return known ? words : NULL;
+	}
+	words = calloc(1, PAGE);
+	if (!words || map_put(&g->pages, number, (uint64_t)words)) {
+		free(words);
+		g->doubt = DEC_DOUBT_BEYOND;
+		return NULL;
+	}
+	*load = (struct guard_page){ number, (uint64_t)words };
+	return words;
+}
+
+static void put_word(struct dec_guard *g, uint64_t addr, uint64_t value, uint32_t tag)
+{
+	uint64_t *words;
+
+	if (addr % 8)
+		return;
+	words = page_of(g, addr, tag != 0);
+	if (!words)
+		return;
+	words[addr % PAGE / 8] = tag ? (uint64_t)tag << 32 | (uint32_t)value : 0;
+	g->stores[addr / PAGE % GUARD_LOADS] =
+		(struct guard_page){ addr / PAGE, (uint64_t)words };
+}
+
+static uint32_t word_tag(struct dec_guard *g, uint64_t addr, uint64_t value)
+{
+	uint64_t *words = addr % 8 ? NULL : page_of(g, addr, false);
+	uint64_t word = words ? words[addr % PAGE / 8] : 0;
+
+	return (uint32_t)word == (uint32_t)value ? word >> 32 : 0;
+}
+
+/* What the word @p value that was read at @p addr points to: as hg_derive_recall(). */
+static uint32_t recall(struct dec_guard *g, uint64_t addr, uint64_t value)
+{
+	uint32_t tag = word_tag(g, addr, value);
+	uint64_t *root = tag ? NULL : map_get(&g->live, value);
+
+	return root ? *root * sizeof(struct guard_row) : tag;
+}
+
+static void forget_words(struct dec_guard *g, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start & ~7ull, next; at < end; at = next) {
+		uint64_t *known = map_get(&g->pages, at / PAGE);
+
+		next = (at / PAGE + 1) * PAGE < end ? (at / PAGE + 1) * PAGE : end;
+		if (known)
+			memset((uint64_t *)*known + at % PAGE / 8, 0,
+			       (next - at + 7) & ~7ull);
+	}
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------- */
+
+static struct guard_node *node_of(struct dec_guard *g, uint32_t tag)
+{
+	return &g->nodes.data[tag / sizeof(struct guard_row)];
+}
+
+/* Where emitted code looks for pointers: nowhere while the allocator is at work. */
+static void show_spans(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	bool is_at_work = g->call.is_open && g->call.hook.kind == DEC_HOOK_ALLOCATOR;
+
+	e->ctx->heap_low = g->low;
+	e->ctx->heap_span = is_at_work ? 0 : g->span;
+	e->ctx->high_low = g->high_low;
+	e->ctx->high_span = is_at_work ? 0 : g->high_span;
+}
+
+static void widen(uint64_t *low, uint64_t *span, uint64_t start, uint64_t end)
+{
+	uint64_t high = *low + *span;
+
+	if (!*span)
+		high = *low = start;
+	start = start < *low ? start : *low;
+	end = end > high ? end : high;
+	*low = start;
+	*span = end - start;
+}
+
+static uint32_t node_born(struct dec_engine *e, uint64_t start, uint64_t size,
+			  uint64_t site)
+{
+	struct dec_guard *g = e->guard;
+	uint32_t n = g->nodes.size;
+
+	if (start <= UINT32_MAX && !g->has_low) {
+		g->has_low = true; // from here on 32 bits may be a pointer
+		dec_engine_flush(e);
+	}
+	if (GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_BYTES ||
+	    vec_add(&g->nodes, (struct guard_node){ start, size, site, true }) ||
+	    map_put(&g->live, start, n)) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		return 0;
+	}
+	g->rows[n] = (struct guard_row){ start, size };
+	if (start >= HIGH) {
+		widen(&g->high_low, &g->high_span, start - REACH, start + size + REACH);
+		if (!g->has_high)
+			dec_engine_flush(e);
+		g->has_high = true;
+	} else {
+		widen(&g->low, &g->span, start - REACH, start + size + REACH);
+	}
+	return n * sizeof(*g->rows);
+}
+
+static void node_died(struct dec_guard *g, uint32_t tag, uint64_t site)
+{
+	struct guard_node *n = node_of(g, tag);
+
+	n->is_live = false;
+	n->site = site;
+	g->rows[tag / sizeof(struct guard_row)].size = 0;
+	map_remove(&g->live, n->start);
+}
+
+/* ---- accesses ----------------------------------------------------------------------------------- */
+
+static bool is_inside(const struct guard_node *n, uint64_t addr, uint64_t size)
+{
+	return addr >= n->start && addr <= n->start + n->size &&
+	       size <= n->start + n->size - addr;
+}
+
+/* realloc left it in its place. */
+static bool is_successor(struct dec_guard *g, const struct guard_node *old)
+{
+	uint64_t *now = map_get(&g->live, old->start);
+
+	return now && g->nodes.data[*now].site == old->site;
+}
+
+static bool is_in_string(const struct dec_engine *e)
+{
+	const struct dec_guard *g = e->guard;
+	uint64_t returns;
+
+	if (!g->string_rsp || e->ctx->gpr[CAP_RSP] > g->string_rsp)
+		return false;
+	memcpy(&returns, (const void *)g->string_rsp, 8);
+	return returns == g->string_returns;
+}
+
+/* Is an access of @p size bytes right, by a pointer of @p tag? See hg_astray_check(). */
+static bool is_right(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64_t size)
+{
+	const struct guard_node *n = node_of(g, tag);
+	int64_t offset = addr - n->start;
+
+	if (!tag || offset < -REACH || offset > (int64_t)n->size + REACH)
+		return true;
+	return n->is_live ? is_inside(n, addr, size) : is_successor(g, n);
+}
+
+static uint32_t tag_of_address(const struct dec_engine *e, const struct dec_mem *m,
+			       uint64_t addr, uint64_t size)
+{
+	const uint32_t *tag = e->ctx->tag;
+	uint32_t base = m->base < DEC_GPRS ? tag[m->base] : 0;
+	uint32_t index = m->index < DEC_GPRS && m->scale == 1 ? tag[m->index] : 0;
+
+	if (m->base >= DEC_GPRS)
+		return 0;
+	if (index && (!base || is_inside(node_of(e->guard, index), addr, size)))
+		return index;
+	return base;
+}
+
+/* ---- an instruction ------------------------------------------------------------------------------ */
+
+struct guard_do {
+	struct dec_engine *e;
+	struct dec_guard *g;
+	struct dec_insn insn;
+	uint64_t gpr[DEC_GPRS]; ///< before
+	uint64_t addr[DEC_MEMS], bytes[DEC_MEMS];
+	struct {
+		uint64_t value;
+		uint32_t tag;
+		bool is_address;
+	} source[SOURCES];
+	int n;
+};
+
+static uint64_t word_at(uint64_t addr)
+{
+	uint64_t word;
+
+	memcpy(&word, (const void *)addr, 8);
+	return word;
+}
+
+static bool can_read(const struct guard_do *s, uint64_t addr, uint64_t size)
+{
+	return s->e->world.avail(s->e->world.ctx, addr, PROT_READ) >= size;
+}
+
+static void add_source(struct guard_do *s, uint64_t value, uint32_t tag, bool is_address)
+{
+	if (!tag || s->n == SOURCES)
+		return;
+	s->source[s->n].value = value;
+	s->source[s->n].tag = tag;
+	s->source[s->n++].is_address = is_address;
+}
+
+static bool is_address(const struct dec_insn *insn, int reg)
+{
+	for (int i = 0; i < insn->n_mem; i++)
+		if (insn->mem[i].base == reg || insn->mem[i].index == reg)
+			return true;
+	return false;
+}
+
+static void find_operands(struct guard_do *s)
+{
+	const struct dec_ctx *c = s->e->ctx;
+
+	for (int i = 0; i < s->insn.n_mem; i++) {
+		const struct dec_mem *m = &s->insn.mem[i];
+
+		s->addr[i] = dec_insn_address(m, c->gpr, c->fs_base, c->gs_base);
+		s->bytes[i] = m->size;
+		if (s->insn.is_rep)
+			s->bytes[i] *= c->gpr[CAP_RCX];
+		if (m->is_write && m->base == CAP_RSP &&
+		    s->insn.gpr_written >> CAP_RSP & 1 && !m->disp &&
+		    m->index == DEC_REG_NONE && s->insn.flow == DEC_FLOW_NEXT)
+			s->addr[i] -= m->size; // push
+	}
+}
+
+static void find_sources(struct guard_do *s)
+{
+	const struct dec_ctx *c = s->e->ctx;
+	uint8_t vec[160];
+
+	for (uint32_t r = s->insn.gpr_read; r; r &= r - 1) {
+		int reg = __builtin_ctz(r);
+
+		add_source(s, c->gpr[reg], c->tag[reg], is_address(&s->insn, reg));
+	}
+	for (int i = 0; i < s->insn.n_mem; i++)
+		for (uint64_t k = 0;
+		     s->insn.mem[i].is_read && s->bytes[i] <= 64 &&
+		     k + 8 <= s->bytes[i] && can_read(s, s->addr[i], s->bytes[i]);
+		     k += 8)
+			add_source(s, word_at(s->addr[i] + k),
+				   recall(s->g, s->addr[i] + k, word_at(s->addr[i] + k)),
+				   false);
+	for (uint32_t v = s->insn.other_read & c->vec_tags; v; v &= v - 1) {
+		int reg = __builtin_ctz(v);
+
+		dec_engine_read_reg(s->e, DEC_REG_VEC + reg, vec);
+		for (int k = 0; k < 8; k++)
+			add_source(s, word_at((uint64_t)(vec + 8 * k)),
+				   s->g->lanes[reg][k], false);
+	}
+}
+
+static uint32_t same(const struct guard_do *s, uint64_t value)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->source[i].value == value)
+			return s->source[i].tag;
+	return 0;
+}
+
+static uint64_t way_to(const struct guard_node *n, uint64_t value)
+{
+	if (value < n->start)
+		return n->start - value;
+	return value > n->start + n->size ? value - n->start - n->size : 0;
+}
+
+/* As nearest() of hg_derive.c. */
+static uint32_t nearest(const struct guard_do *s, uint64_t value, uint64_t *source)
+{
+	uint64_t least = UINT64_MAX, least_way = UINT64_MAX;
+	uint32_t tag = 0;
+
+	for (int i = 0; i < s->n; i++) {
+		uint64_t distance = llabs((int64_t)(value - s->source[i].value)), way = 0;
+
+		if (s->source[i].is_address)
+			continue;
+		if (s->n > 1)
+			way = way_to(node_of(s->g, s->source[i].tag), value);
+		if (way > least_way || (way == least_way && distance >= least))
+			continue;
+		least = distance;
+		least_way = way;
+		tag = s->source[i].tag;
+		*source = s->source[i].value;
+	}
+	return tag;
+}
+
+/* ---- what it defines -------------------------------------------------------------------------- */
+
+static bool is_arithmetic(const struct dec_insn *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_LEA:
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XADD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_wide(const struct dec_insn *insn)
+{
+	const uint8_t *rex = insn->bytes;
+
+	while (emit_is_legacy_prefix(*rex))
+		rex++;
+	return (*rex & 0xf8) == 0x48;
+}
+
+static bool is_cut(const struct dec_insn *insn, uint64_t source, uint64_t value)
+{
+	bool is_mask = insn->mnemonic == ZYDIS_MNEMONIC_AND ||
+		       insn->mnemonic == ZYDIS_MNEMONIC_OR;
+
+	return source >> 32 &&
+	       (!(value >> 32) || (is_mask && source - value + 4096 > 8192));
+}
+
+/* Arithmetic led from a pointer of @p tag to @p value: from what is gone, and far, to whatever has the
+ * memory now. */
+static uint32_t led_to(struct dec_guard *g, uint32_t tag, uint64_t value)
+{
+	const struct guard_node *n = node_of(g, tag);
+
+	return n->is_live || llabs((int64_t)(value - n->start)) <= REACH ? tag : 0;
+}
+
+static uint32_t subtract(const struct guard_do *s, int reg, uint32_t tag, uint64_t value)
+{
+	uint64_t less = s->gpr[reg] - value;
+
+	if (!tag || (s->gpr[reg] >> 32 && !is_wide(&s->insn)))
+		return 0;
+	for (int i = 0; i < s->n; i++)
+		if (s->source[i].value == less && s->source[i].tag == tag)
+			return 0;
+	return led_to(s->g, tag, value);
+}
+
+static uint32_t derived_from(const struct guard_do *s, uint64_t value)
+{
+	uint32_t tag = same(s, value);
+	uint64_t source = 0;
+
+	if (tag || !s->n || !is_arithmetic(&s->insn))
+		return tag;
+	tag = nearest(s, value, &source);
+	return tag && !is_cut(&s->insn, source, value) ? led_to(s->g, tag, value) : 0;
+}
+
+static void define_gpr(struct guard_do *s, int reg)
+{
+	struct dec_ctx *c = s->e->ctx;
+	uint64_t value = c->gpr[reg];
+	uint32_t tag = c->tag[reg];
+
+	if (s->insn.mnemonic == ZYDIS_MNEMONIC_SUB)
+		tag = subtract(s, reg, tag, value);
+	else if (s->insn.is_string && (reg == CAP_RSI || reg == CAP_RDI))
+		tag = tag ? led_to(s->g, tag, value) : 0;
+	else
+		tag = derived_from(s, value);
+	if (reg == CAP_RSP && tag) // a stack in the heap
+		dec_guard_doubt(s->e, DEC_DOUBT_BEYOND, s->insn.rip);
+	c->tag[reg] = tag;
+}
+
+static void define_vector(struct guard_do *s, int reg)
+{
+	uint32_t any = 0;
+	uint8_t vec[160];
+
+	if (s->n || s->e->ctx->vec_tags >> reg & 1) {
+		dec_engine_read_reg(s->e, DEC_REG_VEC + reg, vec);
+		for (int k = 0; k < 8; k++)
+			any |= s->g->lanes[reg][k] =
+				same(s, word_at((uint64_t)(vec + 8 * k)));
+	}
+	s->e->ctx->vec_tags &= ~(1u << reg);
+	s->e->ctx->vec_tags |= (uint32_t)(any != 0) << reg;
+}
+
+static void define_memory(struct guard_do *s, int i)
+{
+	for (uint64_t k = 0; k + 8 <= s->bytes[i] && s->bytes[i] <= 64; k += 8) {
+		uint64_t value = word_at(s->addr[i] + k);
+
+		put_word(s->g, s->addr[i] + k, value, derived_from(s, value));
+	}
+}
+
+/* A string instruction moved many words at once. */
+static void copy_words(struct guard_do *s)
+{
+	int to = s->insn.mem[0].is_write ? 0 : 1;
+
+	if (s->insn.n_mem != 2 || s->bytes[to] <= 64 || !s->insn.mem[!to].is_read ||
+	    !s->insn.mem[to].is_write)
+		return;
+	for (uint64_t k = 0; k + 8 <= s->bytes[to]; k += 8) {
+		uint64_t value = word_at(s->addr[to] + k);
+		uint32_t tag = word_tag(s->g, s->addr[!to] + k, value);
+
+		if (tag)
+			put_word(s->g, s->addr[to] + k, value, tag);
+	}
+}
+
+static void define(struct guard_do *s)
+{
+	for (uint32_t r = s->insn.gpr_written; r; r &= r - 1)
+		define_gpr(s, __builtin_ctz(r));
+	for (int i = 0; i < s->insn.n_mem; i++)
+		if (s->insn.mem[i].is_write && can_read(s, s->addr[i], s->bytes[i]))
+			define_memory(s, i);
+	for (uint32_t v = s->insn.other_written; v; v &= v - 1)
+		define_vector(s, __builtin_ctz(v));
+	if (s->insn.is_rep)
+		copy_words(s);
+}
+
+/* As hg_astray.c has it, of what is no pointer that masks had a part in. */
+static bool may_read_ahead(const struct guard_do *s, const struct dec_mem *m,
+			   uint32_t tag, uint64_t addr, uint64_t size)
+{
+	const struct guard_node *n = node_of(s->g, tag);
+	uint64_t rip = s->insn.rip;
+
+	return !m->is_write && addr / PAGE >= n->start / PAGE &&
+	       (addr + size - 1) / PAGE <= (n->start + n->size) / PAGE &&
+	       (size >= 16 || (uint32_t)(s->insn.other_read | s->insn.other_written)) &&
+	       vec_find(&s->g->foreign, f, rip >= f->rip && rip < f->end);
+}
+
+static void check_operands(struct guard_do *s)
+{
+	bool is_string = is_in_string(s->e);
+
+	for (int i = 0; i < s->insn.n_mem; i++) {
+		const struct dec_mem *m = &s->insn.mem[i];
+		uint32_t tag = tag_of_address(s->e, m, s->addr[i], s->bytes[i]);
+
+		if (!tag || !s->bytes[i] || (is_string && !m->is_write) ||
+		    is_right(s->g, tag, s->addr[i], s->bytes[i]) ||
+		    may_read_ahead(s, m, tag, s->addr[i], s->bytes[i]))
+			continue;
+		dec_guard_doubt(s->e, DEC_DOUBT_ACCESS, s->insn.rip);
+	}
+}
+
+/* What a loop of one instruction did is less than it was to do: scas and cmps end it. */
+static void find_rounds(struct guard_do *s)
+{
+	uint64_t n = s->gpr[CAP_RCX] - s->e->ctx->gpr[CAP_RCX];
+
+	for (int i = 0; s->insn.is_rep && i < s->insn.n_mem; i++) {
+		s->bytes[i] = n * s->insn.mem[i].size;
+		if (s->e->ctx->rflags & 0x400)
+			dec_guard_doubt(s->e, DEC_DOUBT_BEYOND, s->insn.rip);
+	}
+}
+
+/* Does it access memory, perhaps by a pointer, where its operands do not tell? Gathers, bits by number. */
+static bool is_unknown(const struct guard_do *s)
+{
+	bool is_any = false;
+
+	for (int r = 0; r < DEC_GPRS; r++)
+		is_any |= s->insn.gpr_read >> r & 1 && s->e->ctx->tag[r];
+	return is_any && (s->insn.is_slow_addr || s->insn.is_slow_always) &&
+	       !s->insn.is_string && !s->insn.is_rep;
+}
+
+int dec_guard_step(struct dec_engine *e)
+{
+	struct guard_do s = { .e = e, .g = e->guard };
+	uint64_t rip = e->ctx->rip, next;
+	enum dec_verdict v;
+
+	if (!s.g->doubt)
+		s.insn = *dec_engine_insn(e, rip);
+	if (s.g->doubt || !s.insn.len || s.insn.flow >= DEC_FLOW_SYSCALL)
+		return dec_engine_step(e);
+	s.g->n_steps++;
+	next = rip + s.insn.len;
+	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
+	find_operands(&s);
+	find_sources(&s);
+	if (is_unknown(&s))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
+	v = dec_engine_step(e);
+	if (v != DEC_GO || (s.insn.flow == DEC_FLOW_NEXT && e->ctx->rip != next)) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
+		return v;
+	}
+	find_rounds(&s);
+	if (!s.g->call.is_open || s.g->call.hook.kind != DEC_HOOK_ALLOCATOR) {
+		check_operands(&s);
+		if (s.insn.flow == DEC_FLOW_NEXT)
+			define(&s);
+	}
+	return v;
+}
+
+/* Only at the operands. */
+static void look(struct dec_engine *e)
+{
+	struct guard_do s = { .e = e, .g = e->guard };
+
+	s.insn = *dec_engine_insn(e, e->ctx->rip);
+	find_operands(&s);
+	check_operands(&s);
+}
+
+/* ---- events ------------------------------------------------------------------------------------- */
+
+static void enter_string(struct dec_engine *e, uint64_t rip);
+
+/* General registers are the guest's while C works: some are borrowed. */
+static void swap_scratch(struct dec_engine *e, const struct engine_block *b,
+			 uint64_t borrowed[3], bool is_guest)
+{
+	for (int i = 0; i < 3; i++) {
+		uint64_t *reg = &e->ctx->gpr[b->scratch[i]];
+
+		if (is_guest) {
+			borrowed[i] = *reg;
+			*reg = e->ctx->guard_spill[i];
+		} else {
+			e->ctx->guard_spill[i] = *reg;
+			*reg = borrowed[i];
+		}
+	}
+}
+
+uint8_t *dec_guard_event(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	const struct guard_event ev = g->events.data[e->ctx->guard_event];
+	const struct engine_block b = e->blocks.data[ev.block];
+	struct dec_ctx *c = e->ctx;
+	// A function begins before that register is borrowed.
+	bool has_far = b.far_reg != DEC_REG_NONE && ev.kind != GUARD_EVENT_STRING;
+	uint64_t borrowed[3], far = 0, now = e->now;
+	int64_t budget[CTX_CELLS];
+
+	g->n_events[ev.kind]++;
+	swap_scratch(e, &b, borrowed, true);
+	if (has_far) {
+		far = c->gpr[b.far_reg];
+		c->gpr[b.far_reg] = c->spill[3];
+	}
+	c->rip = ev.rip;
+	switch (ev.kind) {
+	case GUARD_EVENT_STEP:
+		memcpy(budget, c->budget, sizeof(budget));
+		dec_guard_step(e);
+		memcpy(c->budget, budget, sizeof(budget));
+		e->now = now;
+		break;
+	case GUARD_EVENT_LOOK:
+		look(e);
+		break;
+	case GUARD_EVENT_WORD:
+		c->tag[ev.reg] = recall(g, borrowed[0], c->gpr[ev.reg]);
+		break;
+	case GUARD_EVENT_STRING:
+		enter_string(e, ev.rip);
+		break;
+	default:
+		dec_guard_doubt(e, DEC_DOUBT_CALL, ev.rip);
+	}
+	if (has_far) {
+		c->spill[3] = c->gpr[b.far_reg];
+		c->gpr[b.far_reg] = far;
+	}
+	swap_scratch(e, &b, borrowed, false);
+	if (e->is_flushed)
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, ev.rip);
+	return g->doubt ? NULL : ev.resume;
+}
+
+/* ---- functions that read ------------------------------------------------------------------------- */
+
+static uint64_t element(uint64_t addr, uint32_t width)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const void *)addr, width);
+	return v;
+}
+
+/* Letters of either case are the same. */
+static uint64_t fold(uint64_t v)
+{
+	return v >= 'A' && v <= 'Z' ? v + 'a' - 'A' : v;
+}
+
+/* Does reading from argument @p i end within its first @p room bytes? */
+static bool ends_within(const struct dec_engine *e, const struct dec_hook *h, int i,
+			uint64_t room)
+{
+	const uint64_t *gpr = e->ctx->gpr;
+	uint64_t at[2] = { gpr[CAP_RDI], gpr[CAP_RSI] };
+	uint64_t limit = h->limit ? gpr[h->limit] : UINT64_MAX;
+	uint64_t can = e->world.avail(e->world.ctx, at[!i], PROT_READ);
+
+	if (limit <= room / h->width)
+		return true;
+	for (uint64_t k = 0; k < room / h->width; k++) {
+		uint64_t v = element(at[i] + k * h->width, h->width), other;
+
+		if (h->extent[i] == DEC_EXTENT_VALUE && v == (uint8_t)gpr[CAP_RSI])
+			return true;
+		if (!v &&
+		    (h->extent[i] == DEC_EXTENT_TEXT || h->extent[i] == DEC_EXTENT_ORDER))
+			return true;
+		if (h->extent[i] < DEC_EXTENT_ORDER)
+			continue;
+		if ((k + 1) * h->width > can)
+			return false;
+		other = element(at[!i] + k * h->width, h->width);
+		if (h->which ? fold(v) != fold(other) : v != other)
+			return h->extent[i] != DEC_EXTENT_UNKNOWN;
+	}
+	return false;
+}
+
+static void enter_string(struct dec_engine *e, uint64_t rip)
+{
+	struct dec_guard *g = e->guard;
+	const struct dec_hook *h = &g->hook.data[*map_get(&g->hooks, rip) - 1];
+	const uint64_t at[2] = { e->ctx->gpr[CAP_RDI], e->ctx->gpr[CAP_RSI] };
+	const uint32_t tag[2] = { e->ctx->tag[CAP_RDI], e->ctx->tag[CAP_RSI] };
+
+	if (g->call.is_open)
+		return;
+	g->string_rsp = e->ctx->gpr[CAP_RSP];
+	memcpy(&g->string_returns, (const void *)g->string_rsp, 8);
+	for (int i = 0; i < 2; i++) {
+		const struct guard_node *n = node_of(g, tag[i]);
+		uint64_t room = n->is_live && at[i] - n->start < n->size ?
+					n->start + n->size - at[i] :
+					0;
+
+		if (tag[i] && h->extent[i] &&
+		    (n->is_live || !is_right(g, tag[i], at[i], 1)) &&
+		    !ends_within(e, h, i, room))
+			dec_guard_doubt(e, DEC_DOUBT_ACCESS, rip);
+	}
+}
+
+/* ---- calls of the allocator --------------------------------------------------------------------- */
+
+static void check_release(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	uint64_t addr = e->ctx->gpr[CAP_RDI], *root = map_get(&g->live, addr);
+	uint32_t tag = e->ctx->tag[CAP_RDI];
+
+	if (addr && (!root || (tag && tag != *root * sizeof(struct guard_row))))
+		dec_guard_doubt(e, DEC_DOUBT_RELEASE, e->ctx->rip);
+}
+
+static void release(struct dec_guard *g, uint64_t addr, uint64_t site)
+{
+	uint64_t *root = map_get(&g->live, addr);
+
+	if (addr && root)
+		node_died(g, *root * sizeof(struct guard_row), site);
+}
+
+static void enter_call(struct dec_engine *e, const struct dec_hook *h)
+{
+	struct dec_guard *g = e->guard;
+	struct dec_ctx *c = e->ctx;
+	struct guard_call *call = &g->call;
+
+	if (call->is_open && c->gpr[CAP_RSP] < call->rsp)
+		return;
+	call->is_open = true;
+	call->hook = *h;
+	call->rsp = c->gpr[CAP_RSP];
+	memcpy(&call->returns, (const void *)call->rsp, 8);
+	call->arg[0] = c->gpr[CAP_RDI];
+	call->arg[1] = c->gpr[CAP_RSI];
+	call->arg[2] = c->gpr[CAP_RDX];
+	if (h->kind == DEC_HOOK_ALLOCATOR) {
+		if (h->which == CAP_HEAP_FREE || h->which == CAP_HEAP_REALLOC)
+			check_release(e);
+		if (h->which == DEC_HOOK_USABLE)
+			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
+		if (h->which == CAP_HEAP_FREE)
+			release(g, call->arg[0], call->returns);
+		memcpy(call->gpr, c->gpr, sizeof(call->gpr));
+		memcpy(call->tag, c->tag, sizeof(call->tag));
+		memset(c->tag, 0, sizeof(c->tag));
+		c->vec_tags = 0;
+		show_spans(e);
+	}
+	if (map_get(&g->returns, call->returns))
+		return;
+	map_put(&g->returns, call->returns, 1);
+	dec_engine_set_break(e, call->returns, true);
+}
+
+/* What realloc moved is in the new block, and nothing else is. */
+static void take_over(struct dec_guard *g, uint64_t start, uint64_t size, uint64_t old,
+		      uint64_t old_size)
+{
+	uint64_t kept = (old_size < size ? old_size : size) & ~7ull;
+
+	for (uint64_t i = 0; i < kept && old != start; i += 8) {
+		uint64_t *words = page_of(g, old + i, false), word;
+
+		if (!words) {
+			i += PAGE - (old + i) % PAGE - 8;
+			continue;
+		}
+		word = words[(old + i) % PAGE / 8];
+		if (word || word_tag(g, start + i, word_at(start + i)))
+			put_word(g, start + i, word, word >> 32);
+	}
+	forget_words(g, start + kept, start + size);
+}
+
+static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	struct dec_guard *g = e->guard;
+	const struct guard_call *call = &g->call;
+	uint64_t *root = call->hook.which == CAP_HEAP_REALLOC ?
+				 map_get(&g->live, call->arg[0]) :
+				 NULL;
+	uint64_t old_size = root ? g->nodes.data[*root].size : 0;
+
+	if (call->hook.which == CAP_HEAP_REALLOC)
+		release(g, call->arg[0], call->returns);
+	if (!addr)
+		return;
+	if (!node_born(e, addr, size, call->returns))
+		return;
+	take_over(g, addr, size, call->arg[0], old_size);
+}
+
+/* As heap_calls_report() of history/heap_calls.c. */
+static void leave_allocator(struct dec_engine *e)
+{
+	const struct guard_call *call = &e->guard->call;
+	uint64_t rax = e->ctx->gpr[CAP_RAX], *root;
+
+	switch (call->hook.which) {
+	case CAP_HEAP_MALLOC:
+		born(e, rax, call->arg[0]);
+		break;
+	case CAP_HEAP_CALLOC:
+		born(e, rax, call->arg[0] * call->arg[1]);
+		break;
+	case CAP_HEAP_REALLOC:
+		if (rax || (call->arg[0] && !call->arg[1]))
+			born(e, rax, call->arg[1]);
+		break;
+	case CAP_HEAP_ALIGNED_ALLOC:
+		born(e, rax, call->arg[1]);
+		break;
+	case CAP_HEAP_POSIX_MEMALIGN:
+		if (!(uint32_t)rax)
+			born(e, word_at(call->arg[0]), call->arg[2]);
+		break;
+	}
+	for (int r = 0; r < DEC_GPRS; r++)
+		e->ctx->tag[r] = e->ctx->gpr[r] == call->gpr[r] ? call->tag[r] : 0;
+	root = map_get(&e->guard->live, rax);
+	e->ctx->tag[CAP_RAX] = root ? *root * sizeof(struct guard_row) : 0;
+}
+
+static void leave_call(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	struct dec_hook h = g->call.hook;
+
+	g->call.is_open = false;
+	if (h.kind == DEC_HOOK_ALLOCATOR) {
+		leave_allocator(e);
+		show_spans(e);
+		return;
+	}
+	h.rip = e->ctx->gpr[CAP_RAX];
+	h.is_resolver = false;
+	if (dec_guard_hook(e, &h))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+}
+
+bool dec_guard_at_stop(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	uint64_t rip = e->ctx->rip;
+	uint64_t *h = map_get(&g->hooks, rip);
+
+	if (g->doubt)
+		return false;
+	if (g->call.is_open && rip == g->call.returns &&
+	    e->ctx->gpr[CAP_RSP] > g->call.rsp)
+		leave_call(e);
+	if (h && (g->hook.data[*h - 1].kind == DEC_HOOK_ALLOCATOR ||
+		  g->hook.data[*h - 1].is_resolver)) {
+		const struct dec_hook hook = g->hook.data[*h - 1];
+
+		enter_call(e, &hook);
+	}
+	return !g->doubt;
+}
+
+/* ---- system calls ------------------------------------------------------------------------------- */
+
+void dec_guard_answered(struct dec_engine *e, uint64_t number)
+{
+	struct dec_guard *g = e->guard;
+	int64_t ret = e->ctx->gpr[CAP_RAX];
+	uint32_t tag = e->ctx->tag[CAP_RSI];
+
+	e->ctx->tag[CAP_RAX] = e->ctx->tag[CAP_RCX] = e->ctx->tag[CAP_R11] = 0;
+	if (number == SYS_execve || number == SYS_execveat)
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+	if (ret == -EBADF)
+		dec_guard_doubt(e, DEC_DOUBT_CALL, e->ctx->rip);
+	if (ret > 0 &&
+	    (number == SYS_write || number == SYS_pwrite64 || number == SYS_sendto) &&
+	    !is_right(g, tag, e->ctx->gpr[CAP_RSI], ret))
+		dec_guard_doubt(e, DEC_DOUBT_CALL, e->ctx->rip);
+}
+
+void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n, int64_t ret)
+{
+	static const int reg[3] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	const struct dec_ctx *c = e->ctx;
+
+	for (int i = 0; i < 3; i++)
+		if (c->gpr[reg[i]] == addr && ret > 0 &&
+		    !is_right(e->guard, c->tag[reg[i]], addr,
+			      n < (uint64_t)ret ? n : (uint64_t)ret))
+			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Watches, while the guest runs, over what its pointers into the heap are used for, so that a run without
+ * errors need not be logged. Each general register, vector lane and aligned word of memory has a tag: the
+ * node that the pointer in it was derived from; emitted code (guard_emit.c) carries the tags on and
+ * compares each address with the bounds of its tag's node. What it cannot decide by itself is an event:
+ * it leaves, guard.c does the instruction, and emitted code goes on behind it.
+ *
+ * It decides one way only: what it lets pass is right by the rules of heapgraph/hg_access.h; what it does
+ * not is a suspicion, of which it stops (dec_guard.doubt), and the log has to tell.
+ *
+ * A tag is the offset of its node's row in a table: {start, size}. Row 0 has all memory. A row that is
+ * freed has none. Where rows and what finds shadow words lie is below 2 GiB, as the context.
+ */
+#ifndef DECODE_TRANSLATOR_GUARD_H
+#define DECODE_TRANSLATOR_GUARD_H
+
+#include "base/base.h"
+#include "decode/x86/insn.h"
+
+struct dec_engine;
+struct translation;
+
+/** Why it stopped. */
+enum dec_doubt {
+	DEC_DOUBT_NONE,
+	DEC_DOUBT_ACCESS,  ///< an access that may be astray
+	DEC_DOUBT_RELEASE, ///< a release that may be wrong
+	DEC_DOUBT_CALL, ///< a function or system call that may be given what it must not
+	DEC_DOUBT_BEYOND, ///< what is not followed: threads, signals, faults, a heap below 4 GiB
+};
+
+enum dec_hook_kind {
+	DEC_HOOK_NONE,
+	DEC_HOOK_ALLOCATOR, ///< which: enum cap_heap_fn, or another of the allocator's
+	DEC_HOOK_STRING,    ///< extents, limit, width: what a call reads
+	DEC_HOOK_COPY,	    ///< the slot that calls of memcpy go through
+	DEC_HOOK_FOREIGN, ///< code of a library, up to end: vectors may read ahead there
+};
+
+/** Where the reading from one of the first two arguments ends. */
+enum dec_hook_extent {
+	DEC_EXTENT_NONE,
+	DEC_EXTENT_ALL,	       ///< at the limit
+	DEC_EXTENT_TEXT,       ///< at the terminator, or the limit
+	DEC_EXTENT_VALUE,      ///< at the byte that is the second argument, or the limit
+	DEC_EXTENT_ORDER,      ///< at the first difference or the terminator
+	DEC_EXTENT_DIFFERENCE, ///< at the first difference
+	DEC_EXTENT_UNKNOWN,
+};
+
+/** A place that the guard is to know. */
+struct dec_hook {
+	uint64_t rip; ///< of COPY: the address of the slot
+	uint8_t kind, which, extent[2];
+	uint8_t limit;	  ///< register; 0: none
+	uint8_t width;	  ///< bytes of an element
+	bool is_resolver; ///< what it returns is the function
+	uint64_t end;	  ///< of FOREIGN
+};
+
+/** dec_hook.which of functions of the allocator that allocate nothing; of malloc_usable_size(). */
+enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
+
+#define GUARD_LOADS 4096 ///< of each of the two tables
+#define GUARD_ROWS_AT (2 * GUARD_LOADS * 16)
+#define GUARD_BYTES (256u << 20)
+
+/** The shadow of a page, of its number; @p number 0: of none. */
+struct guard_page {
+	uint64_t number;
+	uint64_t words; ///< address of 512 words: tag << 32 | low half of the value
+};
+
+struct guard_row {
+	uint64_t start, size;
+};
+
+struct guard_node {
+	uint64_t start, size, site; ///< site: where the allocator returned to
+	bool is_live;
+};
+
+enum guard_event_kind {
+	GUARD_EVENT_STEP, ///< do the instruction
+	GUARD_EVENT_LOOK, ///< at the operand of a branch
+	GUARD_EVENT_WORD, ///< of a register that was loaded: whose pointer is it? Its address: first scratch
+	GUARD_EVENT_STRING, ///< a function begins
+	GUARD_EVENT_COPY,   ///< memcpy between memory that overlaps
+};
+
+struct guard_event {
+	uint32_t block;
+	uint64_t rip;
+	uint8_t *resume;
+	uint8_t kind, reg;
+};
+
+/** A call under way of the allocator, or of a resolver. */
+struct guard_call {
+	bool is_open;
+	struct dec_hook hook;
+	uint64_t rsp, returns, arg[3];
+	uint64_t gpr[16];
+	uint32_t tag[16];
+};
+
+struct dec_guard {
+	enum dec_doubt doubt;
+	uint64_t doubt_rip;
+	struct guard_page *loads,
+		*stores; ///< at GUARD_AT: found in the one, in the other to be written
+	struct guard_row *rows;
+	VEC(struct guard_node) nodes; ///< as rows
+	struct map live;	      ///< start -> node
+	struct map pages;	      ///< number -> words
+	VEC(struct guard_event) events;
+	struct map hooks; ///< rip -> index + 1
+	VEC(struct dec_hook) hook;
+	VEC(struct dec_hook) foreign;
+	struct map returns; ///< addresses that calls return to -> 1
+	struct guard_call call;
+	uint64_t string_rsp,
+		string_returns; ///< the call of a string function, perhaps under way
+	uint64_t low, span, high_low, high_span; ///< where nodes lie: two pieces
+	bool has_high;				 ///< there is a second piece,
+	bool has_low;				 ///< .. or one below 4 GiB
+	uint32_t at;				 ///< of rows and tables: below 2 GiB
+	uint32_t lanes[32][8];			 ///< tags of vector registers
+	uint64_t n_events[5], n_steps;
+};
+
+/** Begin, with the program's first instruction. @return ERR_UNSUPPORTED: there is no room, or the CPU
+ * cannot. */
+struct err *dec_guard_start(struct dec_engine *e);
+
+/** Know @p h. @return ERR_NOMEM. */
+struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h);
+
+/** Stop: it is not known that all is right. */
+void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip);
+
+/** The guest stands where it was to stop: a hook, perhaps. @return whether it was one. */
+bool dec_guard_at_stop(struct dec_engine *e);
+
+/** Emitted code left with an event. @return where it goes on; NULL: in doubt. */
+uint8_t *dec_guard_event(struct dec_engine *e);
+
+/** Do the instruction at rip, as dec_engine_step(). */
+int dec_guard_step(struct dec_engine *e);
+
+/** System call @p number was answered; it wrote @p n bytes at @p addr, and returns @p ret. */
+void dec_guard_answered(struct dec_engine *e, uint64_t number);
+void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n, int64_t ret);
+
+/* ---- guard_emit.c: parts of a block --------------------------------------------------------- */
+
+/** @return which registers @p insn needs beside its own. */
+uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn);
+void dec_guard_open(struct translation *t);
+void dec_guard_before(struct translation *t, int i);
+void dec_guard_after(struct translation *t, int i);
+void dec_guard_close(struct translation *t);
+
+#endif

@@ -1,0 +1,799 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * What goes around the guest's instructions while a guard watches (guard.h). Before an instruction: is its
+ * memory its pointer's, and does it do with tagged values nothing but what is done here, moves and
+ * arithmetic of one pointer? If not, an event. Behind it: the tags of what it defined. Where the guest
+ * still needs its flags they are kept meanwhile.
+ */
+
+#include "decode/translator/guard.h"
+
+#include <assert.h>
+
+#include "decode/translator/translation.h"
+#include "decode/x86/zydis.h"
+
+enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_C = 2 };
+enum { OP_ADD = 0x03, OP_OR = 0x0b, OP_SUB = 0x2b, OP_CMP = 0x3b, OP_MOV = 0x8b };
+
+#define TAG(reg) (CTX_TAG + 4 * (reg))
+
+/* ---- encodings ------------------------------------------------------------------------------------ */
+
+/* op r32, ctx:[off] */
+static void ctx_op32(struct dec_emit *o, uint8_t op, int reg, uint32_t off)
+{
+	if (reg >= 8)
+		emit_u8(o, 0x44);
+	emit_u8(o, op);
+	emit_abs(o, reg, off);
+}
+
+/* mov ctx:[off], r32 */
+static void ctx_store32(struct dec_emit *o, uint32_t off, int reg)
+{
+	ctx_op32(o, 0x89, reg, off);
+}
+
+/* cmp dword ctx:[off], 0 */
+static void ctx_is_zero(struct dec_emit *o, uint32_t off)
+{
+	emit_u8(o, 0x83);
+	emit_abs(o, 7, off);
+	emit_u8(o, 0);
+}
+
+/* test / and dword ctx:[off], imm */
+static void ctx_imm32(struct dec_emit *o, bool is_and, uint32_t off, uint32_t imm)
+{
+	emit_u8(o, is_and ? 0x81 : 0xf7);
+	emit_abs(o, is_and ? 4 : 0, off);
+	emit_u32(o, imm);
+}
+
+/* op r64, r64 (to, from) */
+static void reg_op(struct dec_emit *o, uint8_t op, int to, int from)
+{
+	emit_u8(o, 0x48 | (to >> 3) << 2 | from >> 3);
+	emit_u8(o, op);
+	emit_u8(o, 0xc0 | (to & 7) << 3 | (from & 7));
+}
+
+static void reg_op32(struct dec_emit *o, uint8_t op, int to, int from)
+{
+	emit_u8(o, 0x40 | (to >> 3) << 2 | from >> 3);
+	emit_u8(o, op);
+	emit_u8(o, 0xc0 | (to & 7) << 3 | (from & 7));
+}
+
+/* add/and r64, imm: @p kind 0, 4 */
+static void reg_imm(struct dec_emit *o, int kind, int reg, int32_t imm)
+{
+	emit_u8(o, 0x48 | reg >> 3);
+	emit_u8(o, 0x81);
+	emit_u8(o, 0xc0 | kind << 3 | (reg & 7));
+	emit_u32(o, imm);
+}
+
+/* shl/shr r64, n: @p kind 4, 5 */
+static void reg_shift(struct dec_emit *o, int kind, int reg, uint8_t n)
+{
+	emit_u8(o, 0x48 | reg >> 3);
+	emit_u8(o, 0xc1);
+	emit_u8(o, 0xc0 | kind << 3 | (reg & 7));
+	emit_u8(o, n);
+}
+
+/* ---- state ---------------------------------------------------------------------------------------- */
+
+static uint8_t *const_scratch(struct translation *t)
+{
+	return t->block->scratch;
+}
+
+static bool flags_are_dead(const struct translation *t, int i)
+{
+	for (; i < t->n; i++) {
+		if (t->insn[i].kills_flags)
+			return true;
+		if (t->insn[i].reads_flags || dec_insn_ends_block(&t->insn[i]))
+			return false;
+	}
+	return false;
+}
+
+static void keep_flags(struct translation *t, int i)
+{
+	struct dec_emit *o = &t->out;
+
+	if (t->has_kept_flags || flags_are_dead(t, i))
+		return;
+	t->has_kept_flags = true;
+	emit_ctx_store(o, CTX_GUARD_SPILL + 24, CAP_RAX);
+	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
+	emit_ctx_store(o, CTX_GUARD_SPILL + 32, CAP_RAX);
+	emit_ctx_load(o, CAP_RAX, CTX_GUARD_SPILL + 24);
+}
+
+static void return_flags(struct translation *t, struct dec_emit *o)
+{
+	if (!t->has_kept_flags)
+		return;
+	emit_ctx_store(o, CTX_GUARD_SPILL + 24, CAP_RAX);
+	emit_ctx_load(o, CAP_RAX, CTX_GUARD_SPILL + 32);
+	emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
+	emit_ctx_load(o, CAP_RAX, CTX_GUARD_SPILL + 24);
+}
+
+static bool may(const struct translation *t, int reg)
+{
+	return reg < DEC_GPRS && !(t->zero >> reg & 1);
+}
+
+/* ---- events --------------------------------------------------------------------------------------- */
+
+static uint32_t event(struct translation *t, enum guard_event_kind kind, uint64_t rip,
+		      int reg)
+{
+	struct dec_guard *g = t->e->guard;
+	struct guard_event *ev = vec_push(&g->events);
+
+	assert(ev && "out of memory for events");
+	*ev = (struct guard_event){ .block = t->block - t->e->blocks.data,
+				    .rip = rip,
+				    .kind = kind,
+				    .reg = reg };
+	return g->events.size - 1;
+}
+
+/* Leave with event @p n, in the cold part. */
+static void leave(struct translation *t, uint32_t n)
+{
+	return_flags(t, &t->cold);
+	emit_ctx_store_imm32(&t->cold, CTX_GUARD_EVENT, n);
+	emit_ctx_store_imm32(&t->cold, CTX_EXIT_ID, DEC_EXIT_GUARD);
+	emit_ctx_jmp(&t->cold, CTX_COMMON);
+}
+
+/* Where the instruction at hand leaves with its event: C does it. One stub serves all its conditions. */
+static uint8_t *step_stub(struct translation *t, int i)
+{
+	bool is_branch = t->insn[i].flow != DEC_FLOW_NEXT;
+
+	if (t->step_stub && t->step_stub_kept == t->has_kept_flags)
+		return t->step_stub;
+	t->step_stub = t->cold.p;
+	t->step_stub_kept = t->has_kept_flags;
+	leave(t, event(t, is_branch ? GUARD_EVENT_LOOK : GUARD_EVENT_STEP, t->insn[i].rip,
+		       0));
+	return t->step_stub;
+}
+
+static void step_if(struct translation *t, int i, uint8_t cc)
+{
+	uint8_t *at = emit_jcc_rel(&t->out, cc);
+
+	emit_patch_rel(at, step_stub(t, i));
+}
+
+static void step_always(struct translation *t, int i)
+{
+	uint8_t *at = emit_jmp_rel(&t->out);
+
+	emit_patch_rel(at, step_stub(t, i));
+}
+
+/* ---- addresses ------------------------------------------------------------------------------------ */
+
+/* Is [@p m] the memory of its pointer's node? */
+static void check(struct translation *t, int i, const struct dec_mem *m)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over;
+	bool has_index = m->scale == 1 && may(t, m->index);
+	struct dec_emit *o = &t->out;
+	uint32_t rows = t->e->guard->at + GUARD_ROWS_AT;
+
+	if (m->base >= DEC_GPRS || m->is_gs || m->is_absolute)
+		return;
+	if (!may(t, m->base) && !has_index)
+		return;
+	keep_flags(t, i);
+	ctx_op32(o, OP_MOV, s0, TAG(m->base));
+	if (has_index) {
+		reg_op32(o, 0x85, s0, s0); // test
+		over = emit_jcc_rel(o, CC_NE);
+		ctx_op32(o, OP_MOV, s0, TAG(m->index));
+		emit_patch_rel(over, o->p);
+	}
+	emit_lea(o, s1, m);
+	emit_mem_op(o, 1, OP_SUB, s1, s0, DEC_REG_NONE, 1, rows);
+	if (m->size > 1) {
+		reg_imm(o, 0, s1, m->size - 1);
+		step_if(t, i, CC_C);
+	}
+	emit_mem_op(o, 1, OP_CMP, s1, s0, DEC_REG_NONE, 1, rows + 8);
+	step_if(t, i, CC_AE);
+}
+
+/* Is the value in @p s1 perhaps a pointer? Jumps: @p n of them, to be patched. */
+static int when_pointer(struct translation *t, int reg, int s1, uint8_t *jump[2])
+{
+	struct dec_emit *o = &t->out;
+	int n = 0;
+
+	if (reg != s1)
+		reg_op(o, OP_MOV, s1, reg);
+	emit_ctx_op(o, OP_SUB, s1, CTX_HEAP_LOW);
+	emit_ctx_op(o, OP_CMP, s1, CTX_HEAP_SPAN);
+	jump[n++] = emit_jcc_rel(o, CC_B);
+	if (!t->e->guard->has_high)
+		return n;
+	emit_ctx_op(o, OP_ADD, s1, CTX_HEAP_LOW);
+	emit_ctx_op(o, OP_SUB, s1, CTX_HIGH_LOW);
+	emit_ctx_op(o, OP_CMP, s1, CTX_HIGH_SPAN);
+	jump[n++] = emit_jcc_rel(o, CC_B);
+	return n;
+}
+
+/* A step, if one of the words at [@p m] may be a pointer. */
+static void step_if_pointers(struct translation *t, int i, const struct dec_mem *m)
+{
+	uint8_t s1 = const_scratch(t)[1], *jump[2];
+	struct dec_emit *o = &t->out;
+
+	keep_flags(t, i);
+	for (int k = 0; k + 8 <= m->size; k += 8) {
+		struct dec_mem word = *m;
+		int n;
+
+		word.size = 8;
+		word.disp += k;
+		if (m->is_absolute) {
+			emit_mov_imm64(o, s1, word.disp);
+			word = (struct dec_mem){ .base = s1,
+						 .index = DEC_REG_NONE,
+						 .scale = 1,
+						 .size = 8,
+						 .is_fs = m->is_fs };
+		}
+		emit_load_zx(o, s1, &word);
+		n = when_pointer(t, s1, s1, jump);
+		for (int j = 0; j < n; j++)
+			emit_patch_rel(jump[j], step_stub(t, i));
+	}
+}
+
+/* ---- tags ------------------------------------------------------------------------------------------ */
+
+static void clear_tag(struct translation *t, int reg)
+{
+	if (may(t, reg))
+		emit_ctx_store_imm32(&t->out, TAG(reg), 0);
+	t->zero |= 1u << reg;
+}
+
+static void clear_tags(struct translation *t, uint32_t regs)
+{
+	for (; regs; regs &= regs - 1)
+		if (__builtin_ctz(regs) != CAP_RSP)
+			clear_tag(t, __builtin_ctz(regs));
+}
+
+/* The same where an event may make them pointers. */
+static void zero_tags(struct translation *t, uint32_t regs)
+{
+	for (; regs; regs &= regs - 1) {
+		emit_ctx_store_imm32(&t->out, TAG(__builtin_ctz(regs)), 0);
+		t->zero &= ~(1u << __builtin_ctz(regs));
+	}
+}
+
+/* A step, if one of @p regs is a pointer. @return whether it may be. */
+static bool step_if_tagged(struct translation *t, int i, uint32_t regs)
+{
+	uint8_t s0 = const_scratch(t)[0];
+	bool is_any = false;
+
+	for (regs &= ~t->zero; regs; regs &= regs - 1) {
+		if (!is_any)
+			keep_flags(t, i);
+		ctx_op32(&t->out, is_any ? OP_OR : OP_MOV, s0, TAG(__builtin_ctz(regs)));
+		if (!is_any)
+			reg_op32(&t->out, 0x85, s0, s0);
+		is_any = true;
+	}
+	if (is_any)
+		step_if(t, i, CC_NE);
+	return is_any;
+}
+
+static void copy_tag(struct translation *t, int to, int from)
+{
+	uint8_t s0 = const_scratch(t)[0];
+
+	if (!may(t, from)) {
+		clear_tag(t, to);
+		return;
+	}
+	ctx_op32(&t->out, OP_MOV, s0, TAG(from));
+	ctx_store32(&t->out, TAG(to), s0);
+	t->zero &= ~(1u << to);
+}
+
+/* @p to gets the tag of that of @p a, @p b that has one; a step, if both have. */
+static void merge_tags(struct translation *t, int i, int to, int a, int b)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over;
+	struct dec_emit *o = &t->out;
+
+	if (!may(t, a) || !may(t, b) || a == b) {
+		if (to != (may(t, a) ? a : b))
+			copy_tag(t, to, may(t, a) ? a : b);
+		return;
+	}
+	keep_flags(t, i);
+	ctx_op32(o, OP_MOV, s0, TAG(a));
+	ctx_op32(o, OP_MOV, s1, TAG(b));
+	reg_op32(o, 0x85, s1, s1);
+	over = emit_jcc_rel(o, CC_E);
+	reg_op32(o, 0x85, s0, s0);
+	step_if(t, i, CC_NE);
+	reg_op32(o, OP_MOV, s0, s1);
+	emit_patch_rel(over, o->p);
+	ctx_store32(o, TAG(to), s0);
+	t->zero &= ~(1u << to);
+}
+
+/* Less a pointer to the same node a pointer is a number; a step, if it is another. */
+static void subtract(struct translation *t, int i, int to, int from)
+{
+	uint8_t s0 = const_scratch(t)[0], *over;
+	struct dec_emit *o = &t->out;
+
+	if (!may(t, from))
+		return;
+	keep_flags(t, i);
+	ctx_op32(o, OP_MOV, s0, TAG(from));
+	reg_op32(o, 0x85, s0, s0);
+	over = emit_jcc_rel(o, CC_E);
+	ctx_op32(o, OP_CMP, s0, TAG(to));
+	step_if(t, i, CC_NE);
+	emit_ctx_store_imm32(o, TAG(to), 0);
+	emit_patch_rel(over, o->p);
+	t->zero &= ~(1u << to);
+}
+
+/* ---- words of memory -------------------------------------------------------------------------------- */
+
+/* In the cold part: the shadow word of the address in @p s0; @p s2: of its page. @p table: which one it is
+ * looked up in. @return the jump that is taken when it is not there. */
+static uint8_t *find_word(struct translation *t, int s0, int s1, int s2, uint32_t table)
+{
+	struct dec_emit *c = &t->cold;
+	uint8_t *miss;
+
+	// s2: the entry; s1: the number.
+	reg_op(c, OP_MOV, s1, s0);
+	reg_shift(c, 5, s1, 12);
+	reg_op(c, OP_MOV, s2, s1);
+	reg_imm(c, 4, s2, GUARD_LOADS - 1);
+	reg_shift(c, 4, s2, 4);
+	emit_mem_op(c, 1, OP_CMP, s1, s2, DEC_REG_NONE, 1, table);
+	miss = emit_jcc_rel(c, CC_NE);
+	emit_mem_op(c, 1, OP_MOV, s2, s2, DEC_REG_NONE, 1, table + 8);
+	return miss;
+}
+
+/* General register @p reg was loaded from [@p m], whose address is in the first scratch if @p is_kept. */
+static void loaded(struct translation *t, int i, int reg, const struct dec_mem *m,
+		   bool is_kept)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2];
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	uint32_t n = event(t, GUARD_EVENT_WORD, t->insn[i].rip, reg);
+	uint8_t *jump[2], *miss, *other, *back;
+	int jumps;
+
+	keep_flags(t, i + 1);
+	jumps = when_pointer(t, reg, s1, jump);
+	if (may(t, reg))
+		emit_ctx_store_imm32(o, TAG(reg), 0);
+	back = o->p;
+	for (int k = 0; k < jumps; k++)
+		emit_patch_rel(jump[k], c->p);
+	if (!is_kept)
+		emit_lea(c, s0, m);
+	miss = find_word(t, s0, s1, s2, t->e->guard->at);
+	reg_op(c, OP_MOV, s1, s0);
+	reg_imm(c, 4, s1, 0xff8);
+	// cmp [s2+s1], r32: the low half
+	emit_mem_op(c, 0, 0x39, reg, s2, s1, 1, 0);
+	other = emit_jcc_rel(c, CC_NE);
+	emit_mem_op(c, 0, OP_MOV, s1, s2, s1, 1, 4);
+	ctx_store32(c, TAG(reg), s1);
+	emit_patch_rel(emit_jmp_rel(c), back);
+	emit_patch_rel(miss, c->p);
+	emit_patch_rel(other, c->p);
+	leave(t, n);
+	t->e->guard->events.data[n].resume = back;
+	t->zero &= ~(1u << reg);
+}
+
+/* The word in @p reg is about to be stored at [@p m], @p disp further. */
+static void stores(struct translation *t, int i, int reg, const struct dec_mem *m,
+		   int32_t disp)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2];
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	struct dec_mem at = *m;
+	uint8_t *jump, *miss, *stub;
+
+	if (!may(t, reg))
+		return;
+	keep_flags(t, i);
+	ctx_is_zero(o, TAG(reg));
+	jump = emit_jcc_rel(o, CC_NE);
+	stub = step_stub(t, i);
+	emit_patch_rel(jump, c->p);
+	at.disp += disp;
+	if (m->is_fs) {
+		emit_patch_rel(emit_jmp_rel(c), stub);
+		return;
+	}
+	emit_lea(c, s0, &at);
+	// test s0b, 7: what is not aligned has no word
+	emit_u8(c, 0x40 | s0 >> 3);
+	emit_u8(c, 0xf6);
+	emit_u8(c, 0xc0 | (s0 & 7));
+	emit_u8(c, 7);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), o->p);
+	miss = find_word(t, s0, s1, s2, t->e->guard->at + GUARD_LOADS * 16);
+	emit_patch_rel(miss, stub);
+	reg_imm(c, 4, s0, 0xff8);
+	emit_mem_op(c, 0, 0x89, reg, s2, s0, 1, 0);
+	ctx_op32(c, OP_MOV, s1, TAG(reg));
+	emit_mem_op(c, 0, 0x89, s1, s2, s0, 1, 4);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+}
+
+/* ---- instructions ----------------------------------------------------------------------------------- */
+
+static bool is_wide(const struct dec_insn *insn)
+{
+	const uint8_t *p = insn->bytes;
+
+	while (emit_is_legacy_prefix(*p))
+		p++;
+	return (*p & 0xf8) == 0x48;
+}
+
+/* Does it define 8 or 16 bits of general registers? */
+static bool is_narrow(const struct dec_insn *insn)
+{
+	const uint8_t *p = insn->bytes;
+
+	for (; emit_is_legacy_prefix(*p); p++)
+		if (*p == 0x66)
+			return true;
+	if ((*p & 0xf0) == 0x40)
+		p++;
+	if (*p == 0x0f)
+		return (p[1] & 0xf0) == 0x90 || p[1] == 0xb0 || p[1] == 0xc0;
+	if ((*p & 0xf8) == 0xb0)
+		return true;
+	return !(*p & 1) &&
+	       (*p < 0x40 || *p == 0x80 || *p == 0x84 || *p == 0x86 || *p == 0x88 ||
+		*p == 0x8a || *p == 0xa0 || *p == 0xa2 || *p == 0xa4 || *p == 0xaa ||
+		*p == 0xac || *p == 0xc0 || *p == 0xc6 || *p == 0xd0 || *p == 0xd2 ||
+		*p == 0xf6 || *p == 0xfe);
+}
+
+static int one(uint32_t regs)
+{
+	return __builtin_ctz(regs);
+}
+
+static uint32_t vectors(uint64_t other)
+{
+	return (uint32_t)other;
+}
+
+enum { RSP_BIT = 1u << CAP_RSP };
+
+/* Vectors: what is loaded may be pointers, as may what is in them. */
+static void before_vector(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+	uint32_t reads = vectors(insn->other_read), writes = vectors(insn->other_written);
+	uint32_t sources = insn->gpr_read & ~RSP_BIT;
+
+	if (m)
+		for (int r = 0; r < DEC_GPRS; r++)
+			if (m->base == r || m->index == r)
+				sources &= ~(1u << r);
+	if (m && m->is_read && m->size >= 8)
+		step_if_pointers(t, i, m);
+	step_if_tagged(t, i, sources);
+	keep_flags(t, i);
+	if (reads) {
+		ctx_imm32(&t->out, false, CTX_VEC_TAGS, reads);
+		step_if(t, i, CC_NE);
+	}
+	if (writes & ~reads)
+		ctx_imm32(&t->out, true, CTX_VEC_TAGS, ~writes);
+	clear_tags(t, reads || sources ? 0 : insn->gpr_written);
+	if (reads || sources)
+		zero_tags(t, insn->gpr_written & ~RSP_BIT);
+}
+
+/* All that has no other way: a step if it has to do with pointers, no pointer if not. */
+static void before_any(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+	uint32_t writes = insn->gpr_written & ~RSP_BIT, sources = insn->gpr_read;
+	bool may_be = false;
+
+	if (!writes && !(m && m->is_write && m->size >= 8) &&
+	    !(insn->gpr_written & RSP_BIT))
+		return;
+	if (!is_wide(insn) && !insn->is_vex && !(m && m->is_write && m->size >= 8) &&
+	    !(insn->gpr_written & RSP_BIT)) {
+		if (t->e->guard->has_low)
+			may_be = step_if_tagged(t, i, sources | writes);
+		else if (is_narrow(insn))
+			may_be = step_if_tagged(t, i, writes);
+		if (!may_be)
+			clear_tags(t, writes);
+		if (may_be)
+			zero_tags(t, insn->gpr_written & ~RSP_BIT);
+		return;
+	}
+	if (m && m->is_read && !m->is_write && m->size < 8)
+		sources =
+			0; // movsxd, movzx and the like: of what they load nothing is a pointer
+	if (m && m->is_read && !m->is_write && m->size == 8 && is_wide(insn) &&
+	    (insn->mnemonic == ZYDIS_MNEMONIC_ADD ||
+	     insn->mnemonic == ZYDIS_MNEMONIC_SUB)) {
+		step_if_pointers(t, i, m);
+		t->zero &= ~writes;
+		return; // what it is added to is what it was
+	}
+	if (m && !(m->is_write && !m->is_read))
+		for (int r = 0; r < DEC_GPRS; r++)
+			if ((m->base == r || m->index == r) && !(writes >> r & 1))
+				sources &= ~(1u << r);
+	if (m && m->is_read && m->size >= 8) {
+		step_if_pointers(t, i, m);
+		may_be = true;
+	}
+	may_be |= step_if_tagged(t, i, sources & ~RSP_BIT);
+	if (!may_be) {
+		clear_tags(t, writes);
+		return;
+	}
+	zero_tags(t, writes);
+}
+
+static bool is_plain_mov(const struct dec_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_MOV && is_wide(insn) && !insn->is_gs;
+}
+
+/* Registers alone, 64 bits. @return whether it was dealt with. */
+static bool before_registers(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	uint32_t reads = insn->gpr_read, writes = insn->gpr_written;
+	int to = writes ? one(writes) : 0, n = __builtin_popcount(reads);
+
+	if (__builtin_popcount(writes) != 1 || !is_wide(insn) || writes & RSP_BIT)
+		return false;
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+		if (!reads)
+			clear_tag(t, to);
+		else
+			copy_tag(t, to, one(reads));
+		return true;
+	case ZYDIS_MNEMONIC_LEA:
+		if (!reads)
+			clear_tag(t, to);
+		else if (n == 1)
+			one(reads) == to ? (void)0 : copy_tag(t, to, one(reads));
+		else
+			merge_tags(t, i, to, one(reads), one(reads & (reads - 1)));
+		return true;
+	case ZYDIS_MNEMONIC_ADD:
+		if (n == 2)
+			merge_tags(t, i, to, to, one(reads & ~writes));
+		return true;
+	case ZYDIS_MNEMONIC_SUB:
+		if (n == 2)
+			subtract(t, i, to, one(reads & ~writes));
+		return true;
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* From the events of the instruction at hand the block goes on here. */
+static void resume_here(struct translation *t)
+{
+	struct dec_guard *g = t->e->guard;
+
+	for (; t->first_event < g->events.size; t->first_event++)
+		if (!g->events.data[t->first_event].resume)
+			g->events.data[t->first_event].resume = t->out.p;
+}
+
+/* The stack pointer moves, by constants. */
+static bool is_stack_step(const struct dec_insn *insn)
+{
+	return insn->gpr_written == RSP_BIT && insn->gpr_read == RSP_BIT;
+}
+
+/* memcpy is about to be called: is its memory the same in part? */
+static void check_copy(struct translation *t, int i)
+{
+	uint8_t s0 = const_scratch(t)[0], *same, *jump[2];
+	struct dec_emit *o = &t->out;
+	uint32_t n;
+
+	keep_flags(t, i);
+	reg_op(o, OP_MOV, s0, CAP_RDI);
+	reg_op(o, OP_SUB, s0, CAP_RSI);
+	same = emit_jcc_rel(o, CC_E);
+	reg_op(o, OP_CMP, s0, CAP_RDX);
+	jump[0] = emit_jcc_rel(o, CC_B);
+	emit_bytes(o, (uint8_t[]){ 0x48 | s0 >> 3, 0xf7, 0xd8 | (s0 & 7) }, 3); // neg
+	reg_op(o, OP_CMP, s0, CAP_RDX);
+	jump[1] = emit_jcc_rel(o, CC_B);
+	emit_patch_rel(same, o->p);
+	n = event(t, GUARD_EVENT_COPY, t->insn[i].rip, 0);
+	emit_patch_rel(jump[0], t->cold.p);
+	emit_patch_rel(jump[1], t->cold.p);
+	leave(t, n);
+}
+
+uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn)
+{
+	const uint32_t args = 1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX;
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+
+	return insn->flow != DEC_FLOW_NEXT && m && m->is_absolute &&
+			       map_get(&t->e->guard->hooks, m->disp) ?
+		       args :
+		       0;
+}
+
+void dec_guard_open(struct translation *t)
+{
+	uint8_t s0 = const_scratch(t)[0];
+	uint64_t *h = map_get(&t->e->guard->hooks, t->block->rip);
+	struct dec_emit *o = &t->out;
+	uint8_t *jump;
+
+	t->zero = RSP_BIT;
+	t->has_kept_flags = false;
+	for (int k = 0; k < 3; k++)
+		emit_ctx_store(o, CTX_GUARD_SPILL + 8 * k, const_scratch(t)[k]);
+	t->block->opened_at = o->p - t->block->host;
+	t->is_guard_open = true;
+	t->first_event = t->e->guard->events.size;
+	if (!h || t->e->guard->hook.data[*h - 1].kind != DEC_HOOK_STRING ||
+	    t->e->guard->hook.data[*h - 1].is_resolver)
+		return;
+	keep_flags(t, 0);
+	ctx_op32(o, OP_MOV, s0, TAG(CAP_RDI));
+	ctx_op32(o, OP_OR, s0, TAG(CAP_RSI));
+	jump = emit_jcc_rel(o, CC_NE);
+	emit_patch_rel(jump, t->cold.p);
+	leave(t, event(t, GUARD_EVENT_STRING, t->block->rip, 0));
+	return_flags(t, o);
+	t->has_kept_flags = false;
+	resume_here(t);
+}
+
+void dec_guard_close(struct translation *t)
+{
+	if (!t->is_guard_open)
+		return;
+	t->is_guard_open = false;
+	for (int k = 0; k < 3; k++)
+		emit_ctx_load(&t->out, const_scratch(t)[k], CTX_GUARD_SPILL + 8 * k);
+	t->block->closed_at = t->out.p - t->block->host;
+}
+
+void dec_guard_before(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+	bool is_push = insn->mnemonic == ZYDIS_MNEMONIC_PUSH;
+
+	t->has_kept_flags = false;
+	t->step_stub = NULL;
+	t->load_reg = DEC_REG_NONE;
+	if (insn->flow != DEC_FLOW_NEXT) {
+		if (m && m->is_read && insn->flow != DEC_FLOW_RET) {
+			uint64_t *h = m->is_absolute ?
+					      map_get(&t->e->guard->hooks, m->disp) :
+					      NULL;
+
+			check(t, i, m);
+			if (h)
+				check_copy(t, i);
+		}
+		return_flags(t, &t->out);
+		t->has_kept_flags = false;
+		resume_here(t);
+		return;
+	}
+	if (insn->is_string || insn->is_rep || insn->n_mem > 1 || (m && m->is_gs) ||
+	    insn->is_slow_addr || insn->lane_bytes) {
+		if (!(is_push && insn->n_mem == 2) || m->is_gs) {
+			step_always(t, i);
+			return;
+		}
+	}
+	for (int k = 0; k < insn->n_mem; k++)
+		check(t, i, &insn->mem[k]);
+	if (is_push && insn->n_mem == 2) {
+		step_if_pointers(t, i,
+				 insn->mem[0].is_read ? &insn->mem[0] : &insn->mem[1]);
+	} else if (is_push) {
+		uint32_t reads = insn->gpr_read & ~RSP_BIT;
+
+		if (reads && m)
+			stores(t, i, one(reads), m, insn->mem[0].disp ? 0 : -8);
+	} else if (insn->mnemonic == ZYDIS_MNEMONIC_POP && m && m->size == 8 &&
+		   insn->gpr_written != RSP_BIT) {
+		t->load_reg = one(insn->gpr_written & ~RSP_BIT);
+		t->is_load_kept = true;
+		emit_lea(&t->out, const_scratch(t)[0], m);
+	} else if (vectors(insn->other_read | insn->other_written)) {
+		before_vector(t, i);
+	} else if (is_plain_mov(insn) && m && m->is_read && m->size == 8 &&
+		   __builtin_popcount(insn->gpr_written) == 1 &&
+		   insn->gpr_written != RSP_BIT) {
+		t->load_reg = one(insn->gpr_written);
+		t->is_load_kept = m->is_fs || m->base == t->load_reg ||
+				  m->index == t->load_reg;
+		if (m->is_fs) // whose address is not known here
+			step_if_pointers(t, i, m),
+				t->load_reg = DEC_REG_NONE,
+				emit_ctx_store_imm32(&t->out, TAG(one(insn->gpr_written)),
+						     0),
+				t->zero &= ~insn->gpr_written;
+		else if (t->is_load_kept)
+			emit_lea(&t->out, const_scratch(t)[0], m);
+	} else if (is_plain_mov(insn) && m && m->is_write && m->size == 8) {
+		if (insn->store_reg < DEC_GPRS && insn->store_reg != CAP_RSP)
+			stores(t, i, insn->store_reg, m, 0);
+	} else if (m || !before_registers(t, i)) {
+		if (!is_stack_step(insn))
+			before_any(t, i);
+	}
+	return_flags(t, &t->out);
+	t->has_kept_flags = false;
+}
+
+void dec_guard_after(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+
+	if (t->load_reg != DEC_REG_NONE) {
+		loaded(t, i, t->load_reg, insn->mem, t->is_load_kept);
+		return_flags(t, &t->out);
+		t->has_kept_flags = false;
+	}
+	resume_here(t);
+}
