@@ -188,6 +188,7 @@ struct err *fl_check_create(const struct fl_check_options *o, struct fl_check **
 	c->is_on = calloc(spec_bugs(c->rules), sizeof(*c->is_on));
 	if (!c->is_on)
 		return &err_nomem;
+	c->is_built_in = !o->n_files && !o->n_functions;
 	err = choose(c, o);
 	return err ? err : add_functions(c, o);
 }
@@ -208,6 +209,28 @@ void fl_check_destroy(struct fl_check *c)
 	free(c->reached);
 	arena_deinit(&c->arena);
 	free(c);
+}
+
+bool fl_check_is_built_in(const struct fl_check *c)
+{
+	return c->is_built_in;
+}
+
+void fl_check_forget(struct fl_check *c)
+{
+	c->errors.size = 0;
+	map_deinit(&c->seen);
+	map_deinit(&c->closed);
+	free(take_ptr(&c->reached));
+	c->has_main_returned = c->has_fault = false;
+	c->n_unknown = 0;
+	c->graph = NULL;
+	c->finder = NULL;
+}
+
+void fl_check_main_returned(struct fl_check *c)
+{
+	c->has_main_returned = true;
 }
 
 const struct spec *fl_check_rules(const struct fl_check *c)

@@ -90,6 +90,15 @@ struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *
 struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, const struct fl_race_options *o);
 
+/** @return whether the rules that are asked are built in, so that a guard (fl_guard.c) knows what they ask. */
+bool fl_check_is_built_in(const struct fl_check *c);
+
+/** As if nothing had been asked yet. */
+void fl_check_forget(struct fl_check *c);
+
+/** No variable of main's, or of what it called, is there any more. */
+void fl_check_main_returned(struct fl_check *c);
+
 /** @return whether races were looked for, there being several threads. */
 bool fl_check_has_threads(const struct fl_check *c);
 

@@ -13,7 +13,8 @@
 
 struct fl_check {
 	struct spec *rules;
-	bool *is_on; ///< by rule
+	bool *is_on;	  ///< by rule
+	bool is_built_in; ///< all of them are, and mean no function of the program's
 	struct arena arena;
 	VEC(const char *) functions; ///< that rules name; the first is main
 	VEC(const char *) of_rule;   ///< by rule: its function, as the program calls it

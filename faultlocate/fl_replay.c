@@ -80,7 +80,7 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 
 /* Is it a program's start that was recorded, not a process that had run (attached to, forked)? The kernel
  * starts programs with registers that are empty. */
-static bool is_from_start(const struct capture *c)
+bool fl_replay_is_from_start(const struct capture *c, uint64_t *rsp)
 {
 	struct cap_core *core = NULL;
 	struct err *err = cap_core_open(c, &core);
@@ -88,6 +88,7 @@ static bool is_from_start(const struct capture *c)
 
 	for (int r = 0; r < 16 && !err; r++)
 		any |= r == CAP_RSP ? 0 : core->regs.gpr[r];
+	*rsp = err ? 0 : core->regs.gpr[CAP_RSP];
 	cap_core_close(core);
 	err_destroy(err);
 	return !any;
@@ -116,9 +117,10 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 			  fl_check_is_along(a->check);
 	double start_s = clock_now_s();
 	struct hg_finder *finder = NULL;
+	uint64_t rsp;
 	const struct hg_judge *judge =
 		is_looking ? fl_check_begin(a->check, hg_recorder_graph(r),
-					    is_from_start(a->capture)) :
+					    fl_replay_is_from_start(a->capture, &rsp)) :
 			     NULL;
 	struct err *err = is_looking ? hg_access_create(r, layout_of, a, judge,
 							&a->accesses, &finder) :
@@ -225,8 +227,12 @@ static struct err *look_into_main(struct fl_analysis *a)
 struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a)
 {
 	struct err *err = look_into_main(a);
-	bool is_new = true;
+	bool is_new = true, is_right = false;
 
+	if (!err)
+		err = fl_guard_ask(o, a, &is_right);
+	if (err || is_right)
+		return err;
 	for (int i = 0; i < REPLAYS_MAX && is_new && !err; i++) {
 		err = fl_replay_once(o, a);
 		if (!err)

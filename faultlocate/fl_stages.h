@@ -28,6 +28,13 @@ struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a);
 /** The same without looking for comments: what an earlier replay left is dropped. */
 struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a);
 
+/** Is all right by the rules that are asked, as far as one quick replay can tell (fl_guard.c)? Then there is
+ * an empty graph, and the run is known. @param ret  false: not known. */
+struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool *ret);
+
+/** @return whether all that happened in the process is recorded; if so @p rsp is its stack at the start. */
+bool fl_replay_is_from_start(const struct capture *c, uint64_t *rsp);
+
 /** Give the nodes their types. */
 struct err *fl_replay_types(struct fl_analysis *a);
 

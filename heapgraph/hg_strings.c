@@ -166,6 +166,60 @@ struct err *hg_strings_add(struct hg_strings *st, struct dec_symbols *symbols)
 	return err;
 }
 
+/* What a guard looks for, where the reading ends: it may be later, then it doubts. */
+static enum dec_hook_extent hook_extent(const struct function *f, size_t i)
+{
+	switch (f->extent[i]) {
+	case NONE:
+		return DEC_EXTENT_NONE;
+	case ALL:
+		return DEC_EXTENT_ALL;
+	case FOUND:
+		if (f->limit)
+			return f->unit == WIDE ? DEC_EXTENT_UNKNOWN : DEC_EXTENT_VALUE;
+		return strstr(f->name, "rawmemchr") ? DEC_EXTENT_UNKNOWN :
+						      DEC_EXTENT_TEXT;
+	case ORDER:
+		return DEC_EXTENT_ORDER;
+	case DIFFERENCE:
+		return DEC_EXTENT_DIFFERENCE;
+	default:
+		return DEC_EXTENT_TEXT;
+	}
+}
+
+static struct err *add_hooks(struct dec_symbols *symbols, const struct function *f,
+			     find_fn find, bool is_resolver, hg_hooks *ret)
+{
+	uint64_t entry[16];
+	size_t n = find(symbols, f->name, entry, 16);
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < n && i < 16 && !err; i++)
+		err = vec_add(ret, (struct dec_hook){ .rip = entry[i],
+						      .kind = DEC_HOOK_STRING,
+						      .which = f->unit == CASELESS,
+						      .extent = { hook_extent(f, 0),
+								  hook_extent(f, 1) },
+						      .limit = f->limit,
+						      .width = f->unit == WIDE ? 4 : 1,
+						      .is_resolver = is_resolver });
+	return err;
+}
+
+struct err *hg_strings_hooks(struct dec_symbols *symbols, hg_hooks *ret)
+{
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; i < N_FUNCTIONS && !err; i++) {
+		err = add_hooks(symbols, &functions[i], dec_symbols_resolvers, true, ret);
+		if (!err)
+			err = add_hooks(symbols, &functions[i], dec_symbols_entries,
+					false, ret);
+	}
+	return err;
+}
+
 void hg_strings_deinit(struct hg_strings *st)
 {
 	map_deinit(&st->entries);

@@ -22,6 +22,9 @@
 #include "base/base.h"
 #include "decode/symbols/symbols.h"
 #include "decode/machine/trace.h"
+#include "decode/machine/machine.h"
+
+typedef VEC(struct dec_hook) hg_hooks;
 
 /** Names and entries. Zeroed: none yet. */
 struct hg_strings {
@@ -58,6 +61,10 @@ struct hg_string_call {
 
 /** Look the functions up, in modules that are new too. @return ERR_NOMEM. */
 struct err *hg_strings_add(struct hg_strings *st, struct dec_symbols *symbols);
+
+/** List the functions, and their resolvers, for a guard (decode/translator/guard.h), behind what is in
+ * @p ret. @return ERR_NOMEM. */
+struct err *hg_strings_hooks(struct dec_symbols *symbols, hg_hooks *ret);
 void hg_strings_deinit(struct hg_strings *st);
 void hg_string_call_deinit(struct hg_string_call *c);
 

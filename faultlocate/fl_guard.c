@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The quick way of a check: most runs have no errors, and that can be seen while they are replayed, without a
+ * log (decode/translator/guard.h). What is in doubt there is looked at as ever, from the start.
+ */
+#define LOG_ROOM "faultlocate"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "decode/history/allocator.h"
+#include "faultlocate/fl_stages.h"
+#include "heapgraph/hg_strings.h"
+
+#define BLOCKS 4096 ///< of those that are left at the end, listed at once
+
+struct guard {
+	const struct fl_options *o;
+	struct fl_analysis *a;
+	struct dec_machine *m;
+	hg_hooks hooks;
+	bool has_allocator;
+	double start_s;
+};
+
+/* ---- what it is to know -------------------------------------------------------------------------- */
+
+static uint8_t which_of(const struct dec_allocator_function *f)
+{
+	if (!strcmp(f->name, "malloc_usable_size"))
+		return DEC_HOOK_USABLE;
+	return f->fn == DEC_ALLOCATOR_OTHER ? DEC_HOOK_OTHER : f->fn;
+}
+
+static struct err *add_allocator(struct guard *g)
+{
+	struct err *err = NULL;
+	uint64_t entry[16];
+
+	for (const struct dec_allocator_function *f = dec_allocator; f->name; f++) {
+		size_t n = dec_symbols_entries(g->a->symbols, f->name, entry, 16);
+
+		for (size_t i = 0; i < n && i < 16 && !err; i++)
+			err = vec_add(&g->hooks,
+				      (struct dec_hook){ .rip = entry[i],
+							 .kind = DEC_HOOK_ALLOCATOR,
+							 .which = which_of(f) });
+		g->has_allocator |= n && f->fn != DEC_ALLOCATOR_OTHER;
+	}
+	return err;
+}
+
+/* Calls of memcpy are known by the slots they go through, if it has a resolver. */
+static struct err *add_copies(struct guard *g)
+{
+	struct err *err = NULL;
+	uint64_t slot[16];
+	size_t n = dec_symbols_slots(g->a->symbols, "memcpy", slot, 16);
+
+	for (size_t i = 0; i < n && i < 16 && !err; i++)
+		err = vec_add(&g->hooks,
+			      (struct dec_hook){ .rip = slot[i], .kind = DEC_HOOK_COPY });
+	return err;
+}
+
+/* Does the program have what the guard does not follow: families of allocators, types, functions that rules
+ * name? */
+static bool is_beyond(struct guard *g)
+{
+	static const char *const names[] = { "_Znwm", "_ZdlPv", "ts" };
+	uint64_t entry;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (dec_symbols_entries(g->a->symbols, names[i], &entry, 1))
+			return true;
+	return dec_symbols_has_debug(g->a->symbols, 0);
+}
+
+static struct err *tell(struct guard *g)
+{
+	struct err *err;
+
+	if (is_beyond(g))
+		return err_new(ERR_UNSUPPORTED, "this program is beyond the guard");
+	g->hooks.size = 0;
+	err = add_allocator(g);
+	if (!err)
+		err = add_copies(g);
+	if (!err)
+		err = hg_strings_hooks(g->a->symbols, &g->hooks);
+	return err ?: dec_machine_guard_hooks(g->m, g->hooks.data, g->hooks.size);
+}
+
+static struct err *on_mapped(void *ctx, const struct dec_where *w)
+{
+	struct guard *g = ctx;
+
+	const struct dec_hook code = { .kind = DEC_HOOK_FOREIGN,
+				       .rip = w->map.addr,
+				       .end = w->map.addr + w->map.size };
+	struct err *err = dec_symbols_add(g->a->symbols, w->map.file, w->map.addr,
+					  w->map.size, w->map.file_offset);
+
+	// Libraries with lines may be the user's.
+	if (!err && !dec_symbols_has_debug(g->a->symbols, w->map.addr))
+		err = dec_machine_guard_hooks(g->m, &code, 1);
+	return err ?: tell(g);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------- */
+
+static const struct dec_struct *no_layout(void *ctx, const struct hg_node *n)
+{
+	(void)ctx, (void)n;
+	return NULL;
+}
+
+/* The blocks that are left make a graph. */
+static struct err *add_blocks(struct guard *g, struct hg_recorder *r)
+{
+	struct dec_guarded_block block[BLOCKS];
+	struct dec_heap_events events;
+	struct err *err = NULL;
+	size_t n = BLOCKS;
+
+	hg_recorder_events(r, &events);
+	for (size_t at = 0; n == BLOCKS && !err; at += n) {
+		err = dec_machine_guard_blocks(g->m, at, block, BLOCKS, &n);
+		for (size_t i = 0; i < n && !err; i++)
+			err = DEC_HEAP_TELL(&events, alloc, 1, block[i].start,
+					    block[i].size, false, 1, 1);
+	}
+	return err;
+}
+
+/* Is something lost? What is told of it is found otherwise: here all of the stack counts as left. */
+static struct err *ask_at_end(struct guard *g, const struct dec_where *w,
+			      struct hg_recorder *r, bool *ret)
+{
+	struct fl_check *check = g->a->check;
+	const struct hg_judge *judge = fl_check_begin(check, hg_recorder_graph(r), true);
+	struct hg_finder *finder = NULL;
+	struct frames frames = {};
+	struct err *err =
+		hg_access_create(r, no_layout, NULL, judge, &g->a->accesses, &finder);
+	uint64_t rsp;
+
+	fl_check_finder(check, finder);
+	fl_check_main_returned(check);
+	dec_frames_init(&frames, g->a->symbols, capture_info(g->a->capture)->exe);
+	fl_replay_is_from_start(g->a->capture, &rsp);
+	if (!err)
+		err = dec_frames_call(&frames, 0, rsp, 0);
+	if (!err)
+		err = fl_check_end(check, g->m, &frames, w);
+	*ret = !err && !fl_check_errors(check) && !g->a->accesses.size;
+	hg_access_destroy(finder);
+	dec_frames_deinit(&frames);
+	fl_check_forget(check);
+	return err;
+}
+
+static void keep_run(struct guard *g, const struct dec_where *w)
+{
+	const char *notes = dec_machine_notes(g->m);
+
+	g->a->run = (struct dec_run){ .instructions = w->position,
+				      .syscalls = w->syscalls,
+				      .has_matched = true,
+				      .end = w->end,
+				      .end_value = w->end_value,
+				      .end_rip = w->rip,
+				      .seconds = clock_now_s() - g->start_s,
+				      .has_allocator = g->has_allocator };
+	if (notes && *notes && asprintf(&g->a->run.notes, "%s\n", notes) < 0)
+		g->a->run.notes = NULL;
+}
+
+static struct err *conclude(struct guard *g, const struct dec_where *w, bool *ret)
+{
+	struct fl_analysis *a = g->a;
+	_cleanup_(hg_recorder_destroyp) struct hg_recorder *r = NULL;
+	struct err *err = hg_recorder_create(false, &r);
+
+	if (!err)
+		err = add_blocks(g, r);
+	if (!err)
+		err = ask_at_end(g, w, r, ret);
+	if (err || !*ret)
+		return err;
+	keep_run(g, w);
+	hg_recorder_finish(r, &a->sides[FL_SIDE_APP].graph,
+			   &a->sides[FL_SIDE_CHUNKS].graph);
+	a->has_accesses = true;
+	return NULL;
+}
+
+/* ---- the run --------------------------------------------------------------------------------------- */
+
+static struct err *go(struct guard *g, bool *ret)
+{
+	struct dec_machine_options options = { .output_fd = -1,
+					       .mapped = on_mapped,
+					       .ctx = g };
+	struct dec_where w = {};
+	struct err *err = dec_machine_create(g->a->capture, &options, &g->m);
+
+	if (!err)
+		err = dec_machine_guard(g->m);
+	if (!err)
+		err = tell(g);
+	if (!err)
+		err = dec_machine_run(g->m, UINT64_MAX >> 1, &w);
+	if (err)
+		return err;
+	log_info("the guard ran up to %#llx (%d), doubt %d", (unsigned long long)w.rip,
+		 w.at, w.doubt);
+	if (!w.is_guarded || w.doubt || w.at != DEC_AT_END || w.is_cut ||
+	    w.end != CAP_END_EXIT)
+		return NULL;
+	return conclude(g, &w, ret);
+}
+
+static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)
+{
+	uint64_t rsp;
+
+	return o->with_accesses && o->check && fl_check_is_built_in(o->check) &&
+	       fl_check_is_along(o->check) && !o->n_specs && !o->text && !o->n_cpoints &&
+	       !o->is_heap_only && !o->with_allocator && !o->without_allocator &&
+	       capture_info(a->capture)->mode != CAP_MODE_FLIGHT &&
+	       !capture_info(a->capture)->has_heap &&
+	       fl_replay_is_from_start(a->capture, &rsp);
+}
+
+struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool *ret)
+{
+	struct guard g = { .o = o, .a = a, .start_s = clock_now_s() };
+	struct err *err;
+
+	*ret = false;
+	if (!is_for_it(o, a))
+		return NULL;
+	dec_symbols_rewind(a->symbols);
+	err = go(&g, ret);
+	dec_machine_destroy(g.m);
+	vec_deinit(&g.hooks);
+	a->phases.access_s += clock_now_s() - g.start_s;
+	if (!*ret && err && err->code == ERR_UNSUPPORTED) {
+		err_destroy(err); // the slow way tells what is wrong
+		return NULL;
+	}
+	return err;
+}

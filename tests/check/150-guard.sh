@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# The quick way of a check, which makes no log, lets nothing pass that the slow way finds: programs without debug
+# information, right ones and wrong ones, looked at in both ways (rules that are given as files are asked the
+# slow way). Right ones end without a doubt: then it was quick, and nothing else looked.
+# time limit: 300
+. tests/lib.sh
+need jq gcc gzip
+need_bpf
+
+rules=()
+for file in specs/rules/*.rules; do
+	rules+=(--rules "$file")
+done
+wrong=0
+quick=0
+
+# same COMMAND...: both ways; sets n to the findings, doubt to what the guard said last.
+same() {
+	rm -rf "$TMPDIR/c"
+	"${RECORD[@]}" -o "$TMPDIR/c" -- "$@" </dev/null >/dev/null 2>&1
+	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/c"
+	FAULTLINE_LOG=faultlocate:2 "$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/quick" \
+		2>"$TMPDIR/said"
+	local status=$?
+	"$FAULTLINE" check --json "${rules[@]}" "$TMPDIR/c" >"$TMPDIR/slow" 2>"$TMPDIR/err"
+	[ $? = $status ] || fail "$*: $status: $(cat "$TMPDIR/said" "$TMPDIR/err")"
+	for way in quick slow; do
+		jq -S '[.findings[] | {rule, at, time, instances, block}]' "$TMPDIR/$way" \
+			>"$TMPDIR/$way.found" || fail "$*: no result"
+	done
+	cmp -s "$TMPDIR/quick.found" "$TMPDIR/slow.found" ||
+		fail "$*: $(diff "$TMPDIR/quick.found" "$TMPDIR/slow.found")"
+	n=$(jq '.findings | length' "$TMPDIR/slow")
+	doubt=$(sed -n 's/.*the guard ran up to .*, doubt //p' "$TMPDIR/said")
+	((n && ++wrong))
+	[ "$n" != 0 ] || [ "$doubt" != 0 ] || quick=$((quick + 1))
+	[ "$n" = 0 ] || [ "$doubt" != 0 ] || grep -q LEAK "$TMPDIR/slow.found" ||
+		fail "$*: there was no doubt of what is wrong"
+}
+
+gcc -O1 -s -fno-builtin -w -o "$TMPDIR/overflow" tests/programs/overflow.c ||
+	fail "cannot compile"
+gcc -O2 -s -fno-builtin -w -o "$TMPDIR/fatal" tests/programs/fatal.c || fail "cannot compile"
+for kind in $(sed -nE 's/.*strcmp\(kind, "([a-z0-9]+)"\).*/\1/p' tests/programs/overflow.c); do
+	same "$TMPDIR/overflow" "$kind"
+done
+for i in 3 9 15 21; do
+	same "$TMPDIR/fatal" "$i"
+done
+[ $wrong -ge 8 ] || fail "only $wrong programs are wrong"
+
+# Right ones: pointers in registers, vectors, memory, over realloc and the stack.
+cp tests/programs/memory.c "$TMPDIR/text"
+same gzip -9 -c "$TMPDIR/text"
+same sed 's/\([a-z]*\) \([a-z]*\)/\2 \1/' "$TMPDIR/text"
+same ls -l tests/programs
+same sort "$TMPDIR/text" # which loses a block, as its author chose
+[ $quick -ge 3 ] || fail "only $quick of 3 were quick: $(cat "$TMPDIR/said")"
