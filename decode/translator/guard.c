@@ -21,26 +21,43 @@
 
 enum { SOURCES = 64 };
 
-// Behind the heap of a program that lies low, before the context.
-static const uint64_t places[] = { 0x58000000, 0x48000000 };
+// Behind the heap of a program that lies low, as the context somewhere below 2 GiB.
+#define LOW_START 0x48000000ull
+#define LOW_END 0x80000000ull
+#define LOW_TRIES 16
+
 static const uint64_t no_words[PAGE / 8] __attribute__((aligned(4096)));
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
+/* The guest may turn out to want it: then the machine starts again, without a guard. */
+static void *map_low(void)
+{
+	const uint64_t room = LOW_END - LOW_START - GUARD_BYTES;
+
+	for (int i = 0; i < LOW_TRIES; i++) {
+		uint64_t at = LOW_START + dec_engine_random() % room / PAGE * PAGE;
+		void *p = mmap((void *)at, GUARD_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				       MAP_FIXED_NOREPLACE,
+			       -1, 0);
+
+		if (p == (void *)at)
+			return p;
+		if (p != MAP_FAILED) // a kernel before 4.17 took it for a hint
+			munmap(p, GUARD_BYTES);
+	}
+	return NULL;
+}
+
 struct err *dec_guard_start(struct dec_engine *e)
 {
 	struct dec_guard *g = calloc(1, sizeof(*g));
-	void *at = MAP_FAILED;
+	void *at = g ? map_low() : NULL;
 
 	if (!g)
 		return &err_nomem;
-	for (size_t i = 0; i < 2 && at != (void *)places[i]; i++)
-		at = mmap((void *)places[i], GUARD_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-				  MAP_FIXED_NOREPLACE,
-			  -1, 0);
-	if ((uint64_t)at >= 0x80000000 || (uint64_t)e->ctx >= 0x80000000 ||
-	    !vec_push(&g->nodes)) {
+	if (!at || (uint64_t)e->ctx >= LOW_END || !vec_push(&g->nodes)) {
 		free(g);
 		return err_new(ERR_UNSUPPORTED, "there is no room for the guard");
 	}
