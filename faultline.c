@@ -111,6 +111,7 @@ static const char *const checks[] = { "sarif", "html", NULL };
 static const char *const packets[] = { "o", "output", NULL };
 static const char *const states[] = { "state", NULL };
 static const char *const bundles[] = { "flight", NULL };
+static const char *const slices[] = { "capture", NULL };
 
 /* Those that read what strangers wrote, and what they may write. `suite' knows itself when. */
 static const struct reader {
@@ -132,7 +133,7 @@ static const struct reader {
 	{ "repair", {} },
 	{ "replay", {} },
 	{ "sites", {} },
-	{ "slice", { .files = pictures } },
+	{ "slice", { .files = pictures, .dirs = slices } },
 	{ "spec", { .in_place = "in-place" } },
 	{ "suppress", {} },
 	{},

@@ -35,6 +35,7 @@ struct cap_events {
 	size_t part_bytes, part_used;
 	uint64_t part_full; ///< bytes of this event that take memory
 	VEC(struct cap_write) writes;
+	VEC(struct cap_value) values;
 	bool has_parts;
 	char *text;
 };
@@ -130,6 +131,7 @@ void cap_events_close(struct cap_events *it)
 	if (it->part_data)
 		munmap(it->part_data, CAP_EVENT_MAX);
 	vec_deinit(&it->writes);
+	vec_deinit(&it->values);
 	free(it->text);
 	free(it->packed);
 	free(it->raw);
@@ -351,6 +353,30 @@ static bool take_switch(struct cursor *c, struct cap_event *ev)
 	return b.signature.stack_bytes <= CAP_SIGNATURE_STACK;
 }
 
+static bool take_omitted(struct cap_events *it, struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_omitted, b);
+
+	ev->regs = b.regs;
+	ev->position = b.position;
+	ev->n_steps = b.n_steps;
+	for (uint64_t i = 0; i < b.n_values; i++) {
+		struct cap_rec_value head;
+		struct cap_value v;
+
+		if (!take(c, &head, sizeof(head)) || head.size > CAP_VALUE_MAX ||
+		    (size_t)(c->end - c->p) < cap_pad8(head.size))
+			return false;
+		v = (struct cap_value){ head.reg, head.size, c->p };
+		c->p += cap_pad8(head.size);
+		if (vec_add(&it->values, v))
+			return false;
+	}
+	ev->values = it->values.data;
+	ev->n_values = it->values.size;
+	return true;
+}
+
 static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event *ev)
 {
 	switch (ev->kind) {
@@ -375,6 +401,8 @@ static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event 
 		return take_text(it, c, ev);
 	case CAP_EV_SWITCH:
 		return take_switch(c, ev);
+	case CAP_EV_OMITTED:
+		return take_omitted(it, c, ev);
 	case CAP_EV_KINDS:
 		break;
 	}
@@ -558,7 +586,7 @@ struct err *cap_events_next(struct cap_events *it, struct cap_event *ev, bool *i
 	struct cursor c;
 	struct err *err;
 
-	it->writes.size = it->part_bytes = it->part_full = 0;
+	it->writes.size = it->values.size = it->part_bytes = it->part_full = 0;
 	it->has_parts = false;
 	*is_end = false;
 	for (;;) {

@@ -21,8 +21,9 @@
 #include "capture/capture.h"
 
 #define CAP_LOG_MAGIC "FLTEVENT"
-#define CAP_LOG_VERSION 3
-#define CAP_LOG_VERSION_MIN 2 ///< a part of 3: it has no PROBE
+#define CAP_LOG_VERSION 4
+#define CAP_LOG_VERSION_MIN \
+	2 ///< a part of 3 without PROBE, which is one of 4 without OMITTED
 #define CAP_LOG_BYTE_ORDER 0x01020304u
 
 #define CAP_FRAME_TARGET (1u << 20) ///< a frame is closed once it holds this many bytes
@@ -120,6 +121,16 @@ struct cap_body_probe {
 	uint64_t rip;
 	uint32_t site;
 	uint32_t gprs; ///< the registers of these bits follow, 8 bytes each
+};
+
+struct cap_body_omitted {
+	struct cap_regs regs;
+	uint64_t position, n_steps;
+	uint64_t n_values; ///< as many struct cap_rec_value follow, each with its bytes
+};
+
+struct cap_rec_value {
+	uint32_t reg, size; ///< bytes that follow, padded to 8
 };
 
 struct cap_body_exit {

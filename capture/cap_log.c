@@ -239,6 +239,11 @@ static size_t make_body(const struct cap_event *ev, void *body)
 			(struct cap_body_switch){ ev->regs, ev->signature, ev->next_tid,
 						  ev->switch_flags };
 		return sizeof(struct cap_body_switch);
+	case CAP_EV_OMITTED:
+		*(struct cap_body_omitted *)body =
+			(struct cap_body_omitted){ ev->regs, ev->position, ev->n_steps,
+						   ev->n_values };
+		return sizeof(struct cap_body_omitted);
 	case CAP_EV_KINDS:
 		break;
 	}
@@ -254,6 +259,16 @@ static void put_gprs(struct cap_log *l, const struct cap_event *ev)
 			put(l, &ev->regs.gpr[r], 8);
 }
 
+static void put_values(struct cap_log *l, const struct cap_event *ev)
+{
+	for (size_t i = 0; i < ev->n_values; i++) {
+		struct cap_rec_value v = { ev->values[i].reg, ev->values[i].size };
+
+		put(l, &v, sizeof(v));
+		put(l, ev->values[i].data, v.size);
+	}
+}
+
 struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 {
 	union {
@@ -264,7 +279,7 @@ struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 			       .tid = ev->tid,
 			       .at_ns = ev->at_ns,
 			       .has = ev->has_after ? CAP_REC_AFTER : 0 };
-	size_t body_bytes = make_body(ev, &body), text_bytes = 0, gpr_bytes = 0,
+	size_t body_bytes = make_body(ev, &body), text_bytes = 0, more_bytes = 0,
 	       memory = 0;
 	struct err *err;
 
@@ -284,8 +299,10 @@ struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 	if (ev->kind == CAP_EV_GAP)
 		text_bytes = strnlen(ev->text ?: "", CAP_PART_MAX);
 	if (ev->kind == CAP_EV_PROBE)
-		gpr_bytes = 8 * __builtin_popcount(ev->probe_gprs);
-	rec.bytes = sizeof(rec) + body_bytes + cap_pad8(text_bytes) + gpr_bytes +
+		more_bytes = 8 * __builtin_popcount(ev->probe_gprs);
+	for (size_t i = 0; i < ev->n_values; i++)
+		more_bytes += sizeof(struct cap_rec_value) + cap_pad8(ev->values[i].size);
+	rec.bytes = sizeof(rec) + body_bytes + cap_pad8(text_bytes) + more_bytes +
 		    (ev->has_after ? sizeof(ev->after) : 0) + memory;
 	err = reserve(l, rec.bytes);
 	if (err)
@@ -293,8 +310,9 @@ struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 	put(l, &rec, sizeof(rec));
 	put(l, &body, body_bytes);
 	put(l, ev->text, text_bytes);
-	if (gpr_bytes)
+	if (ev->kind == CAP_EV_PROBE)
 		put_gprs(l, ev);
+	put_values(l, ev);
 	if (ev->has_after)
 		put(l, &ev->after, sizeof(ev->after));
 	for (size_t i = 0; i < rec.n_writes; i++)

@@ -360,6 +360,8 @@ static void walk_kind(struct cap_walk *w, struct cap_info *info)
 		info->mode = cap_walk_name(w, "mode", info->mode, NAMES(mode_names));
 	cap_walk_object(w, "end_core", info->end_core.reason, walk_end_core,
 			&info->end_core);
+	if (w->is_parse ? cap_walk_has(w, "slice") : !!info->slice_of)
+		info->slice_of = walk_name(w, "slice", info->slice_of);
 	if (info->mode == CAP_MODE_FLIGHT)
 		walk_overwritten(w, info);
 	info->pt.is_wanted =
@@ -483,6 +485,7 @@ void cap_info_deinit(struct cap_info *info)
 	free(info->argv);
 	free(info->cwd);
 	free(info->exe);
+	free(info->slice_of);
 	for (size_t i = 0; i < info->n_files; i++) {
 		free(info->files[i].path);
 		free(info->files[i].stored);

@@ -629,7 +629,7 @@ struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 	info->version = CAP_VERSION;
 	info->n_events = w->n_events;
 	info->n_syscalls = w->n_syscalls;
-	info->has_masked = cap_mask_is_on(w->mask);
+	info->has_masked |= cap_mask_is_on(w->mask);
 	info->files = w->is_child ? NULL : cap_store_files(w->store);
 	info->n_files = w->is_child ? 0 : cap_store_size(w->store);
 	if (info->end == CAP_END_UNKNOWN) {

@@ -84,6 +84,7 @@ enum cap_event_kind {
 	CAP_EV_RANDOM,	    ///< rdrand, rdseed or rdpid executed
 	CAP_EV_HEAP_DONE,   ///< an allocator function returned (flight recorder)
 	CAP_EV_PROBE,	    ///< a store probe was hit (-e stores)
+	CAP_EV_OMITTED,	    ///< of a slice capture: the run goes on without a piece
 	CAP_EV_KINDS
 };
 
@@ -140,6 +141,17 @@ struct cap_signature {
 /** @return the C name of allocator function @p fn. */
 const char *cap_heap_name(enum cap_heap_fn fn);
 
+/** A register that is none of struct cap_regs. */
+struct cap_value {
+	/** 16 to 47: vector registers (64 bytes), 48 to 55: mask registers (8), 57: x87, as in the
+	 * first 160 bytes of XSAVE's area, 58: mxcsr (4). */
+	uint32_t reg;
+	uint32_t size;	     ///< bytes, at most CAP_VALUE_MAX
+	const uint8_t *data; ///< borrowed
+};
+
+#define CAP_VALUE_MAX 160
+
 struct cap_event {
 	enum cap_event_kind kind;
 	uint32_t tid;
@@ -150,6 +162,7 @@ struct cap_event {
 	 * what the instruction sets: rip and rflags). SIGNAL: where it landed.
 	 * TSC, CPUID: at the instruction. EXIT: at the end, as far as known. HEAP: unused.
 	 * RANDOM: behind the instruction, with what it gave.
+	 * OMITTED: behind the piece.
 	 * SWITCH: where thread tid stands, which ran until here.
 	 * PROBE: before the probed instruction, whose address is rip; of gpr only those in
 	 * probe_gprs are set, and nothing else is. */
@@ -171,7 +184,8 @@ struct cap_event {
 
 	/** SYSCALL: memory it wrote. SWITCH inside a call: what that wrote so far, if others may
 	 * look at it. SIGNAL with a handler: the frame. PROBE: memory as the
-	 * probed instruction met it: what stores a little before it have left. Borrowed. */
+	 * probed instruction met it: what stores a little before it have left. OMITTED: what the
+	 * piece changed. Borrowed. */
 	const struct cap_write *writes;
 	size_t n_writes;
 
@@ -197,6 +211,13 @@ struct cap_event {
 	uint32_t switch_flags; ///< SWITCH: enum cap_switch_flags
 	/** SWITCH outside a system call, SIGNAL of its own accord: of thread tid. */
 	struct cap_signature signature;
+
+	/** OMITTED: at which step of this capture's own run; the whole piece is one. How many steps
+	 * it had. 0: it is none, the run ends there. */
+	uint64_t position, n_steps;
+	const struct cap_value
+		*values; ///< OMITTED: other registers that it changed. Borrowed
+	size_t n_values;
 
 	int32_t exit_code; ///< EXIT: exit status; -1 when a signal ended it
 	/** GAP: what is missing and why. SYSCALL, unlisted, to a writer: its name. Borrowed. */
@@ -346,6 +367,8 @@ struct cap_info {
 	/** Values of environment variables were left out: all data may have runs of CAP_MASK_BYTE
 	 * where the program had something else. */
 	bool has_masked;
+	/** Of a slice capture (CAP_EV_OMITTED): what the slice is of; else NULL. */
+	char *slice_of;
 	bool is_child; ///< followed: index, parent, created are set; files are the capture's
 	uint32_t index, parent;
 	enum cap_created created;
@@ -593,6 +616,23 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 			    struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
 						    size_t size),
 			    void *ctx);
+
+/** A capture being carried over to another one, whose files have other numbers. */
+struct cap_copy {
+	const struct capture *from;
+	struct cap_writer *to;
+	uint32_t *file; ///< 1-based numbers there, by those here; 0: not kept. For free()
+};
+
+/** Keep the files there, and fill in c->file. */
+struct err *cap_copy_files(struct cap_copy *c);
+
+/** Write @p core, which is of c->from, there. */
+struct err *cap_copy_core(struct cap_copy *c, const struct cap_core *core);
+
+/** Finish it with @p info, a copy of the other's manifest that owns nothing, changed as its caller
+ * likes; of processes and PT it tells nothing unless the caller says so. */
+struct err *cap_copy_finish(struct cap_copy *c, struct cap_info *info);
 
 /** @return how many events were written. */
 uint64_t cap_writer_events(const struct cap_writer *w);

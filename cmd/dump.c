@@ -295,6 +295,14 @@ static void print_body(const struct cap_event *ev)
 		       ev->switch_flags & CAP_SWITCH_ROBUST_LEFT ? " robust list left" :
 								   "");
 		break;
+	case CAP_EV_OMITTED:
+		if (ev->n_steps)
+			printf("OMITTED %" PRIu64 " steps at position %" PRIu64
+			       ", behind them at %" PRIx64,
+			       ev->n_steps, ev->position, ev->regs.rip);
+		else
+			printf("OMITTED the rest from position %" PRIu64, ev->position);
+		break;
 	case CAP_EV_KINDS:
 		break;
 	}

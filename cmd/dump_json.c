@@ -18,7 +18,7 @@ const char *cmd_dump_kind(enum cap_event_kind kind)
 		[CAP_EV_HEAP] = "heap",	      [CAP_EV_EXIT] = "exit",
 		[CAP_EV_GAP] = "gap",	      [CAP_EV_SWITCH] = "switch",
 		[CAP_EV_RANDOM] = "random",   [CAP_EV_HEAP_DONE] = "heap_done",
-		[CAP_EV_PROBE] = "probe",
+		[CAP_EV_PROBE] = "probe",     [CAP_EV_OMITTED] = "omitted",
 	};
 
 	return kind < CAP_EV_KINDS ? names[kind] : NULL;
@@ -186,6 +186,10 @@ static void add_body(cJSON *o, const struct cap_event *ev)
 		break;
 	case CAP_EV_SWITCH:
 		add_switch(o, ev);
+		break;
+	case CAP_EV_OMITTED:
+		cJSON_AddNumberToObject(o, "position", ev->position);
+		cJSON_AddNumberToObject(o, "steps", ev->n_steps);
 		break;
 	case CAP_EV_KINDS:
 		break;

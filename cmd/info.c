@@ -140,6 +140,8 @@ static void end_words(const struct cap_info *info, char *text, size_t size)
 		snprintf(text, size, "was ended by %s", text_signal(info->end_value));
 	else if (info->end == CAP_END_EXIT)
 		snprintf(text, size, "ended with status %d", info->end_value);
+	else if (info->end == CAP_END_DETACHED && info->slice_of)
+		snprintf(text, size, "goes on behind what the slice is of");
 	else if (info->end == CAP_END_DETACHED)
 		snprintf(text, size, "was left running when the recording ended");
 	else

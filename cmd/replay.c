@@ -202,6 +202,8 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 		cJSON_AddStringToObject(o, "exe", info->exe ?: "");
 	}
 	cJSON_AddNumberToObject(o, "instructions", w->instructions);
+	if (capture_info(r->capture)->slice_of)
+		cJSON_AddNumberToObject(o, "recorded", w->recorded);
 	cJSON_AddNumberToObject(o, "syscalls", w->syscalls);
 	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END && !w->is_cut);
 	cJSON_AddNumberToObject(o, "seconds", r->seconds);
@@ -238,6 +240,9 @@ static void report_end(const struct replay *r)
 		return;
 	}
 	print_label(r->o, r->talk);
+	if (capture_info(r->capture)->slice_of)
+		fprintf(r->talk, "slice of %s: of %lu steps that were recorded, ",
+			text_line(capture_info(r->capture)->slice_of), w->recorded);
 	fprintf(r->talk, "%lu instructions, %lu system calls, all matched\n",
 		w->instructions, w->syscalls);
 	if (r->witness)
@@ -383,6 +388,7 @@ static struct err *replay_run(struct replay *r)
 static struct err *replay_start(struct replay *r)
 {
 	struct dec_machine_options mo = { .output_fd = r->o->to_stdout ? 1 : -1,
+					  .takes_slices = true,
 					  .mapped = note_map,
 					  .progress = show_progress,
 					  .ctx = r };

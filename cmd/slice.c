@@ -10,11 +10,14 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "cmd/command.h"
+#include "faultlocate/slice/capture.h"
 #include "report/slice.h"
 
 #define EXIT_COULD_NOT 2
 #define SHOWN 60
 #define LOOKED_AT 400 // statements whose values are looked up
+// Fewer instructions are sooner executed than what they did is put in place.
+#define PIECE 32
 
 enum {
 	KEY_REGION = 256,
@@ -30,11 +33,13 @@ enum {
 	KEY_KEEP_SAVES,
 	KEY_STACK_POINTER,
 	KEY_ALL,
-	KEY_SOURCES
+	KEY_SOURCES,
+	KEY_CAPTURE,
+	KEY_ASKED
 };
 
 struct arguments {
-	const char *capture, *process, *at, *html, *sources, *region;
+	const char *capture, *process, *at, *html, *sources, *region, *new, *asked;
 	bool is_json, is_sarif, is_dot, shows_all, into_libraries;
 	uint64_t from, to; ///< of the region; to 0: none
 	struct fl_slice_options slice;
@@ -71,6 +76,11 @@ static const struct argp_option options[] = {
 	{ "sarif", KEY_SARIF, NULL, 0, "write it as SARIF, with a code flow", 0 },
 	{ "dot", KEY_DOT, NULL, 0, "write it as text for Graphviz", 0 },
 	{ "html", KEY_HTML, "OUT", 0, "write it as a page (-: to stdout)", 0 },
+	{ "capture", KEY_CAPTURE, "NEW", 0,
+	  "write a slice capture to the new directory NEW, and tell how large it is: the run up "
+	  "to the place, without what is not in the slice; replay and debug take it",
+	  0 },
+	{ "asked", KEY_ASKED, "WORDS", OPTION_HIDDEN, NULL, 0 },
 	{ "all", KEY_ALL, NULL, 0, "show all statements, not only the latest", 0 },
 	{ "sources", KEY_SOURCES, "DIR", 0,
 	  "the program's sources are below DIR; otherwise lines are shown where the program "
@@ -92,6 +102,7 @@ static const char doc[] =
 	"  faultline slice crash.flt --at list.c:40 node\n"
 	"  faultline slice crash.flt --at insert#3 --data-only\n"
 	"  faultline slice crash.flt --at 120000 rax --json | jq '.statements[].place'\n"
+	"  faultline slice crash.flt --capture small.flt && faultline debug small.flt\n"
 	"  faultline slice crash.flt --at list.c:40 --dot | dot -Tsvg >slice.svg\n";
 
 /* ---- options -------------------------------------------------------------------------- */
@@ -114,8 +125,8 @@ static bool parse_range(const char *text, uint64_t *from, uint64_t *to)
 
 static void check_options(struct argp_state *state, struct arguments *a)
 {
-	if (!!a->is_json + a->is_sarif + a->is_dot + !!a->html > 1)
-		argp_error(state, "one of --json, --sarif, --dot and --html");
+	if (!!a->is_json + a->is_sarif + a->is_dot + !!a->html + !!a->new > 1)
+		argp_error(state, "one of --json, --sarif, --dot, --html and --capture");
 	if (a->slice.without_control && a->slice.without_data)
 		argp_error(state, "one of --data-only and --control-only");
 	if (a->region && !parse_range(a->region, &a->from, &a->to))
@@ -123,6 +134,7 @@ static void check_options(struct argp_state *state, struct arguments *a)
 			   a->region);
 	if (!a->at)
 		a->at = "crash";
+	a->slice.keeps_instances = a->new;
 }
 
 /** Options that set a flag, and those that take a text. */
@@ -147,6 +159,8 @@ static const struct {
 	{ KEY_REGION, offsetof(struct arguments, region) },
 	{ KEY_HTML, offsetof(struct arguments, html) },
 	{ KEY_SOURCES, offsetof(struct arguments, sources) },
+	{ KEY_CAPTURE, offsetof(struct arguments, new) },
+	{ KEY_ASKED, offsetof(struct arguments, asked) },
 };
 
 /* @return whether option @p key is one of the two tables'. */
@@ -237,6 +251,23 @@ static void slicing_deinit(struct slicing *s)
 	vec_deinit(&s->seeds);
 }
 
+static struct err *ask(struct slicing *s, uint64_t *begin)
+{
+	const struct arguments *a = s->args;
+	struct err *err;
+
+	if (a->asked)
+		return fl_question_words(s->trace, a->asked, &s->seeds, &s->prunes,
+					 begin);
+	err = fl_question_ask(s->trace, s->symbols, a->at, a->vars.data, a->vars.size, 0,
+			      &s->seeds, &s->question);
+	for (size_t i = 0; i < a->prunes.size && !err; i++)
+		err = fl_question_prune(s->symbols, a->prunes.data[i], &s->prunes);
+	return err || a->into_libraries ?
+		       err :
+		       fl_question_cut_linker(s->trace, s->symbols, &s->prunes);
+}
+
 static struct err *make(struct slicing *s)
 {
 	const struct arguments *a = s->args;
@@ -250,23 +281,39 @@ static struct err *make(struct slicing *s)
 		err = fl_trace_create(s->capture, &to, &s->trace);
 	if (!err)
 		err = load_symbols(s->capture, &s->maps, a->sources, &s->symbols);
-	if (!err)
-		err = fl_question_ask(s->trace, s->symbols, a->at, a->vars.data,
-				      a->vars.size, 0, &s->seeds, &s->question);
-	for (size_t i = 0; i < a->prunes.size && !err; i++)
-		err = fl_question_prune(s->symbols, a->prunes.data[i], &s->prunes);
-	if (!err && !a->into_libraries)
-		err = fl_question_cut_linker(s->trace, s->symbols, &s->prunes);
 	so.begin = a->from;
+	if (!err)
+		err = ask(s, &so.begin);
 	so.prunes = s->prunes.data;
 	so.n_prunes = s->prunes.size;
 	if (!err)
 		err = fl_slice_walk(s->trace, s->seeds.data, s->seeds.size, &so,
 				    &s->slice);
-	if (!err)
-		err = fl_view_make(s->slice, s->symbols, capture_info(s->capture)->exe,
-				   a->into_libraries, &s->view);
+	if (err || a->new)
+		return err;
+	err = fl_view_make(s->slice, s->symbols, capture_info(s->capture)->exe,
+			   a->into_libraries, &s->view);
 	return err ?: fl_view_look(&s->view, s->slice, s->trace, s->symbols, LOOKED_AT);
+}
+
+/* Write a slice capture, up to behind the latest seed. */
+static struct err *write_capture(const struct slicing *s)
+{
+	const struct arguments *a = s->args;
+	struct fl_capture_options o = { .of = a->at, .least = PIECE };
+	struct fl_captured ret;
+	struct err *err;
+
+	for (size_t i = 0; i < s->seeds.size; i++)
+		if (s->seeds.data[i].position >= o.end)
+			o.end = s->seeds.data[i].position + 1;
+	err = fl_slice_capture(s->trace, s->slice, &o, a->new, &ret);
+	if (!err)
+		printf("%s: %lu of %lu steps are in the slice, %lu in the capture; %lu "
+		       "pieces are left out\n",
+		       text_line(a->new), ret.n_slice, ret.n_steps, ret.n_executed,
+		       ret.n_pieces);
+	return err;
 }
 
 static struct err *show(const struct slicing *s)
@@ -282,6 +329,8 @@ static struct err *show(const struct slicing *s)
 					.mode = capture_mode(s->capture),
 					.max = a->shows_all ? 0 : SHOWN };
 
+	if (a->new)
+		return write_capture(s);
 	if (a->is_json)
 		return report_slice_json(&r, stdout);
 	if (a->is_sarif)

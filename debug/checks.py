@@ -4,8 +4,7 @@
 # Bug rules (paper 002, chapter 3): what `faultline check' finds, to stand before it, and to go along the ways
 # of the values.
 
-import shlex
-import subprocess
+import json
 
 
 class Findings:
@@ -16,24 +15,12 @@ class Findings:
 
     def ask(self, only):
         """Run the check, unless the same was asked last."""
-        try:
-            words = shlex.split(stub_command.partition("exec")[2])
-        except NameError:
-            raise gdb.GdbError("this gdb did not start the stub: run `faultline check' yourself, and `seek' to "
-                               "the times that it tells")
-        capture = words[words.index("--") + 1]
-        command = [words[0], "check", "--json"] + (["--only", only] if only else [])
-        if "--process" in words:
-            command += ["--process", words[words.index("--process") + 1]]
-        command += ["--", capture]
+        command = command_on_capture(["check", "--json"] + (["--only", only] if only else []))
         if self.of == command:
             return
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              check=False)
-        if done.returncode not in (0, 1):
-            raise gdb.GdbError(done.stderr.decode("utf-8", "replace").strip())
+        output = run_command(command)
         self.__init__()
-        self.list = json.loads(done.stdout.decode("utf-8", "replace"))["findings"]
+        self.list = json.loads(output)["findings"]
         self.of = command
 
     def need(self):

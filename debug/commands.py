@@ -4,6 +4,8 @@
 
 import contextlib
 import re
+import shlex
+import subprocess
 
 import gdb
 
@@ -23,6 +25,25 @@ def stub(command):
     if answer.startswith("cannot "):
         raise gdb.GdbError(answer)
     return answer
+
+
+def command_on_capture(arguments):
+    """What runs another command of faultline's on the capture that is debugged."""
+    try:
+        words = shlex.split(stub_command.partition("exec")[2])
+    except NameError:
+        raise gdb.GdbError("this gdb did not start the stub: run `faultline %s' yourself" % arguments[0])
+    process = words[words.index("--process"):][:2] if "--process" in words else []
+    return [words[0]] + arguments + process + ["--", words[words.index("--") + 1]]
+
+
+def run_command(command):
+    """Run it. @return what it prints."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          check=False)
+    if done.returncode not in (0, 1):
+        raise gdb.GdbError(done.stderr.decode("utf-8", "replace").strip())
+    return done.stdout.decode("utf-8", "replace")
 
 
 class When(gdb.Command):
@@ -120,6 +141,18 @@ syscall fork' and the like stop."""
         gdb.execute(re.sub(r"( --process '[^']*')? -- ", lambda _: chosen + " ", command, count=1))
 
 
+def is_sliced():
+    """Whether most of the run is left out: it is a slice capture."""
+    return "(recorded at" in monitor("when")
+
+
+def list_libraries(event):
+    """The place where gdb would hear of new libraries may have been left out."""
+    gdb.execute("sharedlibrary", to_string=True)
+
+
+if is_sliced():
+    gdb.events.stop.connect(list_libraries)
 When()
 Seek()
 Process()

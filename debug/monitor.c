@@ -70,9 +70,13 @@ static double seconds(const struct dbg_session *s, uint64_t at_ns)
 static void when(struct dbg_stub *st)
 {
 	const struct dec_where *w = &st->session.where;
+	char recorded[64] = "";
 
-	say(st, "position %lu, instruction %lu, event %lu, %.6f s, thread %u%s\n",
-	    w->position, w->instructions, w->seq, seconds(&st->session, w->at_ns), w->tid,
+	if (capture_info(st->session.capture)->slice_of)
+		snprintf(recorded, sizeof(recorded), " (recorded at %lu)", w->recorded);
+	say(st, "position %lu%s, instruction %lu, event %lu, %.6f s, thread %u%s\n",
+	    w->position, recorded, w->instructions, w->seq,
+	    seconds(&st->session, w->at_ns), w->tid,
 	    st->session.altered ? ", in an altered run" : "");
 }
 

@@ -119,6 +119,7 @@ static bool is_interrupted(void *ctx, const struct dec_where *w)
 static struct err *start_machine(struct dbg_session *s)
 {
 	const struct dec_machine_options o = { .output_fd = -1,
+					       .takes_slices = true,
 					       .interrupted = is_interrupted,
 					       .ctx = s };
 	struct err *err = dec_machine_create(s->capture, &o, &s->machine);

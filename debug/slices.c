@@ -14,99 +14,6 @@
 #define NODES_AT_ONCE 512
 #define TELL_EVERY_S 2
 
-/** A question, as words. */
-struct asked {
-	fl_seeds seeds;
-	fl_prunes prunes;
-	uint64_t begin;
-};
-
-static void asked_deinit(struct asked *a)
-{
-	vec_deinit(&a->seeds);
-	vec_deinit(&a->prunes);
-}
-
-/* @return how many of three numbers follow @p word's first two bytes, with colons between. */
-static int numbers(const char *word, uint64_t n[3])
-{
-	char end;
-
-	for (int i = 3; i; i--) {
-		int got = i == 3 ? sscanf(word + 2, "%li:%li:%li%c", &n[0], &n[1], &n[2],
-					  &end) :
-			  i == 2 ? sscanf(word + 2, "%li:%li%c", &n[0], &n[1], &end) :
-				   sscanf(word + 2, "%li%c", &n[0], &end);
-
-		if (got == i)
-			return i;
-	}
-	return 0;
-}
-
-/* r:POSITION:NAME:BYTES */
-static struct err *take_register(const char *word, struct asked *a)
-{
-	struct fl_seed seed = { .kind = FL_SEED_REG };
-	uint64_t bytes;
-	char name[16];
-
-	if (sscanf(word + 2, "%lu:%15[a-z0-9]:%lu", &seed.position, name, &bytes) != 3 ||
-	    !bytes || bytes > 64 || !dbg_trail_register(name, &seed.reg))
-		return err_new(ERR_USAGE, "'%s' is no register at a position", word);
-	seed.bytes = ~UINT64_C(0) >> (64 - bytes);
-	return vec_add(&a->seeds, seed);
-}
-
-static struct err *take_prune(const char *word, struct asked *a)
-{
-	static const char kinds[] = { [FL_PRUNE_REG] = 'R',
-				      [FL_PRUNE_MEM] = 'M',
-				      [FL_PRUNE_STORES] = 'S',
-				      [FL_PRUNE_CODE] = 'C' };
-	struct fl_prune p = {};
-	uint64_t n[3];
-	uint8_t reg;
-
-	while (p.kind < sizeof(kinds) && kinds[p.kind] != *word)
-		p.kind++;
-	if (p.kind == FL_PRUNE_REG && dbg_trail_register(word + 2, &reg)) {
-		p.from = reg;
-		return vec_add(&a->prunes, p);
-	}
-	if (p.kind == FL_PRUNE_REG || p.kind == sizeof(kinds) || numbers(word, n) != 2 ||
-	    n[0] >= n[1])
-		return err_new(ERR_USAGE, "'%s' is nothing to ask of a slice", word);
-	p.from = n[0];
-	p.to = n[1];
-	return vec_add(&a->prunes, p);
-}
-
-static struct err *take_word(struct dbg_session *s, const char *word, struct asked *a)
-{
-	uint64_t n[3];
-	int got = word[0] && word[1] == ':' ? numbers(word, n) : 0;
-
-	if (!strcmp(word, "crash"))
-		return fl_question_ask(s->trace, NULL, word, NULL, 0, 0, &a->seeds,
-				       &(struct fl_question){});
-	if (word[0] && word[1] == ':' && *word == 'r')
-		return take_register(word, a);
-	if (*word == 'i' && got == 1)
-		return vec_add(&a->seeds, (struct fl_seed){ .kind = FL_SEED_INSN,
-							    .position = n[0] });
-	if (*word == 'm' && got == 3 && n[2] && n[2] <= 1u << 20 && n[1] + n[2] > n[1])
-		return vec_add(&a->seeds, (struct fl_seed){ .kind = FL_SEED_MEM,
-							    .position = n[0],
-							    .addr = n[1],
-							    .size = n[2] });
-	if (*word == 'b' && got == 1) {
-		a->begin = n[0];
-		return NULL;
-	}
-	return take_prune(word, a);
-}
-
 /* ---- a slice ------------------------------------------------------------------------------- */
 
 static void tell(struct dbg_session *s, const char *what, uint64_t position)
@@ -136,30 +43,32 @@ static struct err *make(struct dbg_session *s, const char *words)
 	struct fl_slice_options so = { .max_nodes = NODES_MOST,
 				       .progress = tell_slicing,
 				       .ctx = s };
-	_cleanup_free_ char *copy = strdup(words);
-	struct asked a = {};
-	char *rest = copy, *word;
-	struct err *err = copy ? NULL : &err_nomem;
+	fl_seeds seeds = {};
+	fl_prunes prunes = {};
+	struct err *err = NULL;
 
-	if (!err && !s->trace)
+	if (!s->trace)
 		err = fl_trace_create(s->capture, &to, &s->trace);
-	while (!err && (word = strsep(&rest, " ")))
-		if (*word)
-			err = take_word(s, word, &a);
-	so.begin = a.begin;
-	so.prunes = a.prunes.data;
-	so.n_prunes = a.prunes.size;
+	if (!err)
+		err = fl_question_words(s->trace, words, &seeds, &prunes, &so.begin);
+	so.prunes = prunes.data;
+	so.n_prunes = prunes.size;
 	fl_slice_destroy(take_ptr(&s->slice));
 	if (!err)
-		err = fl_slice_walk(s->trace, a.seeds.data, a.seeds.size, &so, &s->slice);
-	asked_deinit(&a);
+		err = fl_slice_walk(s->trace, seeds.data, seeds.size, &so, &s->slice);
+	vec_deinit(&seeds);
+	vec_deinit(&prunes);
 	return err;
 }
 
 struct err *dbg_slices_make(struct dbg_session *s, const char *words, struct dbg_text *to)
 {
 	const struct fl_slice_stats *stats;
-	struct err *err = make(s, words);
+	struct err *err = capture_info(s->capture)->slice_of ?
+				  err_new(ERR_USAGE,
+					  "this is a slice capture: there is nothing but "
+					  "the slice to go along") :
+				  make(s, words);
 	size_t n;
 
 	if (err)

@@ -51,9 +51,7 @@ class Slice:
         self.entries = []
 
     def make(self):
-        spans = bounds.spans()
-        begin = ["b:%d" % spans[0][0]] if spans and spans[0][0] else []
-        answer = stub("slice " + " ".join(self.seeds + begin + linker() + self.prunes)).splitlines()[-1]
+        answer = stub("slice " + self.words()).splitlines()[-1]
         n, self.instances, full, self.begin, self.run = (int(w) for w in answer.split())
         nodes = []
         while len(nodes) < n:
@@ -61,6 +59,12 @@ class Slice:
                       if re.match(r"\d+ \d+ ", line)]
         self.is_full, self.told = bool(full), len(nodes)
         self.group(nodes)
+
+    def words(self):
+        """What is asked of the stub."""
+        spans = bounds.spans()
+        begin = ["b:%d" % spans[0][0]] if spans and spans[0][0] else []
+        return " ".join(self.seeds + begin + linker() + self.prunes)
 
     def group(self, nodes):
         """Entries, the earliest first."""
@@ -194,7 +198,8 @@ slice show [ID [FIRST]]     the last 20 entries, or 20 from number FIRST: what n
 slice step [ID]             go to the next entry; slice reverse-step: to the one before
 slice next [ID]             .. passing over calls; slice reverse-next
 slice save ID FILE          write it to a file
-slice load FILE             .. and have it again, in another session"""
+slice load FILE             .. and have it again, in another session
+slice capture DIR [ID]      write a capture of it alone"""
 
     def __init__(self):
         super().__init__("slice", gdb.COMMAND_DATA, gdb.COMPLETE_LOCATION, True)
@@ -354,6 +359,22 @@ slice load FILE"""
         print("slice %d of %s" % (slices.add(loaded), loaded.summary()))
 
 
+class CaptureSlice(gdb.Command):
+    """Write a capture of a slice alone: the run up to what it is of, without the rest.
+
+slice capture DIR [ID]    DIR is made; `faultline debug DIR' debugs it"""
+
+    def __init__(self):
+        super().__init__("slice capture", gdb.COMMAND_DATA, gdb.COMPLETE_FILENAME)
+
+    def invoke(self, argument, from_tty):
+        words = gdb.string_to_argv(argument)
+        if not 0 < len(words) < 3:
+            raise gdb.GdbError("slice capture takes a new directory, and a slice's number")
+        chosen = slices.find(words[1] if len(words) > 1 else None)
+        print(run_command(command_on_capture(["slice", "--at", chosen.asked, "--asked", chosen.words(), "--capture", words[0]])).strip())
+
+
 class Prune(gdb.Command):
     """Do not follow, in a slice, what came through registers, variables or functions.
 
@@ -480,6 +501,7 @@ Along("next", False, True)
 Along("reverse-next", True, True)
 Save()
 Load()
+CaptureSlice()
 Prune()
 SBreak()
 SDelete()

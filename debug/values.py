@@ -29,6 +29,11 @@ def place(address):
 # ---- the part of the run that is looked at ---------------------------------------------------------
 
 
+def outside():
+    """Who writes what no instruction does."""
+    return "what was left out, or the kernel" if is_sliced() else "the kernel"
+
+
 class Bounds:
     """Set by `region' and `record'."""
 
@@ -219,7 +224,7 @@ class Location:
                     continue
                 most -= 1
                 yield (int(words[0]), int(words[1]),
-                       "the kernel" if words[-1] == "kernel" else place(int(words[2], 16)),
+                       outside() if words[-1] == "kernel" else place(int(words[2], 16)),
                        gdb.Value(bytes.fromhex(words[3])[:self.size], self.type).format_string(max_elements=16))
             if most < 1:
                 return
@@ -328,7 +333,7 @@ class Trail:
 
     def called(self):
         if not self.call:
-            return "written by the kernel"
+            return "written by " + outside()
         names = {0: "read", 17: "pread64", 19: "readv", 45: "recvfrom", 47: "recvmsg", 318: "getrandom"}
         name = names.get(int(self.call[1]), "system call " + self.call[1])
         if (byte := self.field(self.call, "byte")) is None:

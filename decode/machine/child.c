@@ -90,7 +90,8 @@ static void child_where(enum dec_at at)
 	slot->where = (struct dec_where){
 		.at = at,
 		.position = replay.engine.now,
-		.instructions = replay.engine.now - replay.n_halves,
+		.instructions = replay.engine.now - replay.n_halves - replay.n_omitted,
+		.recorded = replay.engine.now + replay.omitted,
 		.syscalls = replay.syscalls,
 		.switches = replay.n_switches,
 		.handlers = replay.n_handlers,
@@ -229,7 +230,7 @@ static enum child_result child_run(uint64_t until, uint64_t n_heeded)
 		stop = DEC_STOP_END;
 	else if (!replay.divergence)
 		do
-			stop = dec_engine_run(&replay.engine, until);
+			stop = dec_replay_run(&replay, until);
 		while (stop == DEC_STOP_BREAK &&
 		       (replay.engine.guard ? dec_guard_at_stop(&replay.engine) :
 					      is_passed_by()));
@@ -617,11 +618,12 @@ static enum child_result child_stray(void)
 
 static enum child_result child_set_reg(int reg, uint32_t tid)
 {
-	uint8_t value[64];
+	uint8_t value[160];
 
 	memcpy(value, slot->data, sizeof(value));
-	if (!replay.loose || (tid && tid != dec_threads_current(&replay)->tid &&
-			      !dec_loose_place(&replay, tid)))
+	if (!replay.loose || reg == DEC_REG_X87 ||
+	    (tid && tid != dec_threads_current(&replay)->tid &&
+	     !dec_loose_place(&replay, tid)))
 		return CHILD_NOT_THERE;
 	return dec_engine_write_reg(&replay.engine, reg, value) ? CHILD_OK :
 								  CHILD_NOT_THERE;

@@ -293,7 +293,8 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		if (sink->other)
 			err = sink->other(sink->ctx, rec, r->time);
 		if (rec->id == DEC_REC_SYSCALL ||
-		    (rec->id == DEC_REC_STATE && rec->value[18]))
+		    (rec->id == DEC_REC_STATE &&
+		     (rec->value[18] || rec->value[20] == DEC_STATE_OMITTED)))
 			r->time++;
 		return err;
 	default:

@@ -122,7 +122,7 @@ static void run_strictly(struct dec_replay *r, struct future *future)
 	r->on_call = keep_hash;
 	r->look_ahead = 0;
 	if (!dec_alias_fork(&r->guest))
-		dec_engine_run(&r->engine, INT64_MAX);
+		dec_replay_run(r, INT64_MAX);
 	if (e->blocks.size < first)
 		first = 0; // they were thrown away meanwhile
 	for (size_t i = e->blocks.size; i > first && future->n_blocks < WARM_MAX; i--)
@@ -382,6 +382,7 @@ static void enter_world(struct dec_replay *r)
 		loose.std[i] = o ? (size_t)(o - in->opens.data) : SIZE_MAX;
 	}
 	r->loose = &loose;
+	dec_replay_forget_omitted(r);
 	r->on_call = follow_call;
 	r->output.fd = -1;
 	r->look_ahead = 0;

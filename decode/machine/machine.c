@@ -128,6 +128,11 @@ struct err *dec_machine_create(const struct capture *c,
 	m->options.output_fd = -1;
 	if (o)
 		m->options = *o;
+	if (capture_info(c)->slice_of && !m->options.takes_slices)
+		return err_new(
+			ERR_UNSUPPORTED,
+			"it is a slice capture, which lacks most of the run: replay and "
+			"debug take it");
 	err = dec_wire_create(c, &m->options, &m->wire);
 	if (!err)
 		err = machine_start(m);

@@ -8,7 +8,8 @@
  * shows registers and memory, and lists what each instruction of a window read and wrote.
  *
  * The guest runs in a sandboxed child process; checkpoints are forks of it. Invariants:
- *  1. A position names the same instant on every replay, in every log mode.
+ *  1. A position names the same instant on every replay, in every log mode. In a slice
+ *     capture each piece that was left out is one step.
  *  2. Nothing the guest does reaches the host: the child may only map memory, wait, fork
  *     and write the output descriptor it was given (doc/confinement.md).
  *  3. At every system call the general registers equal the recorded ones, or the run
@@ -45,10 +46,12 @@ struct dec_where {
 	enum dec_at at;
 	uint64_t position; ///< steps: instructions, and parts of some (decode/README I1)
 	uint64_t instructions; ///< executed
-	uint64_t syscalls;     ///< system calls answered
-	uint64_t switches;     ///< from one thread to another
-	uint64_t handlers;     ///< of signals, that began
-	uint32_t tid;	       ///< the thread that runs
+	/** In a slice capture: at which position of the recorded run. Else it is `position`. */
+	uint64_t recorded;
+	uint64_t syscalls; ///< system calls answered
+	uint64_t switches; ///< from one thread to another
+	uint64_t handlers; ///< of signals, that began
+	uint32_t tid;	   ///< the thread that runs
 	uint64_t rip;
 	uint64_t seq;	      ///< of the last recorded event before it; 0: none
 	uint64_t at_ns;	      ///< when that was (CLOCK_MONOTONIC); 0: not known
@@ -107,6 +110,9 @@ struct dec_machine_options {
 	/** Where a trace of the processor's saw threads being interrupted: NULL, or finished
 	 * (interrupts.h). Borrowed as long as the machine lives. */
 	const struct dec_interrupts *interrupts;
+	/** A slice capture will do, of which most of the run is left out; others than those who only
+	 * walk along it would take what they do not see for what did not happen. */
+	bool takes_slices;
 	/** Behind each mmap of a kept file as executable: w->map, which it may be told again when the
 	 * machine comes by once more. An error ends the run. NULL: nobody asks. */
 	struct err *(*mapped)(void *ctx, const struct dec_where *w);
@@ -124,7 +130,7 @@ struct dec_machine_options {
  *
  * @param o  NULL for the defaults.
  * @return ERR_FORMAT, ERR_TRUNCATED (the start state is unusable), ERR_UNSUPPORTED (this
- *	   host cannot run it; says why), ERR_OS.
+ *	   host cannot run it, or it is a slice capture; says why), ERR_OS.
  */
 struct err *dec_machine_create(const struct capture *c,
 			       const struct dec_machine_options *o,

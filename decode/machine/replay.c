@@ -169,6 +169,8 @@ const char *dec_replay_kind_name(enum cap_event_kind kind)
 		"a thread switch",
 		"a random number",
 		"an allocator's return",
+		"a store",
+		"a piece that was left out",
 	};
 
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";

@@ -65,7 +65,9 @@ struct dec_replay {
 	uint64_t n_switches; ///< from one thread to another
 	uint64_t n_handlers; ///< that began
 	uint64_t n_halves;   ///< those of all threads
-	uint64_t left_rip;   ///< where the thread stands that ran before the last switch
+	/** Of a slice capture: pieces that were passed over; steps of theirs, but for one each. */
+	uint64_t n_omitted, omitted;
+	uint64_t left_rip; ///< where the thread stands that ran before the last switch
 	bool has_left_in_call; ///< inside the system call there
 	uint64_t last_seq;     ///< of the event before `next`
 	uint64_t last_ns;      ///< when that was; 0: not known
@@ -112,6 +114,13 @@ struct err *dec_replay_init(struct dec_replay *r, const char *dir,
  * on from it. @return of the second: as cap_events_wake(). */
 void dec_replay_rest(struct dec_replay *r);
 struct err *dec_replay_wake(struct dec_replay *r);
+
+/** dec_engine_run() in the recorded run, over the pieces that a slice capture lacks. */
+enum dec_stop dec_replay_run(struct dec_replay *r, uint64_t until);
+
+/** A branch begins: it executes what a slice capture lacks, whose memory and registers were all put
+ * in place so far. */
+void dec_replay_forget_omitted(struct dec_replay *r);
 
 /** Let happen what lies between the last step and the next one: switches, a handler's
  * beginning, a call that blocks. @return DEC_GO, or why the run cannot go on. */

@@ -17,6 +17,11 @@
 #include "decode/machine/signal.h"
 #include "decode/machine/threads.h"
 
+static bool is_omission_next(const struct dec_replay *r)
+{
+	return !r->is_log_at_end && r->next.kind == CAP_EV_OMITTED;
+}
+
 /* Fetch the next event that says something about the guest. */
 static void replay_fetch(struct dec_replay *r)
 {
@@ -31,16 +36,17 @@ static void replay_fetch(struct dec_replay *r)
 			r->is_log_at_end = true;
 		}
 		if (r->is_log_at_end)
-			return;
+			break;
 		if (r->next.kind == CAP_EV_HEAP)
 			dec_replay_log_heap(r);
 		else if (r->next.kind == CAP_EV_HEAP_DONE || r->next.kind == CAP_EV_PROBE)
 			continue; // the replay knows
 		else if (r->next.kind == CAP_EV_GAP)
 			dec_replay_note(r, "gap: %s", text_line(r->next.text));
-		else
-			return;
+		else if (r->next.kind != CAP_EV_OMITTED || !r->loose)
+			break;
 	}
+	r->engine.halt_at = is_omission_next(r) ? r->next.position : 0;
 }
 
 static enum dec_verdict replay_out_of_order(struct dec_replay *r)
@@ -158,6 +164,8 @@ static enum dec_verdict replay_arrange_end(struct dec_replay *r)
 static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done)
 {
 	switch (r->next.kind) {
+	case CAP_EV_OMITTED:
+		return DEC_GO; // dec_replay_run() comes to it
 	case CAP_EV_SWITCH:
 		return replay_arrange_switch(r, is_done);
 	case CAP_EV_EXIT:
@@ -218,4 +226,87 @@ enum dec_verdict dec_replay_advance(struct dec_replay *r)
 {
 	replay_fetch(r);
 	return dec_replay_arrange(r);
+}
+
+/* ---- a slice capture --------------------------------------------------------------------- */
+
+static enum dec_verdict omit_values(struct dec_replay *r)
+{
+	for (size_t i = 0; i < r->next.n_values; i++) {
+		const struct cap_value *v = &r->next.values[i];
+		uint8_t now[CAP_VALUE_MAX], value[CAP_VALUE_MAX] = {};
+
+		if (v->reg < DEC_GPRS || v->reg > DEC_REG_MXCSR ||
+		    v->reg == DEC_REG_FLAGS ||
+		    v->size != dec_engine_read_reg(&r->engine, v->reg, now))
+			return dec_replay_diverge(r, DEC_PARTED_MACHINE,
+						  "what was left out gives register %u "
+						  "%u bytes, which it has not here",
+						  v->reg, v->size);
+		memcpy(value, v->data, v->size);
+		dec_engine_write_reg(&r->engine, v->reg, value);
+	}
+	return DEC_GO;
+}
+
+/* The guest stands before a piece that was left out, or where the capture ends. */
+static enum dec_verdict omit(struct dec_replay *r)
+{
+	struct dec_ctx *c = r->engine.ctx;
+	const struct cap_event *ev = &r->next;
+	enum dec_verdict v;
+
+	if (ev->position != r->engine.now || ev->tid != dec_threads_current(r)->tid)
+		return replay_out_of_order(r);
+	if (!ev->n_steps)
+		return DEC_END;
+	dec_replay_set_regs(c, &ev->regs);
+	c->fs_base = ev->regs.fs_base;
+	c->gs_base = ev->regs.gs_base;
+	dec_replay_state_record(r, DEC_STATE_OMITTED, NULL);
+	v = dec_replay_writes(r);
+	if (v == DEC_GO)
+		v = omit_values(r);
+	dec_threads_record(r);
+	if (v != DEC_GO)
+		return v;
+	r->n_omitted++;
+	r->omitted += ev->n_steps - 1;
+	r->engine.now++;
+	return dec_replay_advance(r);
+}
+
+enum dec_stop dec_replay_run(struct dec_replay *r, uint64_t until)
+{
+	enum dec_stop stop = DEC_STOP_POSITION;
+
+	for (;;) {
+		if (is_omission_next(r) && r->next.position <= r->engine.now &&
+		    r->engine.now < until) {
+			switch (omit(r)) {
+			case DEC_GO:
+				break;
+			case DEC_PAUSE:
+				return DEC_STOP_PAUSE;
+			case DEC_END:
+				return DEC_STOP_END;
+			default:
+				return DEC_STOP_DIVERGED;
+			}
+			if (r->engine.now < until &&
+			    map_get(&r->engine.breaks, r->engine.ctx->rip))
+				return DEC_STOP_BREAK;
+			continue;
+		}
+		stop = dec_engine_run(&r->engine, until);
+		if (stop != DEC_STOP_POSITION || r->engine.now >= until)
+			return stop;
+	}
+}
+
+void dec_replay_forget_omitted(struct dec_replay *r)
+{
+	if (is_omission_next(r))
+		replay_fetch(r);
+	r->engine.halt_at = 0;
 }

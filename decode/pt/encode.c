@@ -294,7 +294,8 @@ static struct err *encoder_on_state(struct dec_pt_encoder *e, const struct dec_r
 		break;
 	case DEC_STATE_REP:
 		dec_pt_flow_again(e->current);
-		return NULL; // the event is still to come
+		return NULL;	// the event is still to come
+	case DEC_STATE_OMITTED: // nobody encodes those
 	case DEC_STATE_NOW:
 	case DEC_STATE_CALL:
 		break;

@@ -866,6 +866,11 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 	}
 }
 
+static uint64_t engine_end(const struct dec_engine *e, uint64_t until)
+{
+	return e->halt_at && e->halt_at < until ? e->halt_at : until;
+}
+
 enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 {
 	enum dec_verdict v = DEC_GO;
@@ -875,10 +880,11 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 		until = INT64_MAX; // the budget is signed
 	if (map_get(&e->breaks, e->ctx->rip))
 		engine_unstop(e);
-	while (e->now < until) {
+	for (uint64_t end; e->now < (end = engine_end(e, until));) {
+		uint64_t left = end - e->now;
+
 		if (e->guard && e->guard->doubt)
 			return DEC_STOP_BREAK;
-		uint64_t left = until - e->now;
 
 		// Closer than what may run beyond the budget, go by single steps.
 		if (left < ENGINE_OVERRUN + DEC_BLOCK_INSNS) {

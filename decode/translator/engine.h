@@ -164,6 +164,9 @@ struct dec_engine {
 	struct dec_ctx *ctx;
 	struct dec_world world;
 	uint64_t now; ///< instructions executed
+	/** dec_engine_run() goes no further than this position, whatever it was told; 0: no such. The
+	 * world may set it whenever C runs. */
+	uint64_t halt_at;
 	enum dec_log_mode mode;
 	struct map block_of;  ///< guest rip -> block index
 	uint8_t log_reg_hint; ///< scratch[0] of the block that leads to the next one made
@@ -343,9 +346,9 @@ enum dec_verdict dec_engine_step(struct dec_engine *e);
  * the guest to @p buf. @return its bytes: 8, 64, 8, 8, 160, 4; 0 for others. */
 size_t dec_engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160]);
 
-/** Give register @p reg the value that dec_engine_read_reg() would give: DEC_REG_RIP, too; not
- * DEC_REG_X87. @return whether it can be. */
-bool dec_engine_write_reg(struct dec_engine *e, int reg, const uint8_t buf[64]);
+/** Give register @p reg the value that dec_engine_read_reg() would give: DEC_REG_RIP, too. @return
+ * whether there is such a register. */
+bool dec_engine_write_reg(struct dec_engine *e, int reg, const uint8_t buf[160]);
 
 /* ---- engine.c, for slow.c and emulate.c ------------------------------- */
 

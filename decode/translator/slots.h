@@ -104,8 +104,10 @@ enum dec_state_why {
 	DEC_STATE_INSN,	  ///< an instruction was answered by C
 	DEC_STATE_CALL,	  ///< a system call changed more than its result
 	DEC_STATE_SIGNAL, ///< a handler begins
-	DEC_STATE_REP,	  ///< the repeated string instruction before ran in part only; it
-			  ///< goes on at the next instruction, as one of its own
+	DEC_STATE_OMITTED, ///< a piece was left out, which counts as one step; WRITEs of what
+			   ///< it changed in memory follow
+	DEC_STATE_REP, ///< the repeated string instruction before ran in part only; it
+		       ///< goes on at the next instruction, as one of its own
 };
 
 /** The words of a DEC_REC_THREAD before its registers. */

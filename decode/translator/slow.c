@@ -205,7 +205,13 @@ static void write_vector(struct dec_ctx *c, int v, const uint8_t *value)
 	xsave_set(c, 6, xsave_offset(6), 512, 32 * v, value + 32, 32);
 }
 
-bool dec_engine_write_reg(struct dec_engine *e, int reg, const uint8_t buf[64])
+static void write_x87(struct dec_ctx *c, const uint8_t *value)
+{
+	xsave_set(c, 0, 0, 24, 0, value, 24);
+	xsave_set(c, 0, 32, 128, 0, value + 32, 128);
+}
+
+bool dec_engine_write_reg(struct dec_engine *e, int reg, const uint8_t buf[160])
 {
 	struct dec_ctx *c = e->ctx;
 	uint64_t value;
@@ -224,6 +230,8 @@ bool dec_engine_write_reg(struct dec_engine *e, int reg, const uint8_t buf[64])
 	else if (reg == DEC_REG_MXCSR)
 		memcpy(c->xsave + 24, (uint32_t[]){ value & 0xffff },
 		       4); // the rest faults
+	else if (reg == DEC_REG_X87)
+		write_x87(c, buf);
 	else
 		return false;
 	return true;

@@ -596,3 +596,102 @@ struct err *fl_question_cut_linker(struct fl_trace *t, struct dec_symbols *symbo
 	}
 	return err;
 }
+
+/* ---- in words -------------------------------------------------------------------------------- */
+
+/* @return how many of three numbers follow @p word's first two bytes, with colons between. */
+static int word_numbers(const char *word, uint64_t n[3])
+{
+	char end;
+
+	for (int i = 3; i; i--) {
+		int got = i == 3 ? sscanf(word + 2, "%li:%li:%li%c", &n[0], &n[1], &n[2],
+					  &end) :
+			  i == 2 ? sscanf(word + 2, "%li:%li%c", &n[0], &n[1], &end) :
+				   sscanf(word + 2, "%li%c", &n[0], &end);
+
+		if (got == i)
+			return i;
+	}
+	return 0;
+}
+
+/* r:POSITION:NAME:BYTES */
+static struct err *word_register(const char *word, fl_seeds *seeds)
+{
+	struct fl_seed seed = { .kind = FL_SEED_REG };
+	uint64_t bytes;
+	char name[16];
+	int reg = -1;
+
+	if (sscanf(word + 2, "%lu:%15[a-z0-9]:%lu", &seed.position, name, &bytes) == 3 &&
+	    bytes && bytes <= 64)
+		reg = register_named(name);
+	if (reg < 0)
+		return err_new(ERR_USAGE, "'%s' is no register at a position", word);
+	seed.reg = reg;
+	seed.bytes = ~UINT64_C(0) >> (64 - bytes);
+	return vec_add(seeds, seed);
+}
+
+static struct err *word_prune(const char *word, fl_prunes *prunes)
+{
+	static const char kinds[] = { [FL_PRUNE_REG] = 'R',
+				      [FL_PRUNE_MEM] = 'M',
+				      [FL_PRUNE_STORES] = 'S',
+				      [FL_PRUNE_CODE] = 'C' };
+	struct fl_prune p = {};
+	uint64_t n[3];
+
+	while (p.kind < sizeof(kinds) && kinds[p.kind] != *word)
+		p.kind++;
+	if (p.kind == FL_PRUNE_REG && word[1] == ':' && register_named(word + 2) >= 0) {
+		p.from = register_named(word + 2);
+		return vec_add(prunes, p);
+	}
+	if (p.kind == FL_PRUNE_REG || p.kind == sizeof(kinds) ||
+	    word_numbers(word, n) != 2 || n[0] >= n[1])
+		return err_new(ERR_USAGE, "'%s' is nothing to ask of a slice", word);
+	p.from = n[0];
+	p.to = n[1];
+	return vec_add(prunes, p);
+}
+
+static struct err *take_word(struct fl_trace *t, const char *word, fl_seeds *seeds,
+			     fl_prunes *prunes, uint64_t *begin)
+{
+	uint64_t n[3];
+	int got = word[0] && word[1] == ':' ? word_numbers(word, n) : 0;
+
+	if (!strcmp(word, "crash"))
+		return fl_question_ask(t, NULL, word, NULL, 0, 0, seeds,
+				       &(struct fl_question){});
+	if (word[0] && word[1] == ':' && *word == 'r')
+		return word_register(word, seeds);
+	if (*word == 'i' && got == 1)
+		return vec_add(seeds, (struct fl_seed){ .kind = FL_SEED_INSN,
+							.position = n[0] });
+	if (*word == 'm' && got == 3 && n[2] && n[2] <= 1u << 20 && n[1] + n[2] > n[1])
+		return vec_add(seeds, (struct fl_seed){ .kind = FL_SEED_MEM,
+							.position = n[0],
+							.addr = n[1],
+							.size = n[2] });
+	if (*word == 'b' && got == 1) {
+		*begin = n[0];
+		return NULL;
+	}
+	return word_prune(word, prunes);
+}
+
+struct err *fl_question_words(struct fl_trace *t, const char *words, fl_seeds *seeds,
+			      fl_prunes *prunes, uint64_t *begin)
+{
+	_cleanup_free_ char *copy = strdup(words);
+	struct err *err = copy ? NULL : &err_nomem;
+	char *rest = copy, *word;
+
+	while (!err && (word = strsep(&rest, " ")))
+		if (*word)
+			err = take_word(t, word, seeds, prunes, begin);
+	return err;
+}

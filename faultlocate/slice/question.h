@@ -44,6 +44,17 @@ typedef VEC(struct fl_prune) fl_prunes;
 struct err *fl_question_prune(struct dec_symbols *symbols, const char *what,
 			      fl_prunes *prunes);
 
+/**
+ * A question in a debugger's words, with blanks between: crash, i:POSITION (what an instruction
+ * used), r:POSITION:REGISTER:BYTES, m:POSITION:ADDR:BYTES before it; not followed: R:REGISTER,
+ * M:FROM:TO, C:FROM:TO (code), S:FROM:TO (what that stores is an input); b:POSITION: back to there.
+ *
+ * @param begin  fl_slice_options.begin; unchanged, unless the words say so.
+ * @return ERR_USAGE, or an error of the replay.
+ */
+struct err *fl_question_words(struct fl_trace *t, const char *words, fl_seeds *seeds,
+			      fl_prunes *prunes, uint64_t *begin);
+
 /** Have what the dynamic linker's code fills in count as an input. */
 struct err *fl_question_cut_linker(struct fl_trace *t, struct dec_symbols *symbols,
 				   fl_prunes *prunes);

@@ -20,7 +20,7 @@ static uint8_t *big;
 
 /* ---- the events that are written and expected back ----------------------------------- */
 
-#define EVENTS 12
+#define EVENTS 13
 
 /** What event @p i says with memory. */
 static void make_memory(struct cap_event *ev, unsigned i)
@@ -41,6 +41,8 @@ static void make_memory(struct cap_event *ev, unsigned i)
 /** Event @p i of a log, of kind @p kind, memory included; the same at each call. */
 static struct cap_event make_kind(enum cap_event_kind kind, unsigned i)
 {
+	static const uint8_t x87[160] = { 1, 2, 3 };
+	static const struct cap_value values[] = { { 17, 64, x87 }, { 57, 160, x87 } };
 	struct cap_event ev = { .kind = kind,
 				.tid = 100 + i,
 				.at_ns = 1000 * i,
@@ -103,6 +105,13 @@ static struct cap_event make_kind(enum cap_event_kind kind, unsigned i)
 		ev.switch_flags = CAP_SWITCH_IN_CALL;
 		ev.signature = (struct cap_signature){ 1, 2, 1024, 3 };
 		break;
+	case CAP_EV_OMITTED:
+		ev.position = 1000;
+		ev.n_steps = 77;
+		ev.values = values;
+		ev.n_values = 2;
+		make_memory(&ev, i % 2);
+		break;
 	case CAP_EV_KINDS:
 		break;
 	}
@@ -126,6 +135,18 @@ static bool same_writes(const struct cap_event *a, const struct cap_event *b)
 	return true;
 }
 
+static bool same_values(const struct cap_event *a, const struct cap_event *b)
+{
+	if (a->n_values != b->n_values)
+		return false;
+	for (size_t i = 0; i < a->n_values; i++)
+		if (a->values[i].reg != b->values[i].reg ||
+		    a->values[i].size != b->values[i].size ||
+		    memcmp(a->values[i].data, b->values[i].data, a->values[i].size))
+			return false;
+	return true;
+}
+
 static bool same_event(struct cap_event a, struct cap_event b)
 {
 	if (!same_writes(&a, &b) || strcmp(a.text ?: "", b.text ?: ""))
@@ -142,8 +163,9 @@ static bool same_event(struct cap_event a, struct cap_event b)
 	       a.leaf == b.leaf && a.subleaf == b.subleaf &&
 	       !memcmp(a.cpuid, b.cpuid, sizeof(a.cpuid)) && a.heap_fn == b.heap_fn &&
 	       !memcmp(a.heap_args, b.heap_args, sizeof(a.heap_args)) &&
-	       a.exit_code == b.exit_code && a.probe_site == b.probe_site &&
-	       a.probe_gprs == b.probe_gprs;
+	       a.position == b.position && a.n_steps == b.n_steps &&
+	       same_values(&a, &b) && a.exit_code == b.exit_code &&
+	       a.probe_site == b.probe_site && a.probe_gprs == b.probe_gprs;
 }
 
 static struct err *read_mem(void *ctx, uint64_t addr, void *buf, size_t size)
@@ -291,7 +313,7 @@ static void store(const char *name, const void *data, size_t size)
 
 /* ---- tests ------------------------------------------------------------------------------ */
 
-#define GOLDEN "tests/capture/events-3.flt"
+#define GOLDEN "tests/capture/events-4.flt"
 
 /** One event of each kind, as this version wrote them once. FAULTLINE_BLESS=1 writes the file
  * anew: only together with a new version. */

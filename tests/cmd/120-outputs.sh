@@ -19,6 +19,7 @@ cat >"$TMPDIR/writing" <<'EOF'
 analyze --svg        file  analyze CRASH --spec SPEC --svg OUT
 check   --html       file  check CRASH --html OUT
 check   --sarif      file  check CRASH --sarif OUT
+slice   --capture    dir   slice CRASH --at crash --capture OUT
 slice   --html       file  slice CRASH --at crash --html OUT
 bench   --html       file  bench --from RESULTS --html OUT
 bench   --json       file  bench --from RESULTS --json OUT

@@ -9,12 +9,17 @@
  * FAULTLINE_SLICES=N: N alterations, of 50 criteria, for each of all programs; else 8 for each of
  * the first few.
  *
+ * And by their captures: without what is not in the slice, and with garbage in registers and old
+ * values in memory where that was, the run has the same value. FAULTLINE_CAPTURES=N: of N criteria
+ * for each of all programs; else of 2 for the first few.
+ *
  * time limit: 240
  */
 #include <string.h>
 
 #include "decode/machine/branch.h"
 #include "decode/machine/trace.h"
+#include "faultlocate/slice/capture.h"
 #include "faultlocate/slice/effect.h"
 #include "faultlocate/slice/flow.h"
 #include "faultlocate/slice/slice.h"
@@ -135,7 +140,9 @@ static const char *programs(size_t i)
 		"od -x /etc/hostname",
 	};
 
-	if (i >= (getenv("FAULTLINE_SLICES") ? sizeof(list) / sizeof(*list) : FEW))
+	if (i >= (getenv("FAULTLINE_SLICES") || getenv("FAULTLINE_CAPTURES") ?
+			  sizeof(list) / sizeof(*list) :
+			  FEW))
 		return NULL;
 	snprintf(text, sizeof(text), list[i], unit_env("BUILD"));
 	return text;
@@ -329,6 +336,118 @@ static void executed(void **state)
 	printf("%lu alterations arrived, %lu did not; %lu violations\n", n_kept, n_left,
 	       n_wrong);
 	assert_true(n_kept > n * 2);
+	assert_int_equal(n_wrong, 0);
+}
+
+/* ---- by captures --------------------------------------------------------------------------- */
+
+/* Run the slice capture in @p dir. @return whether register @p reg is what it was. */
+static bool reproduces(const char *dir, const struct criterion *c, bool is_told)
+{
+	const struct dec_machine_options o = { .output_fd = -1, .takes_slices = true };
+	struct dec_machine *m;
+	struct capture *capture;
+	struct cap_regs regs;
+	struct dec_where w;
+	bool is_same;
+
+	ok(capture_open(dir, &capture));
+	ok(dec_machine_create(capture, &o, &m));
+	ok(dec_machine_run(m, UINT64_MAX, &w));
+	ok(dec_machine_regs(m, &regs));
+	is_same = w.at == DEC_AT_END && w.recorded == c->position &&
+		  regs.gpr[c->reg] == c->value;
+	if (!is_same && is_told)
+		printf("at %lu (%#lx) of %lu: %s %#lx, not %#lx; %s\n", w.recorded, w.rip,
+		       c->position, dec_reg_gpr_name(c->reg), regs.gpr[c->reg], c->value,
+		       dec_machine_divergence(m) ?: "");
+	dec_machine_destroy(m);
+	capture_close(capture);
+	return is_same;
+}
+
+/* @return whether both captures of a slice of @p c have its value: one as it is for people,
+ * and one that is bare in the last @p bare steps. @p is_wrong: the slice knows nothing of data. */
+static bool capture_both(struct run *r, const struct criterion *c, uint64_t bare,
+			 bool is_wrong, struct fl_captured *ret)
+{
+	const uint64_t begin = c->position > bare ? c->position - bare : 0;
+	const struct fl_slice_options o = { .keeps_instances = true,
+					    .keeps_saves = true,
+					    .without_data = is_wrong,
+					    .begin = begin };
+	const struct fl_seed s = {
+		.kind = FL_SEED_REG, .position = c->position, .reg = c->reg, .bytes = 0xff
+	};
+	struct fl_slice *slice;
+	bool is_right = true;
+
+	ok(fl_slice_walk(r->trace, &s, 1, &o, &slice));
+	for (int is_bare = 0; is_bare < 2; is_bare++) {
+		const struct fl_capture_options co = { .of = "a value",
+						       .end = c->position,
+						       .least = is_bare ? 1 : 20,
+						       .is_bare = is_bare,
+						       .bare_from = begin };
+		char dir[256];
+
+		snprintf(dir, sizeof(dir), "%s/sliced", unit_env("TMPDIR"));
+		unit_run("rm -rf %s", dir);
+		ok(fl_slice_capture(r->trace, slice, &co, dir, ret));
+		assert_true(ret->n_pieces && ret->n_executed < ret->n_steps);
+		is_right &= reproduces(dir, c, !is_wrong);
+	}
+	fl_slice_destroy(slice);
+	return is_right;
+}
+
+static void captured(void **state)
+{
+	const char *many = getenv("FAULTLINE_CAPTURES");
+	size_t n = many ? strtoul(many, NULL, 10) : 2, n_right = 0, n_wrong = 0,
+	       n_found = 0;
+	uint64_t seed = 0xd1342543de82ef95, steps = 0, executed = 0;
+	const char *program;
+
+	(void)state;
+	for (size_t p = 0; (program = programs(p)); p++) {
+		struct run r;
+
+		begin(&r, program);
+		for (size_t done = 0, tries = 0; done < n && tries < 40 + 8 * n;
+		     tries++) {
+			struct fl_captured of;
+			struct cap_regs regs;
+			struct criterion c;
+			struct dec_where w;
+
+			if (!choose(&r, &seed, &c))
+				continue;
+			ok(dec_machine_seek(fl_trace_machine(r.trace), c.position, &w));
+			ok(dec_machine_regs(fl_trace_machine(r.trace), &regs));
+			c.value = regs.gpr[c.reg];
+			done++;
+			// Each piece takes two stops of the machine.
+			if (done <= 2)
+				n_found += !capture_both(&r, &c, 10000, true, &of);
+			if (capture_both(&r, &c, 100 << random_word(&seed) % 8, false,
+					 &of)) {
+				n_right++;
+			} else {
+				n_wrong++;
+				printf("%s: %s at %lu\n", program,
+				       dec_reg_gpr_name(c.reg), c.position);
+			}
+			steps += of.n_steps;
+			executed += of.n_executed;
+		}
+		end(&r);
+	}
+	printf("%zu criteria, %zu not reproduced; %lu of %lu steps executed; %zu wrong slices "
+	       "found out\n",
+	       n_right + n_wrong, n_wrong, executed, steps, n_found);
+	assert_true(n_found > FEW / 2);
+	assert_true(n_right >= 3 * n);
 	assert_int_equal(n_wrong, 0);
 }
 
@@ -843,6 +962,7 @@ static void plain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(captured),
 		cmocka_unit_test(plain),
 		cmocka_unit_test(executed),
 	};

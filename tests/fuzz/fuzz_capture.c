@@ -130,12 +130,15 @@ static void events_add(struct cap_writer *w)
 {
 	static const uint8_t data[48] = "what a system call wrote";
 	struct cap_write writes[2] = { { 0x7000, 48, data }, { 0x9010, 5, data } };
+	const struct cap_value value = { 17, sizeof(data), data };
 	struct cap_event ev = { .tid = 7, .at_ns = 1, .writes = writes };
 
 	for (ev.kind = CAP_EV_SYSCALL; ev.kind < CAP_EV_KINDS; ev.kind++) {
 		ev.n_writes = ev.kind == CAP_EV_SYSCALL ? 2 : ev.kind == CAP_EV_SIGNAL;
 		ev.has_after = ev.kind == CAP_EV_SIGNAL;
 		ev.text = ev.kind == CAP_EV_GAP ? "a gap" : NULL;
+		ev.values = &value;
+		ev.n_values = ev.kind == CAP_EV_OMITTED;
 		must(cap_writer_event(w, &ev));
 	}
 }
