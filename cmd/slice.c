@@ -35,12 +35,13 @@ enum {
 	KEY_ALL,
 	KEY_SOURCES,
 	KEY_CAPTURE,
+	KEY_POTENTIAL,
 	KEY_ASKED
 };
 
 struct arguments {
 	const char *capture, *process, *at, *html, *sources, *region, *new, *asked;
-	bool is_json, is_sarif, is_dot, shows_all, into_libraries;
+	bool is_json, is_sarif, is_dot, shows_all, into_libraries, has_potential;
 	uint64_t from, to; ///< of the region; to 0: none
 	struct fl_slice_options slice;
 	fl_texts vars, prunes;
@@ -79,6 +80,10 @@ static const struct argp_option options[] = {
 	{ "capture", KEY_CAPTURE, "NEW", 0,
 	  "write a slice capture to the new directory NEW, and tell how large it is: the run up "
 	  "to the place, without what is not in the slice; replay and debug take it",
+	  0 },
+	{ "potential", KEY_POTENTIAL, NULL, 0,
+	  "try the program's last branches that are not in the slice the other way, and tell "
+	  "with which of them the value would have been another",
 	  0 },
 	{ "asked", KEY_ASKED, "WORDS", OPTION_HIDDEN, NULL, 0 },
 	{ "all", KEY_ALL, NULL, 0, "show all statements, not only the latest", 0 },
@@ -134,7 +139,7 @@ static void check_options(struct argp_state *state, struct arguments *a)
 			   a->region);
 	if (!a->at)
 		a->at = "crash";
-	a->slice.keeps_instances = a->new;
+	a->slice.keeps_instances = a->new || a->has_potential;
 }
 
 /** Options that set a flag, and those that take a text. */
@@ -147,6 +152,7 @@ static const struct {
 	{ KEY_DOT, offsetof(struct arguments, is_dot) },
 	{ KEY_INTO_LIBRARIES, offsetof(struct arguments, into_libraries) },
 	{ KEY_ALL, offsetof(struct arguments, shows_all) },
+	{ KEY_POTENTIAL, offsetof(struct arguments, has_potential) },
 	{ KEY_DATA_ONLY, offsetof(struct arguments, slice.without_control) },
 	{ KEY_CONTROL_ONLY, offsetof(struct arguments, slice.without_data) },
 	{ KEY_CONTROL_ONLY, offsetof(struct arguments, slice.without_addresses) },
@@ -237,10 +243,12 @@ struct slicing {
 	fl_seeds seeds;
 	struct fl_view view;
 	struct fl_question question;
+	struct fl_potentials potential;
 };
 
 static void slicing_deinit(struct slicing *s)
 {
+	fl_potentials_deinit(&s->potential);
 	fl_view_deinit(&s->view);
 	fl_slice_destroy(s->slice);
 	fl_trace_destroy(s->trace);
@@ -293,6 +301,10 @@ static struct err *make(struct slicing *s)
 		return err;
 	err = fl_view_make(s->slice, s->symbols, capture_info(s->capture)->exe,
 			   a->into_libraries, &s->view);
+	if (!err && a->has_potential)
+		err = fl_potentials_find(s->trace, s->slice, s->seeds.data, s->seeds.size,
+					 s->symbols, capture_info(s->capture)->exe,
+					 &s->potential);
 	return err ?: fl_view_look(&s->view, s->slice, s->trace, s->symbols, LOOKED_AT);
 }
 
@@ -322,6 +334,8 @@ static struct err *show(const struct slicing *s)
 	const struct report_slice r = { .slice = s->slice,
 					.view = &s->view,
 					.question = &s->question,
+					.potential = a->has_potential ? &s->potential :
+									NULL,
 					.at = a->at,
 					.end = fl_trace_end(s->trace),
 					.capture = a->capture,

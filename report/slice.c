@@ -136,6 +136,26 @@ static void statement(const struct report_slice *r, size_t i, FILE *out)
 					     needer, sizeof(needer))));
 }
 
+static void potential(const struct fl_potentials *p, FILE *out)
+{
+	fprintf(out, "\nbranches that are not in it, and tried the other way: %lu",
+		p->n_tried);
+	if (p->n_others)
+		fprintf(out, " (%lu further back were not)", p->n_others);
+	fprintf(out, "; the value is another one with %zu", p->list.size);
+	if (p->n_lost)
+		fprintf(out, "; with %lu the place is not reached", p->n_lost);
+	fprintf(out, "\n");
+	for (size_t i = 0; i < p->list.size; i++) {
+		const struct fl_potential *b = &p->list.data[i];
+
+		fprintf(out, "    ");
+		dec_place_print(&b->place, out);
+		fprintf(out, ", %staken at position %lu\n", b->was_taken ? "" : "not ",
+			b->position);
+	}
+}
+
 void report_slice_text(const struct report_slice *r, FILE *out)
 {
 	size_t n = r->view->statements.size;
@@ -146,4 +166,6 @@ void report_slice_text(const struct report_slice *r, FILE *out)
 		statement(r, i, out);
 	if (shown < n)
 		fprintf(out, "\n%zu more (--all)\n", n - shown);
+	if (r->potential)
+		potential(r->potential, out);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "faultlocate/slice/potential.h"
 #include "faultlocate/slice/question.h"
 #include "faultlocate/slice/view.h"
 
@@ -19,7 +20,8 @@ struct report_slice {
 	const struct fl_slice *slice;
 	const struct fl_view *view;
 	const struct fl_question *question;
-	const char *at; ///< as it was asked
+	const struct fl_potentials *potential; ///< NULL: nobody asked
+	const char *at;			       ///< as it was asked
 	const struct dec_where *end;
 	const char *capture;
 	struct dec_symbols *symbols; ///< for lines of the source

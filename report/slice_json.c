@@ -54,6 +54,29 @@ static cJSON *edge(const struct fl_view_edge *e)
 	return o;
 }
 
+static cJSON *potential(const struct fl_potentials *p)
+{
+	cJSON *o = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(o, "branches");
+
+	cJSON_AddNumberToObject(o, "tried", p->n_tried);
+	cJSON_AddNumberToObject(o, "not_reached", p->n_lost);
+	cJSON_AddNumberToObject(o, "not_tried", p->n_others);
+	for (size_t i = 0; i < p->list.size; i++) {
+		const struct fl_potential *b = &p->list.data[i];
+		cJSON *branch = cJSON_CreateObject();
+
+		cJSON_AddItemToObject(branch, "file", text_or_null(b->place.file));
+		cJSON_AddNumberToObject(branch, "line", b->place.line);
+		cJSON_AddItemToObject(branch, "function",
+				      text_or_null(b->place.function ?: b->place.outer));
+		cJSON_AddNumberToObject(branch, "address", b->rip);
+		cJSON_AddNumberToObject(branch, "position", b->position);
+		cJSON_AddBoolToObject(branch, "was_taken", b->was_taken);
+		cJSON_AddItemToArray(list, branch);
+	}
+	return o;
+}
+
 static struct err *print(cJSON *o, FILE *out)
 {
 	char *text = o ? cJSON_PrintUnformatted(o) : NULL;
@@ -82,6 +105,8 @@ struct err *report_slice_json(const struct report_slice *r, FILE *out)
 	list = cJSON_AddArrayToObject(o, "edges");
 	for (size_t i = 0; i < r->view->edges.size; i++)
 		cJSON_AddItemToArray(list, edge(&r->view->edges.data[i]));
+	if (r->potential)
+		cJSON_AddItemToObject(o, "potential", potential(r->potential));
 	cJSON_AddNumberToObject(o, "instructions", st->n_instances);
 	cJSON_AddNumberToObject(o, "instructions_before", st->n_walked);
 	cJSON_AddNumberToObject(o, "instructions_folded", r->view->n_folded);
