@@ -132,6 +132,8 @@ static void check_options(struct argp_state *state, struct arguments *a)
 {
 	if (!!a->is_json + a->is_sarif + a->is_dot + !!a->html + !!a->new > 1)
 		argp_error(state, "one of --json, --sarif, --dot, --html and --capture");
+	if (a->has_potential && (a->is_sarif || a->is_dot || a->html || a->new))
+		argp_error(state, "--potential is told in text or by --json");
 	if (a->slice.without_control && a->slice.without_data)
 		argp_error(state, "one of --data-only and --control-only");
 	if (a->region && !parse_range(a->region, &a->from, &a->to))

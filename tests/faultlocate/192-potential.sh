@@ -61,3 +61,5 @@ for level in -O0 -O1; do
 	"$FAULTLINE" slice "$TMPDIR/c" --at "p.c:$(at WOULD)" limit --potential --json | \
 		jq -e '.potential.branches == []' >/dev/null || fail "$level: something would have changed argc"
 done
+expect_status 2 "$FAULTLINE" slice "$TMPDIR/c" --potential --dot
+expect_error 'in text or by --json'
