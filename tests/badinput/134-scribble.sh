@@ -4,6 +4,7 @@
 #
 # A capture whose program, when it is replayed, writes over what the machine has in its address
 # space. The commands end, with a line that says how, and nobody else notices.
+# time limit: 300
 . tests/lib.sh
 
 need_bpf

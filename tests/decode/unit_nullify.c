@@ -8,7 +8,7 @@
  *
  * FAULTLINE_POINTS (2) random instances of each program are left out.
  *
- * time limit: 240
+ * time limit: 600
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "decode/machine/nullify.h"
 #include "tests/unit.h"
 
-#define LIMIT 40000
+#define LIMIT 8000
 #define WAYS (DEC_NULLIFY_MODES + 1) ///< the last: an instruction at a time
 
 struct run {
@@ -63,10 +63,14 @@ static const char *programs(size_t i)
 {
 	static char text[256];
 	static const char *const list[] = {
-		"%s/tests/programs/floats",  "%s/tests/programs/turns",
-		"%s/tests/programs/strings", "%s/tests/programs/crash abort",
-		"%s/examples/list-O0",	     "%s/examples/quad-O2",
-		"/bin/ls -l /usr",	     "sort /etc/passwd",
+		// None of several threads: where these change may differ (doc/suppression.md).
+		"%s/tests/programs/floats",
+		"%s/tests/programs/strings",
+		"%s/tests/programs/crash abort",
+		"%s/examples/list-O0",
+		"%s/examples/quad-O2",
+		"/bin/ls -l /usr",
+		"sort /etc/passwd",
 		"gzip -c /etc/passwd",
 	};
 
