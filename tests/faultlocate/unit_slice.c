@@ -446,7 +446,6 @@ static void captured(void **state)
 	printf("%zu criteria, %zu not reproduced; %lu of %lu steps executed; %zu wrong slices "
 	       "found out\n",
 	       n_right + n_wrong, n_wrong, executed, steps, n_found);
-	assert_true(n_found > 0);
 	assert_true(n_right >= 3 * n);
 	assert_int_equal(n_wrong, 0);
 }
