@@ -188,7 +188,7 @@ static struct err *work_branch(struct bench *b, const struct bench_work *w)
 /* ---- memory of checkpoints ------------------------------------------------------------- */
 
 /* Bytes that process @p pid holds: its share of what it shares. */
-static uint64_t held_by(int pid)
+static double held_by(int pid)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char text[256];
@@ -200,21 +200,6 @@ static uint64_t held_by(int pid)
 		if (sscanf(text, "Pss: %lu", &kib) == 1)
 			return kib << 10;
 	return 0;
-}
-
-/* The same of all processes below it. */
-static uint64_t held_below(int pid)
-{
-	_cleanup_fclose_ FILE *children = NULL;
-	uint64_t sum = 0;
-	char path[64];
-	int child;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	children = fopen(path, "re");
-	while (children && fscanf(children, "%d", &child) == 1)
-		sum += held_by(child) + held_below(child);
-	return sum;
 }
 
 static struct err *add_bytes(struct bench *b, const struct bench_work *w,
@@ -249,7 +234,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 	if (!err)
 		err = machine_init(&m, b->capture);
 	if (!err)
-		alone = held_below(getpid());
+		alone = bench_sum_below(getpid(), held_by);
 	for (uint64_t i = 0; i < CHECKPOINTS && !err; i++) {
 		err = dec_machine_seek(m.machine, m.end / CHECKPOINTS * i, &at);
 		if (!err)
@@ -258,7 +243,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 	if (!err)
 		err = dec_machine_run(m.machine, UINT64_MAX >> 1, &at);
 	if (!err)
-		all = held_below(getpid());
+		all = bench_sum_below(getpid(), held_by);
 	if (!err)
 		snprintf(text, sizeof(text), "%zu of them kept",
 			 dec_machine_checkpoints(m.machine));

@@ -151,3 +151,31 @@ struct err *bench_measure_startup(struct bench *b)
 	bench_times_deinit_all(t, 2);
 	return err;
 }
+
+/* ---- works and processes ------------------------------------------------------------------- */
+
+struct err *bench_each_replayed(struct bench *b,
+				struct err *(*fn)(struct bench *b,
+						  const struct bench_work *w))
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < b->n_works && !err; i++)
+		if (b->works[i].kind->is_replayed || b->works[i].kind->is_only_replayed)
+			err = fn(b, &b->works[i]);
+	return err;
+}
+
+double bench_sum_below(int pid, double (*of)(int pid))
+{
+	_cleanup_fclose_ FILE *children = NULL;
+	double sum = 0;
+	char path[64];
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	children = fopen(path, "re");
+	while (children && fscanf(children, "%d", &child) == 1)
+		sum += of(child) + bench_sum_below(child, of);
+	return sum;
+}

@@ -100,10 +100,5 @@ static struct err *work_replay(struct bench *b, const struct bench_work *w)
 
 struct err *bench_suite_replay(struct bench *b)
 {
-	struct err *err = NULL;
-
-	for (size_t i = 0; i < b->n_works && !err; i++)
-		if (b->works[i].kind->is_replayed || b->works[i].kind->is_only_replayed)
-			err = work_replay(b, &b->works[i]);
-	return err;
+	return bench_each_replayed(b, work_replay);
 }

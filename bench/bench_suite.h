@@ -87,6 +87,14 @@ struct err *bench_measure_speed(struct bench *b, const char *work,
 				const struct bench_times *t, double count,
 				const char *unit);
 
+/** Call @p fn for each work that is replayed, until it fails. @return its error. */
+struct err *bench_each_replayed(struct bench *b,
+				struct err *(*fn)(struct bench *b,
+						  const struct bench_work *w));
+
+/** @return the sum of @p of over all processes below @p pid, which is not one of them. */
+double bench_sum_below(int pid, double (*of)(int pid));
+
 /** Measure start-up (once) on /bin/true. */
 struct err *bench_measure_startup(struct bench *b);
 

@@ -44,6 +44,8 @@ struct work {
 
 /* ---- processor time ------------------------------------------------------------------ */
 
+/* Seconds that process @p pid, and those below it that have ended, have had: what else runs here
+ * changes them little. */
 static double used_by(int pid)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -60,22 +62,6 @@ static double used_by(int pid)
 	return (double)(t[0] + t[1] + t[2] + t[3]) / sysconf(_SC_CLK_TCK);
 }
 
-/* Seconds that the processes below @p pid, and those that have ended, have had: what else runs
- * here changes them little. */
-static double used_below(int pid)
-{
-	_cleanup_fclose_ FILE *children = NULL;
-	double sum = 0;
-	char path[64];
-	int child;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	children = fopen(path, "re");
-	while (children && fscanf(children, "%d", &child) == 1)
-		sum += used_by(child) + used_below(child);
-	return sum;
-}
-
 /* ---- one run ----------------------------------------------------------------------------- */
 
 static struct err *run(struct work *w, int way, struct dec_outcome *outcome,
@@ -84,7 +70,7 @@ static struct err *run(struct work *w, int way, struct dec_outcome *outcome,
 	static struct dec_nullified told;
 	struct dec_nullify ask = w->ask;
 	struct dec_branch b = { .limit = LIMIT * (w->end - w->begin), .told = &told };
-	double start = used_below(getpid());
+	double start = bench_sum_below(getpid(), used_by);
 	struct err *err;
 
 	ask.mode = way;
@@ -92,7 +78,7 @@ static struct err *run(struct work *w, int way, struct dec_outcome *outcome,
 	if (way != PLAIN)
 		b.nullify = &ask;
 	err = dec_machine_branches(w->machine, &b, 1, 1);
-	*ret_s = used_below(getpid()) - start;
+	*ret_s = bench_sum_below(getpid(), used_by) - start;
 	*outcome = b.outcome;
 	if (!err && way != PLAIN && !told.is_quick)
 		err = err_new(ERR_UNSUPPORTED, "it did not run in emitted code");
@@ -214,10 +200,5 @@ static struct err *work_suppress(struct bench *b, const struct bench_work *bw)
 
 struct err *bench_suite_suppress(struct bench *b)
 {
-	struct err *err = NULL;
-
-	for (size_t i = 0; i < b->n_works && !err; i++)
-		if (b->works[i].kind->is_replayed || b->works[i].kind->is_only_replayed)
-			err = work_suppress(b, &b->works[i]);
-	return err;
+	return bench_each_replayed(b, work_suppress);
 }
