@@ -62,4 +62,4 @@ for level in -O0 -O1; do
 		jq -e '.potential.branches == []' >/dev/null || fail "$level: something would have changed argc"
 done
 expect_status 2 "$FAULTLINE" slice "$TMPDIR/c" --potential --dot
-expect_error 'in text or by --json'
+grep -q 'in text or by --json' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
