@@ -3,7 +3,7 @@
 
 /**
  * @file
- * The quick way of a check: most runs have no errors, and that can be seen while they are replayed, without a
+ * The quick way of a check, and of a look at the accesses: most runs have no errors, and that can be seen while they are replayed, without a
  * log (decode/translator/guard.h). What is in doubt there is looked at as ever, from the start.
  */
 #define LOG_ROOM "faultlocate"
@@ -194,7 +194,7 @@ static struct err *conclude(struct guard *g, const struct dec_where *w, bool *re
 	keep_run(g, w);
 	hg_recorder_finish(r, &a->sides[FL_SIDE_APP].graph,
 			   &a->sides[FL_SIDE_CHUNKS].graph);
-	a->has_accesses = true;
+	a->has_accesses = a->is_without_history = true;
 	return NULL;
 }
 
@@ -228,8 +228,8 @@ static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)
 {
 	uint64_t rsp;
 
-	return o->with_accesses && o->check && fl_check_is_built_in(o->check) &&
-	       fl_check_is_along(o->check) && !o->n_specs && !o->text && !o->n_cpoints &&
+	return o->with_accesses && fl_check_is_built_in(a->check) &&
+	       fl_check_is_along(a->check) && !o->n_specs && !o->text && !o->n_cpoints &&
 	       !o->is_heap_only && !o->with_allocator && !o->without_allocator &&
 	       capture_info(a->capture)->mode != CAP_MODE_FLIGHT &&
 	       !capture_info(a->capture)->has_heap &&

@@ -640,7 +640,9 @@ struct err *report_json(const struct fl_analysis *a, const report_findings *f, F
 		return &err_nomem;
 	if (f && !report_findings_add(a, f, o))
 		return &err_nomem;
-	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
+	if (!add(o, "heap",
+		 a->is_without_history ? cJSON_CreateNull() :
+					 json_heap(a->sides[FL_SIDE_APP].graph)) ||
 	    (a->internals.size && !add(o, "internals", json_internals(a))) ||
 	    !add_notes(a, o) || !add(o, "phases", json_phases(&a->phases)))
 		return &err_nomem;

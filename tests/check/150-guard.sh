@@ -17,6 +17,16 @@ done
 wrong=0
 quick=0
 
+# accesses WHAT: `analyze --accesses` of the capture finds what the slow way does, and was as quick as check.
+accesses() {
+	"$FAULTLINE" analyze --accesses --json "$TMPDIR/c" >"$TMPDIR/accesses" 2>"$TMPDIR/err"
+	jq -e --slurpfile slow "$TMPDIR/slow" --arg doubt "$doubt" '
+		([.accesses[].instances] | add) as $found | ($found == ([$slow[0].findings[] |
+			select(.rule | test("^(DANGLING|HEAP|FIELD)-")) | .instances] | add)) and
+		($found != null or $doubt != "0" or .heap == null)' "$TMPDIR/accesses" \
+		>/dev/null || fail "$*: $(cat "$TMPDIR/err" "$TMPDIR/accesses" "$TMPDIR/slow")"
+}
+
 # same COMMAND...: both ways; sets n to the findings, doubt to what the guard said last.
 same() {
 	rm -rf "$TMPDIR/c"
@@ -39,6 +49,7 @@ same() {
 	[ "$n" != 0 ] || [ "$doubt" != 0 ] || quick=$((quick + 1))
 	[ "$n" = 0 ] || [ "$doubt" != 0 ] || grep -q LEAK "$TMPDIR/slow.found" ||
 		fail "$*: there was no doubt of what is wrong"
+	accesses "$*"
 }
 
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/overflow" tests/programs/overflow.c ||
