@@ -132,6 +132,7 @@ static const struct reader {
 	{ "recover", {} },
 	{ "repair", {} },
 	{ "replay", {} },
+	{ "report", { .files = packets } },
 	{ "sites", {} },
 	{ "slice", { .files = pictures, .dirs = slices } },
 	{ "spec", { .in_place = "in-place" } },

@@ -193,25 +193,31 @@ static struct err *print_page(struct page *w)
 	return err;
 }
 
-struct err *report_page_write(const struct fl_page *p, const char *path,
-			      uint64_t *n_left_out)
+struct err *report_page_print(const struct fl_page *p, FILE *out, uint64_t *n_left_out)
 {
 	struct fl_page part = *p;
-	_cleanup_(page_deinit) struct page w = { .p = &part,
-						 .n = p->namer,
-						 .begun_s = clock_now_s() };
-	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct err *err = new_file_open(&f, path, p->mode);
+	_cleanup_(page_deinit) struct page w = {
+		.p = &part, .n = p->namer, .out = out, .begun_s = clock_now_s()
+	};
+	struct err *err;
 
 	*n_left_out = 0;
-	if (err)
-		return err;
 	if (part.to_op - part.from_op > FL_PAGE_OPS) {
 		*n_left_out = part.to_op - part.from_op - FL_PAGE_OPS;
 		part.from_op = part.to_op - FL_PAGE_OPS;
 	}
-	w.out = f.stream;
 	err = print_page(&w);
 	end_progress(&w);
+	return err;
+}
+
+struct err *report_page_write(const struct fl_page *p, const char *path,
+			      uint64_t *n_left_out)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err = new_file_open(&f, path, p->mode);
+
+	if (!err)
+		err = report_page_print(p, f.stream, n_left_out);
 	return err ? err : new_file_commit(&f);
 }

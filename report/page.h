@@ -31,6 +31,11 @@ struct fl_page {
 /** Operations that a page can hold: more are left out at its beginning. */
 #define FL_PAGE_OPS 20000
 
+/** Print the page.
+ * @param n_left_out  operations left out
+ * @return ERR_NOMEM, ERR_SPEC. */
+struct err *report_page_print(const struct fl_page *p, FILE *out, uint64_t *n_left_out);
+
 /** Write the page to @p path, which is only replaced by a whole one.
  * @param n_left_out  operations left out
  * @return ERR_OS, ERR_NOMEM, ERR_SPEC. */

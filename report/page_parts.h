@@ -39,7 +39,7 @@ struct page {
 	VEC(uint64_t) places;	  ///< instructions
 	struct map nodes;	  ///< id -> 1
 	VEC(uint32_t) born;	  ///< nodes that are allocated by steps
-	struct fl_sources sources;
+	struct report_sources sources;
 	double begun_s, said_s; ///< for progress; said_s = 0: nothing was said
 };
 

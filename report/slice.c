@@ -6,23 +6,23 @@
 #include <seccomp.h>
 #include <string.h>
 
-void report_slice_value(const struct fl_view_statement *st, char *buf, size_t size)
+void report_slice_value(const struct fl_view_made *made, char *buf, size_t size)
 {
-	int64_t value = st->value;
+	int64_t value = made->value;
 
 	*buf = 0;
-	if (st->is_branch)
-		snprintf(buf, size, "%s", st->is_taken ? "taken" : "not taken");
-	if (!st->has_value)
+	if (made->is_branch)
+		snprintf(buf, size, "%s", made->is_taken ? "taken" : "not taken");
+	if (!made->has_value)
 		return;
-	if (st->bytes < 8)
-		value = (int64_t)(st->value << (64 - 8 * st->bytes)) >>
-			(64 - 8 * st->bytes);
+	if (made->bytes < 8)
+		value = (int64_t)(made->value << (64 - 8 * made->bytes)) >>
+			(64 - 8 * made->bytes);
 	// Addresses and masks are read as such.
 	if (value < -100000 || value > 100000000)
-		snprintf(buf, size, "%s = %#lx", st->name, st->value);
+		snprintf(buf, size, "%s = %#lx", made->name, made->value);
 	else
-		snprintf(buf, size, "%s = %ld", st->name, value);
+		snprintf(buf, size, "%s = %ld", made->name, value);
 }
 
 static const char *input_text(const struct fl_view_statement *st, char *buf, size_t size)
@@ -118,7 +118,7 @@ static void statement(const struct report_slice *r, size_t i, FILE *out)
 	_cleanup_free_ char *source = report_slice_source(r, st);
 	char place[400], value[200], needer[400];
 
-	report_slice_value(st, value, sizeof(value));
+	report_slice_value(&st->made, value, sizeof(value));
 	fprintf(out, "\n%s%s", text_line(report_slice_place(st, place, sizeof(place))),
 		st->is_seed ? "   <- asked about" : "");
 	if (!st->is_input && st->n > 1)

@@ -43,8 +43,8 @@ void report_slice_dot(const struct report_slice *r, FILE *out);
  * @return ERR_OS, ERR_NOMEM. */
 struct err *report_slice_page(const struct report_slice *r, const char *path);
 
-/** Write what statement @p st made, "n = 3", into @p buf: "" when it is not known. */
-void report_slice_value(const struct fl_view_statement *st, char *buf, size_t size);
+/** Write what was made, "n = 3", into @p buf: "" when it is not known. */
+void report_slice_value(const struct fl_view_made *made, char *buf, size_t size);
 
 /** Write where @p st is: "a.c:12 in f", "libc.so.6: f+0x10", "read() wrote it". @return @p buf. */
 const char *report_slice_place(const struct fl_view_statement *st, char *buf,

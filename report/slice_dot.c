@@ -19,7 +19,7 @@ static void dot_statement(const struct report_slice *r, size_t i, FILE *out)
 	_cleanup_free_ char *source = report_slice_source(r, st);
 	char place[400], value[200];
 
-	report_slice_value(st, value, sizeof(value));
+	report_slice_value(&st->made, value, sizeof(value));
 	fprintf(out, "\ts%zu [shape=%s%s, label=<", i, st->is_input ? "ellipse" : "box",
 		st->is_seed ? ", penwidth=2" : "");
 	put(out, report_slice_place(st, place, sizeof(place)));
@@ -67,7 +67,7 @@ static void page_statement(const struct report_slice *r, size_t i, FILE *out)
 	_cleanup_free_ char *source = report_slice_source(r, st);
 	char place[400], value[200];
 
-	report_slice_value(st, value, sizeof(value));
+	report_slice_value(&st->made, value, sizeof(value));
 	fprintf(out, "<li id=\"s%zu\"%s>", i, st->is_seed ? " class=\"asked\"" : "");
 	put(out, report_slice_place(st, place, sizeof(place)));
 	if (!st->is_input)

@@ -17,7 +17,7 @@ static cJSON *statement(const struct report_slice *r, const struct fl_view_state
 	cJSON *o = cJSON_CreateObject();
 	char place[400], value[200];
 
-	report_slice_value(st, value, sizeof(value));
+	report_slice_value(&st->made, value, sizeof(value));
 	cJSON_AddItemToObject(o, "place",
 			      text_or_null(report_slice_place(st, place, sizeof(place))));
 	cJSON_AddBoolToObject(o, "is_input", st->is_input);
@@ -136,7 +136,7 @@ static cJSON *flow_step(const struct fl_view_statement *st)
 	char value[200], text[300];
 	cJSON *o = cJSON_CreateObject();
 
-	report_slice_value(st, value, sizeof(value));
+	report_slice_value(&st->made, value, sizeof(value));
 	snprintf(text, sizeof(text), "%s%s%s",
 		 st->is_seed ? "asked about" : fl_edge_name(st->edge), *value ? ": " : "",
 		 value);

@@ -15,7 +15,7 @@ static bool is_same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static int find(const struct fl_sources *s, const struct dec_place *p)
+int report_sources_find(const struct report_sources *s, const struct dec_place *p)
 {
 	for (size_t i = s->files.size; i-- > 0;)
 		if (is_same(s->files.data[i].place.file, p->file) &&
@@ -24,10 +24,11 @@ static int find(const struct fl_sources *s, const struct dec_place *p)
 	return -1;
 }
 
-int report_sources_add(struct fl_sources *s, const struct dec_place *p)
+int report_sources_add(struct report_sources *s, const struct dec_place *p)
 {
-	int i = p->file && p->line > 0 ? find(s, p) : -1;
-	struct fl_source *f = i >= 0 ? &s->files.data[i] : NULL;
+	int i = p->file && p->line > 0 ? report_sources_find(s, p) : -1,
+	    around = s->around ?: AROUND;
+	struct report_source *f = i >= 0 ? &s->files.data[i] : NULL;
 
 	if (!p->file || p->line <= 0)
 		return -1;
@@ -35,20 +36,20 @@ int report_sources_add(struct fl_sources *s, const struct dec_place *p)
 		f = vec_push(&s->files);
 		if (!f)
 			return -1;
-		*f = (struct fl_source){ .place = *p };
+		*f = (struct report_source){ .place = *p };
 	}
-	for (int n = p->line - AROUND; n <= p->line + AROUND; n++)
+	for (int n = p->line - around; n <= p->line + around; n++)
 		if (n > 0 && map_put(&f->lines, n, 1))
 			return -1;
-	if (f->last < p->line + AROUND)
-		f->last = p->line + AROUND;
+	if (f->last < p->line + around)
+		f->last = p->line + around;
 	return f - s->files.data;
 }
 
-void report_sources_print(const struct fl_sources *s, size_t i,
+void report_sources_print(const struct report_sources *s, size_t i,
 			  struct dec_symbols *symbols, FILE *out)
 {
-	const struct fl_source *source = &s->files.data[i];
+	const struct report_source *source = &s->files.data[i];
 	_cleanup_fclose_ FILE *f = symbols ? dec_symbols_source(symbols, &source->place) :
 					     NULL;
 	_cleanup_free_ char *line = NULL;
@@ -71,7 +72,7 @@ void report_sources_print(const struct fl_sources *s, size_t i,
 	fputc('}', out);
 }
 
-void report_sources_deinit(struct fl_sources *s)
+void report_sources_deinit(struct report_sources *s)
 {
 	for (size_t i = 0; i < s->files.size; i++)
 		map_deinit(&s->files.data[i].lines);

@@ -12,26 +12,30 @@
 #include "decode/symbols/symbols.h"
 
 /** A file of which lines are wanted. */
-struct fl_source {
+struct report_source {
 	struct dec_place place; ///< one in it
 	struct map lines;	///< number -> 1
 	int last;
 };
 
 /** Zeroed: none. */
-struct fl_sources {
-	VEC(struct fl_source) files;
+struct report_sources {
+	VEC(struct report_source) files;
+	int around; ///< lines wanted before and behind; 0: 4
 };
 
 /** Want the line of @p p. @return the file's number from 0 on; -1 when @p p has none, or
  * without memory. */
-int report_sources_add(struct fl_sources *s, const struct dec_place *p);
+int report_sources_add(struct report_sources *s, const struct dec_place *p);
+
+/** @return the number of @p p's file; -1: none is wanted of it. */
+int report_sources_find(const struct report_sources *s, const struct dec_place *p);
 
 /** Write what was wanted of file @p i as JSON, {"5": "\treturn x;", ..}: empty when it cannot
  * be read. @p symbols: NULL: as if none could. */
-void report_sources_print(const struct fl_sources *s, size_t i,
+void report_sources_print(const struct report_sources *s, size_t i,
 			  struct dec_symbols *symbols, FILE *out);
 
-void report_sources_deinit(struct fl_sources *s);
+void report_sources_deinit(struct report_sources *s);
 
 #endif

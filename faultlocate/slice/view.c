@@ -192,14 +192,60 @@ static void note_instance(struct making *m, uint32_t i, uint32_t at, uint32_t pa
 	}
 }
 
+/* So far apart at most are instances that belong to one execution of a statement. */
+#define TOGETHER 200
+
+/* Does node @p n, of statement @p at, belong to moment @p to, which needed it? Then it is of code before
+ * that which has come so far: else it is of another time that the statement was executed. */
+static bool is_same_moment(const struct making *m, const struct fl_node *n, uint32_t at,
+			   const struct fl_view_moment *to)
+{
+	return to->statement == at && n->insn < FL_NONE && n->edge != FL_EDGE_CONTROL &&
+	       n->tid == to->tid && to->position - n->position < TOGETHER &&
+	       fl_slice_insn(m->s, n->insn)->insn.rip < to->rip;
+}
+
+/* Node @p i of statement @p at is part of moment @p ret, which is that of @p parent, the one that needed
+ * it, or a new one. */
+static struct err *place_moment(struct making *m, uint32_t i, uint32_t at,
+				uint32_t parent, uint8_t edge, uint32_t *ret)
+{
+	size_t n;
+	const struct fl_node *node = &fl_slice_nodes(m->s, &n)[i];
+	struct fl_view_moment *to = parent != FL_NONE ? &m->v->moments.data[parent] :
+							NULL;
+
+	*ret = parent;
+	if (to && is_same_moment(m, node, at, to)) {
+		if (!fl_slice_nodes(m->s, &n)[to->node].size)
+			to->node = i;
+		return NULL;
+	}
+	if (m->v->moments.size >= m->v->most_moments)
+		return NULL;
+	*ret = m->v->moments.size;
+	return vec_add(&m->v->moments,
+		       (struct fl_view_moment){
+			       .statement = at,
+			       .node = i,
+			       .parent = parent,
+			       .edge = edge,
+			       .tid = node->tid,
+			       .position = node->position,
+			       .rip = node->insn < FL_NONE ?
+					      fl_slice_insn(m->s, node->insn)->insn.rip :
+					      0 });
+}
+
 /* The statement of node @p i; of what is folded, that of who needed it. */
 static struct err *place_nodes(struct making *m)
 {
 	size_t n;
 	const struct fl_node *nodes = fl_slice_nodes(m->s, &n);
 	_cleanup_free_ uint32_t *of = malloc((n + 1) * sizeof(*of));
+	_cleanup_free_ uint32_t *moment = malloc((n + 1) * sizeof(*moment));
 	_cleanup_free_ uint8_t *through = calloc(n + 1, 1);
-	struct err *err = of && through ? NULL : &err_nomem;
+	struct err *err = of && moment && through ? NULL : &err_nomem;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct fl_node *node = &nodes[i];
@@ -218,8 +264,12 @@ static struct err *place_nodes(struct making *m)
 			err = place_input(m, node, &at);
 		of[i] = at == FL_NONE ? parent : at;
 		through[i] = at == FL_NONE;
+		moment[i] = has_parent ? moment[node->parent] : FL_NONE;
 		if (err || at == FL_NONE)
 			continue;
+		err = place_moment(m, i, at, moment[i], edge, &moment[i]);
+		if (err)
+			break;
 		// Asked about is also what a library did that a question was about.
 		note_instance(m, i, at, parent, edge,
 			      node->edge == FL_EDGE_BEGIN ||
@@ -282,6 +332,8 @@ static struct err *sort(struct fl_view *v)
 	for (size_t i = 0; i < n; i++)
 		if (sorted[i].parent != FL_NONE)
 			sorted[i].parent = place[sorted[i].parent];
+	for (size_t i = 0; i < v->moments.size; i++)
+		v->moments.data[i].statement = place[v->moments.data[i].statement];
 	for (size_t i = 0; i < v->edges.size; i++) {
 		v->edges.data[i].from = place[v->edges.data[i].from];
 		v->edges.data[i].to = place[v->edges.data[i].to];
@@ -321,6 +373,7 @@ void fl_view_deinit(struct fl_view *v)
 {
 	vec_deinit(&v->statements);
 	vec_deinit(&v->edges);
+	vec_deinit(&v->moments);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------- */
@@ -334,89 +387,115 @@ static bool read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
 	return is_read;
 }
 
-/* What is at the node's place is called, where the machine stands behind it. */
-static void name_place(struct fl_view_statement *st, const struct fl_node *node,
-		       struct dec_machine *m, struct dec_symbols *symbols)
+/* What is at the node's place is called, where the machine stands behind it. A variable may live there
+ * from the next instruction on. */
+static void name_place(struct fl_view_made *made, const struct fl_node *node,
+		       const struct dec_insn *insn, struct dec_machine *m,
+		       struct dec_symbols *symbols)
 {
-	struct dec_frame frame = { .rip = st->rip, .read = read_memory, .ctx = m };
+	struct dec_frame frame = { .read = read_memory, .ctx = m };
 	struct dec_spot spot = { .is_mem = node->is_mem,
 				 .reg = node->reg,
 				 .addr = node->addr };
 	char name[DEC_NAME_BYTES], reg[DEC_REG_NAME];
+	bool has_name = false;
 	struct cap_regs regs;
 	struct dec_type type;
 	struct err *err = dec_machine_regs(m, &regs);
 
 	if (!err && (node->is_mem || node->reg < CAP_GPRS)) {
 		memcpy(frame.gpr, regs.gpr, sizeof(frame.gpr));
-		if (dec_symbols_variable(symbols, &frame, &spot, name, &type)) {
-			snprintf(st->name, sizeof(st->name), "%s", name);
-			return;
+		for (int behind = 0; behind < 2 && insn && !has_name; behind++) {
+			frame.rip = insn->rip + behind * insn->len;
+			has_name =
+				dec_symbols_variable(symbols, &frame, &spot, name, &type);
 		}
 	}
 	err_destroy(err);
-	if (node->is_mem)
-		snprintf(st->name, sizeof(st->name), "[%#lx]", node->addr);
+	if (has_name)
+		snprintf(made->name, sizeof(made->name), "%s", name);
+	else if (node->is_mem)
+		snprintf(made->name, sizeof(made->name), "[%#lx]", node->addr);
 	else
-		snprintf(st->name, sizeof(st->name), "%s", dec_reg_name(node->reg, reg));
+		snprintf(made->name, sizeof(made->name), "%s",
+			 dec_reg_name(node->reg, reg));
 }
 
-static struct err *look(struct fl_view_statement *st, const struct fl_slice *s,
+static struct err *look(struct fl_view_made *made, const struct fl_slice *s,
 			const struct fl_node *node, struct dec_machine *m,
 			struct dec_symbols *symbols)
 {
 	const struct dec_insn *insn =
 		node->insn < FL_NONE ? &fl_slice_insn(s, node->insn)->insn : NULL;
 	uint8_t value[160] = {};
-	size_t n = sizeof(st->value);
+	size_t n = sizeof(made->value);
 	struct dec_where w;
 	struct err *err = dec_machine_seek(m, node->position + 1, &w);
 
 	if (err)
 		return err;
-	st->is_branch = insn &&
-			(insn->flow == DEC_FLOW_JCC || insn->flow == DEC_FLOW_JRCX);
-	st->is_taken = st->is_branch && w.rip == insn->target;
-	if (!node->size || st->is_branch)
+	made->is_branch = insn &&
+			  (insn->flow == DEC_FLOW_JCC || insn->flow == DEC_FLOW_JRCX);
+	made->is_taken = made->is_branch && w.rip == insn->target;
+	if (!node->size || made->is_branch)
 		return NULL;
-	st->bytes = node->size < 8 ? node->size : 8;
+	made->bytes = node->size < 8 ? node->size : 8;
 	if (node->is_mem)
-		err = dec_machine_read(m, node->addr, value, st->bytes);
+		err = dec_machine_read(m, node->addr, value, made->bytes);
 	else
 		err = dec_machine_thread_reg(m, node->tid, node->reg, value, &n);
 	// It may be gone by now: unmapped, or the thread ended.
-	st->has_value = !err && (node->is_mem || node->reg < DEC_GPRS ||
-				 (node->reg >= DEC_REG_VEC && node->reg < DEC_REG_FLAGS));
+	made->has_value = !err &&
+			  (node->is_mem || node->reg < DEC_GPRS ||
+			   (node->reg >= DEC_REG_VEC && node->reg < DEC_REG_FLAGS));
 	err_destroy(err);
-	memcpy(&st->value, value, st->bytes);
-	name_place(st, node, m, symbols);
+	memcpy(&made->value, value, made->bytes);
+	name_place(made, node, insn, m, symbols);
 	return NULL;
 }
 
-static int by_node_position(const void *a, const void *b)
-{
-	const struct fl_view_statement *const *x = a, *const *y = b;
+/** Where somebody is to look. */
+struct looking {
+	struct fl_view_made *made;
+	const struct fl_node *node;
+};
 
-	return (*x)->last < (*y)->last ? -1 : (*x)->last > (*y)->last;
+static int by_position(const void *a, const void *b)
+{
+	const struct looking *x = a, *y = b;
+
+	return (x->node->position > y->node->position) -
+	       (x->node->position < y->node->position);
 }
 
 struct err *fl_view_look(struct fl_view *v, const struct fl_slice *s, struct fl_trace *t,
 			 struct dec_symbols *symbols, size_t max)
 {
-	size_t n_nodes, n = v->statements.size < max ? v->statements.size : max;
+	size_t n_nodes,
+		n = 0, n_statements = v->statements.size < max ? v->statements.size : max;
 	const struct fl_node *nodes = fl_slice_nodes(s, &n_nodes);
-	_cleanup_free_ struct fl_view_statement **order = calloc(n + 1, sizeof(*order));
+	_cleanup_free_ struct looking *order =
+		calloc(n_statements + v->moments.size + 1, sizeof(*order));
 	struct err *err = order ? NULL : &err_nomem;
 
-	for (size_t i = 0; i < n && !err; i++)
-		order[i] = &v->statements.data[i];
+	for (size_t i = 0; i < n_statements && !err; i++) {
+		struct fl_view_statement *st = &v->statements.data[i];
+
+		if (st->node != FL_NONE && !st->is_input)
+			order[n++] = (struct looking){ &st->made, &nodes[st->node] };
+	}
+	for (size_t i = 0; i < v->moments.size && !err; i++) {
+		struct fl_view_moment *at = &v->moments.data[i];
+
+		if (nodes[at->node].insn < FL_NONE)
+			order[n++] = (struct looking){ &at->made, &nodes[at->node] };
+	}
 	// One way forward.
 	if (!err)
-		qsort(order, n, sizeof(*order), by_node_position);
+		qsort(order, n, sizeof(*order), by_position);
 	for (size_t i = 0; i < n && !err; i++)
-		if (order[i]->node != FL_NONE && !order[i]->is_input &&
-		    nodes[order[i]->node].position < fl_trace_end(t)->position)
-			err = look(order[i], s, &nodes[order[i]->node],
-				   fl_trace_machine(t), symbols);
+		if (order[i].node->position < fl_trace_end(t)->position)
+			err = look(order[i].made, s, order[i].node, fl_trace_machine(t),
+				   symbols);
 	return err;
 }

@@ -31,6 +31,7 @@ graph   --html       file  graph CRASH --html OUT
 graph   --svg        file  graph CRASH --svg OUT
 inputs  --html       file  inputs SETS --html OUT
 reduce  --output     dir   reduce SETS --no-record -o OUT
+report  --output     file  report CRASH -o OUT
 record  --output     dir   record -o OUT -- /bin/true
 spec    --in-place   place spec format --in-place OUT
 suite   --output     dir   suite record -o OUT --tests TESTS -- /bin/true
@@ -53,6 +54,7 @@ reduce  --input --json --oracle
 repair  --commands --source
 record  --end-core --object --snapshot
 replay  --stdout
+report  --sources --spec
 sites   --list
 spec    --binary
 suite   --tests

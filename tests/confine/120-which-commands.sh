@@ -66,6 +66,7 @@ tries "confined free" rank "$TMPDIR/s"
 tries "confined free" reduce "$TMPDIR/d" --no-record
 tries "confined free" slice "$TMPDIR/c" --at crash
 tries "confined free" inputs "$TMPDIR/d"
+tries "confined free" report "$TMPDIR/c" -o "$TMPDIR/page"
 tries "confined free" suppress "$TMPDIR/c"
 tries "confined free" suite list "$TMPDIR/s"
 tries "confined free" suite --json list "$TMPDIR/s"
@@ -82,5 +83,5 @@ got=0
 [ $got = 125 ] && [ ! -s "$TMPDIR/out" ] || fail "status $got as faultline-machine: $(cat "$TMPDIR/out")"
 # A command of ours that is not in this list must be looked at.
 n=$("$FAULTLINE" --help | sed -n '/^Commands:/,/^$/p' | grep -c '^  ')
-[ "$n" = 22 ] || fail "$n commands: does each of them read in a confined process?"
+[ "$n" = 23 ] || fail "$n commands: does each of them read in a confined process?"
 exit 0

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND find/report: one page: what happened, what is wrong, and where that came from
+
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/option.h"
+#include "cmd/command.h"
+#include "report/story.h"
+
+#define EXIT_COULD_NOT 2
+#define TOLD 4		  // slices that are made
+#define MOMENTS 3000	  // of each
+#define LOOKED_AT 400	  // statements
+#define EVENTS 4000	  // of the time line
+#define NAMED 200	  // links of inputs
+#define HEAP_CHANGES 3000 // of the heap's history, its last
+
+enum { KEY_SPEC = 256, KEY_SOURCES };
+
+struct arguments {
+	const char *capture, *process, *out, *sources;
+	fl_texts specs;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "OUT", 0,
+	  "write the page to OUT (-, or when it is not given: to stdout, which may be no "
+	  "terminal)",
+	  0 },
+	{ "spec", 's', "FILE", 0,
+	  "also ask for what the specification FILE says of data structures (may be given "
+	  "again)",
+	  0 },
+	{ "sources", KEY_SOURCES, "DIR", 0,
+	  "the program's sources are below DIR; otherwise lines are shown where the program "
+	  "itself lies here as it was recorded, and its owner may read them",
+	  0 },
+	{ "process", 'p', "PROCESS", 0,
+	  "of a capture made by `record -f', this process: a number or a process id", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Find out about CAPTURE all that can be without being told more, and write one page "
+	"that shows it and needs nothing else: how the run ended, what is wrong, and for each "
+	"of that its story: the statements that made it so, from one to the next, back to the "
+	"bytes of the input; the heap, and a time line.\v"
+	"Exit status: 0, or 2 when there is no page.\n\n"
+	"Examples:\n"
+	"  faultline report crash.flt -o crash.html\n"
+	"  faultline report crash.flt --spec list.spec -o crash.html\n"
+	"  faultline report crash.flt -o - | ssh host 'cat >crash.html'\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'o':
+		a->out = arg;
+		return 0;
+	case 's':
+		cmd_command_push(state, &a->specs, arg);
+		return 0;
+	case 'p':
+		a->process = arg;
+		return 0;
+	case KEY_SOURCES:
+		a->sources = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->out && isatty(STDOUT_FILENO))
+			argp_error(state, "-o says where the page is to be written");
+		a->out = a->out ?: "-";
+		// Results of others are put into it as JSON.
+		text_guard_json();
+		return option_only(state, key, arg, "capture", &a->capture);
+	default:
+		return option_only(state, key, arg, "capture", &a->capture);
+	}
+}
+
+/* ---- what is found out -------------------------------------------------------------------- */
+
+/** Modules that the program maps as it runs, for the symbols. */
+typedef VEC(struct dec_where) maps;
+
+/** A page being made. */
+struct reporting {
+	const struct arguments *args;
+	struct fl_check *rules;
+	struct fl_analysis analysis; ///< by rules, and by specifications
+	report_findings findings;
+	struct fl_analysis heap; ///< of all types that there are
+	struct capture *capture;
+	struct fl_trace *trace;
+	struct dec_symbols *symbols;
+	maps maps;
+	fl_prunes prunes;
+	report_tolds told;
+	struct fl_sources sources;
+	fl_strings strings;
+	struct fl_inputs inputs;
+	bool has_inputs, is_cut;
+	VEC(struct dec_trapped) events;
+	line_list notes;
+};
+
+static void told_deinit(struct report_told *t)
+{
+	fl_view_deinit(&t->view);
+	fl_slice_destroy(t->slice);
+	free(t->at);
+}
+
+static void reporting_deinit(struct reporting *r)
+{
+	for (size_t i = 0; i < r->told.size; i++)
+		told_deinit(&r->told.data[i]);
+	vec_deinit(&r->told);
+	fl_inputs_deinit(&r->inputs);
+	fl_sources_deinit(&r->sources);
+	vec_deinit(&r->strings);
+	vec_deinit(&r->prunes);
+	vec_deinit(&r->events);
+	lines_deinit(&r->notes);
+	fl_trace_destroy(r->trace);
+	dec_symbols_destroy(r->symbols);
+	vec_deinit(&r->maps);
+	vec_deinit(&r->findings);
+	fl_analysis_deinit(&r->heap);
+	fl_analysis_deinit(&r->analysis);
+	fl_check_destroy(r->rules);
+	capture_close(r->capture);
+}
+
+/* What part of it fails is said on the page, and does without. */
+static struct err *do_without(struct reporting *r, const char *what, struct err *err)
+{
+	struct err *full = NULL;
+
+	if (!err || err == &err_nomem)
+		return err;
+	full = lines_add(&r->notes, "%s: %s", what, err->message);
+	err_destroy(err);
+	return full;
+}
+
+static struct err *analyze(struct reporting *r)
+{
+	const struct fl_check_options all = {};
+	size_t n_known;
+	struct fl_options o = { .capture = r->args->capture,
+				.specs = r->args->specs.data,
+				.n_specs = r->args->specs.size,
+				.sources = r->args->sources,
+				.with_progress = isatty(STDERR_FILENO),
+				.with_inference = true,
+				.with_accesses = true };
+	struct err *err = fl_check_create(&all, &r->rules);
+
+	o.check = r->rules;
+	if (!err)
+		err = fl_analysis_run(&o, &r->analysis);
+	if (r->analysis.spec && spec_diags(r->analysis.spec))
+		spec_diags_print(r->analysis.spec, stderr);
+	return err ?: report_findings_list(&r->analysis, NULL, &r->findings, &n_known);
+}
+
+static struct err *note_map(void *ctx, const struct dec_where *w)
+{
+	return vec_add((maps *)ctx, *w);
+}
+
+static struct err *trace(struct reporting *r)
+{
+	const struct fl_trace_options o = { .mapped = note_map, .ctx = &r->maps };
+	struct err *err = fl_trace_create(r->capture, &o, &r->trace);
+
+	if (!err)
+		err = dec_symbols_create(r->capture, &r->symbols);
+	for (size_t i = 0; i < r->maps.size && !err; i++) {
+		const struct dec_where *w = &r->maps.data[i];
+
+		err = dec_symbols_add(r->symbols, w->map.file, w->map.addr, w->map.size,
+				      w->map.file_offset);
+	}
+	if (err)
+		return err;
+	dec_symbols_sources(r->symbols, r->args->sources);
+	return fl_question_cut_linker(r->trace, r->symbols, &r->prunes);
+}
+
+/* ---- stories --------------------------------------------------------------------------------- */
+
+static struct err *seeds_of(struct reporting *r, struct report_told *t, fl_seeds *seeds)
+{
+	return fl_question_ask(r->trace, r->symbols, t->at, NULL, 0, 0, seeds,
+			       &t->question);
+}
+
+static struct err *tell(struct reporting *r, const char *at)
+{
+	struct report_told t = { .at = strdup(at), .view.most_moments = MOMENTS };
+	const struct fl_slice_options o = { .prunes = r->prunes.data,
+					    .n_prunes = r->prunes.size };
+	const char *exe = capture_info(r->capture)->exe;
+	fl_seeds seeds = {};
+	struct err *err = t.at ? seeds_of(r, &t, &seeds) : &err_nomem;
+
+	if (!err)
+		err = fl_slice_walk(r->trace, seeds.data, seeds.size, &o, &t.slice);
+	if (!err)
+		err = fl_view_make(t.slice, r->symbols, exe, false, &t.view);
+	if (!err)
+		err = fl_view_look(&t.view, t.slice, r->trace, r->symbols, LOOKED_AT);
+	if (!err)
+		err = vec_add(&r->told, t);
+	vec_deinit(&seeds);
+	if (err)
+		told_deinit(&t);
+	return err;
+}
+
+/** Something wrong at a position. */
+struct wrong {
+	uint64_t position;
+	uint64_t rip; ///< of the statement; 0: it is no other's
+};
+typedef VEC(struct wrong) wrongs;
+
+/* What a specification does not allow, then what rules do not; of each statement once. */
+static struct err *list_wrongs(const struct reporting *r, wrongs *ret)
+{
+	struct map known = {};
+	wrongs all = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < r->analysis.faults.size && !err; i++)
+		err = vec_add(&all,
+			      (struct wrong){ .position =
+						      r->analysis.faults.data[i].time });
+	for (size_t i = 0; i < r->findings.size && !err; i++)
+		err = vec_add(&all,
+			      (struct wrong){ r->findings.data[i].time,
+					      report_finding_rip(&r->findings.data[i]) });
+	for (size_t i = 0; i < all.size && !err; i++) {
+		if (all.data[i].position >= fl_trace_end(r->trace)->position ||
+		    (all.data[i].rip && map_get(&known, all.data[i].rip)))
+			continue;
+		err = map_put(&known, all.data[i].rip, 1) ? &err_nomem :
+							    vec_add(ret, all.data[i]);
+	}
+	vec_deinit(&all);
+	map_deinit(&known);
+	return err;
+}
+
+/* Of the end, and of what is wrong, the first of it. */
+static struct err *tell_all(struct reporting *r)
+{
+	wrongs w = {};
+	struct err *err = list_wrongs(r, &w);
+
+	if (!err && capture_info(r->capture)->end == CAP_END_SIGNAL)
+		err = do_without(r, "the story of the end", tell(r, "crash"));
+	for (size_t i = 0; i < w.size && r->told.size < TOLD && !err; i++) {
+		char at[24];
+
+		snprintf(at, sizeof(at), "%lu", w.data[i].position);
+		err = do_without(r, "a story", tell(r, at));
+	}
+	vec_deinit(&w);
+	return err;
+}
+
+/* ---- inputs, events, heap ---------------------------------------------------------------------- */
+
+static struct err *find_inputs(struct reporting *r)
+{
+	struct fl_inputs_options o = { .prunes = r->prunes.data,
+				       .n_prunes = r->prunes.size };
+	fl_seeds seeds = {};
+	struct err *err;
+
+	if (!r->told.size)
+		return NULL;
+	err = seeds_of(r, &r->told.data[0], &seeds);
+	if (!err)
+		err = fl_sources_read(r->capture, &r->sources);
+	if (!err)
+		err = fl_inputs_strings(r->trace, r->symbols, &r->strings);
+	o.strings = r->strings.data;
+	o.n_strings = r->strings.size;
+	if (!err)
+		err = fl_inputs_walk(r->trace, &r->sources, seeds.data, seeds.size, &o,
+				     &r->inputs);
+	if (!err)
+		err = fl_inputs_name(&r->inputs, r->trace, r->symbols, NAMED);
+	r->has_inputs = !err;
+	vec_deinit(&seeds);
+	return err;
+}
+
+static struct err *find_events(struct reporting *r)
+{
+	const struct dec_trap traps[] = {
+		{ .on = DEC_TRAP_SYSCALL, .number = -1 },
+		{ .on = DEC_TRAP_SIGNAL },
+		{ .on = DEC_TRAP_SWITCH },
+	};
+	uint64_t end = fl_trace_end(r->trace)->position;
+	struct dec_machine *m = fl_trace_machine(r->trace);
+	struct dec_where w;
+	struct dec_trapped at;
+	struct err *err = dec_machine_seek(m, 0, &w);
+
+	while (!err) {
+		err = dec_machine_forward(m, traps, 3, end, &at);
+		if (err || at.trap == SIZE_MAX)
+			break;
+		r->is_cut = r->events.size >= EVENTS;
+		if (r->is_cut)
+			break;
+		err = vec_add(&r->events, at);
+	}
+	return err;
+}
+
+static struct err *find_heap(struct reporting *r)
+{
+	const struct fl_options o = { .capture = r->args->capture,
+				      .specs = r->args->specs.data,
+				      .n_specs = r->args->specs.size,
+				      .sources = r->args->sources,
+				      .is_heap_only = true };
+
+	return fl_analysis_run(&o, &r->heap);
+}
+
+static struct err *find(struct reporting *r)
+{
+	struct err *err = capture_open(r->args->capture, &r->capture);
+
+	if (!err)
+		err = analyze(r);
+	if (!err)
+		err = trace(r);
+	if (!err)
+		err = tell_all(r);
+	if (!err)
+		err = do_without(r, "the inputs", find_inputs(r));
+	if (!err)
+		err = do_without(r, "the time line", find_events(r));
+	return err ?: do_without(r, "the heap", find_heap(r));
+}
+
+/* ---- the page ------------------------------------------------------------------------------------ */
+
+static struct err *write_page(struct reporting *r, const char *out)
+{
+	const struct report_told *first = r->told.size ? &r->told.data[0] : NULL;
+	const struct report_inputs inputs = { .inputs = &r->inputs,
+					      .sources = &r->sources,
+					      .question = first ? &first->question : NULL,
+					      .at = first ? first->at : NULL,
+					      .roles = FL_ROLE_DERIVED | FL_ROLE_CONTROL |
+						       FL_ROLE_ADDRESS,
+					      .symbols = r->symbols,
+					      .capture = r->args->capture };
+	struct hg_graph *graph = r->heap.sides[FL_SIDE_APP].graph;
+	struct fl_page heap = { .namer = &r->heap.sides[FL_SIDE_APP].namer,
+				.title = r->args->capture,
+				.to_op = graph ? hg_graph_ops(graph) : 0,
+				.symbols = r->heap.symbols,
+				.cpoints = r->heap.cpoints,
+				.is_checked = r->args->specs.size > 0 };
+	const struct report_story s = { .analysis = &r->analysis,
+					.findings = &r->findings,
+					.capture = r->args->capture,
+					.symbols = r->symbols,
+					.told = &r->told,
+					.inputs = r->has_inputs ? &inputs : NULL,
+					.events = r->events.data,
+					.n_events = r->events.size,
+					.is_cut = r->is_cut,
+					.end = fl_trace_end(r->trace)->position,
+					.heap = heap.to_op ? &heap : NULL,
+					.notes = &r->notes,
+					.mode = capture_mode(r->capture) };
+	struct err *err = NULL;
+
+	heap.from_op = heap.to_op > HEAP_CHANGES ? heap.to_op - HEAP_CHANGES : 0;
+	if (r->is_cut)
+		err = lines_add(&r->notes,
+				"the time line has the first %d calls, signals and "
+				"switches alone",
+				EVENTS);
+	for (size_t i = 0; i < r->analysis.notes.size && !err; i++)
+		err = lines_add(&r->notes, "%s", r->analysis.notes.data[i]);
+	return err ?: report_story_write(&s, out);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "CAPTURE", .doc = doc
+	};
+	struct arguments args = {};
+	struct reporting r = { .args = &args };
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_err_ struct err *err = NULL;
+
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+		return EXIT_COULD_NOT;
+	err = cmd_command_process(args.capture, args.process, &args.specs, &dir);
+	if (!err) {
+		args.capture = dir;
+		err = find(&r);
+	}
+	if (!err)
+		err = write_page(&r, args.out);
+	if (err)
+		fprintf(stderr, "faultline: cannot make a report: %s\n", err->message);
+	reporting_deinit(&r);
+	vec_deinit(&args.specs);
+	return err ? EXIT_COULD_NOT : 0;
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * What is in the page, behind its program, as JSON:
+ *
+ *   capture	{path, argv, cwd, pid, calls, end}
+ *   analysis	as `analyze --json` prints it (doc/README.md)
+ *   stories	[{at, position, thread, folded, is_full, places, moments}]
+ *		places: [[text, file, line, is_input, instances]]
+ *		moments: [[place, position, thread, parent, edge, what it made]], the latest first;
+ *		parent -1: it is asked about
+ *   sources	[[file, {line: text}, [lines that ran]]]
+ *   inputs	as `inputs --json` prints it, or null
+ *   time	{end, alloc: [n], free: [n], events: [[position, kind, thread, name]], is_cut}
+ *		alloc, free: how many in each of as many equal parts of the run
+ *   heap	a page of its own (page.c), as text, or null; heap_left_out: changes before it
+ *   notes	[text]
+ */
+#include "report/story.h"
+
+#include <seccomp.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "report/report.h"
+#include "report/script.h"
+#include "report/sources.h"
+
+#define PARTS 240  // of the time line
+#define AROUND 400 // lines of the source before and behind one that is of interest
+
+extern const char report_story_html[], report_story_html_end[];
+
+/** A line of a source that ran. */
+struct ran {
+	int file, line;
+};
+
+/** A page being written. */
+struct writing {
+	const struct report_story *s;
+	struct report_sources sources;
+	cJSON *analysis; ///< parsed: it owns names of sources
+	VEC(struct ran) ran;
+	struct fl_finder finder;
+	FILE *out;
+};
+
+/* ---- JSON of others ------------------------------------------------------------------------ */
+
+/* No string of it may end the script element. */
+static void put_json(FILE *out, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(text[i], out);
+}
+
+/** Somebody who prints. */
+typedef struct err *print_fn(const struct report_story *s, FILE *out);
+
+static struct err *print_analysis(const struct report_story *s, FILE *out)
+{
+	return report_json(s->analysis, s->findings, out);
+}
+
+static struct err *print_inputs(const struct report_story *s, FILE *out)
+{
+	return report_inputs_json(s->inputs, out);
+}
+
+/* What @p print prints, in @p *ret: free(). */
+static struct err *printed(const struct report_story *s, print_fn *print, char **ret,
+			   size_t *n)
+{
+	FILE *memory = open_memstream(ret, n);
+	struct err *err = memory ? print(s, memory) : &err_nomem;
+
+	if (memory && fclose(memory) && !err)
+		err = &err_nomem;
+	return err;
+}
+
+/* Want the sources of all places in @p o. */
+static void want_places(struct writing *w, const cJSON *o)
+{
+	const cJSON *address = cJSON_GetObjectItem(o, "address"), *item;
+	const cJSON *line = cJSON_GetObjectItem(o, "line");
+	struct dec_place p = { .file = cJSON_GetStringValue(
+				       cJSON_GetObjectItem(o, "file")) };
+
+	if (p.file && cJSON_IsNumber(line)) {
+		p.line = line->valueint;
+		if (cJSON_IsNumber(address))
+			dec_symbols_place(w->s->symbols, address->valuedouble, &p);
+		report_sources_add(&w->sources, &p);
+	}
+	cJSON_ArrayForEach(item, o) want_places(w, item);
+}
+
+/* ---- stories -------------------------------------------------------------------------------- */
+
+static void put_place(struct writing *w, const struct fl_view_statement *st)
+{
+	char text[400];
+
+	report_sources_add(&w->sources, &st->place);
+	fputc('[', w->out);
+	report_script_string(w->out, report_slice_place(st, text, sizeof(text)));
+	fputc(',', w->out);
+	report_script_string(w->out, st->place.file);
+	fprintf(w->out, ",%d,%d,%lu]", st->place.file ? st->place.line : 0, st->is_input,
+		st->n);
+}
+
+/* The field at @p addr as people write it, "n5.next". @return whether there is one. */
+static bool name_field(struct writing *w, uint64_t addr, uint64_t time, char *buf,
+		       size_t size)
+{
+	const struct fl_namer *n = w->s->heap->namer;
+	struct fl_target to = report_name_target(n, &w->finder, addr, time);
+	struct dec_field f;
+	char name[100];
+
+	if (to.kind != FL_TO_NODE)
+		return false;
+	for (uint64_t i = 1; report_name_field(n, to.node, i, &f, name, sizeof(name));
+	     i++)
+		if (f.offset == to.offset) {
+			snprintf(buf, size, "n%u.%s", to.node.v, name);
+			return true;
+		}
+	return false;
+}
+
+/* What moment @p m made; memory of the heap, and pointers there, by names. */
+static void moment_text(struct writing *w, const struct fl_node *node,
+			const struct fl_view_moment *m, char *buf, size_t size)
+{
+	struct fl_view_made made = m->made;
+	struct fl_target to;
+	size_t n;
+
+	if (w->s->heap && node->is_mem && *made.name == '[')
+		name_field(w, node->addr, m->position, made.name, sizeof(made.name));
+	report_slice_value(&made, buf, size);
+	if (!w->s->heap || !made.has_value || made.bytes != 8)
+		return;
+	to = report_name_target(w->s->heap->namer, &w->finder, made.value, m->position);
+	n = strlen(buf);
+	if (to.kind == FL_TO_NODE && !to.offset)
+		snprintf(buf, size, "%s = n%u", made.name, to.node.v);
+	else if (to.kind == FL_TO_NODE)
+		snprintf(buf, size, "%s = n%u+%lu", made.name, to.node.v, to.offset);
+	else if (to.kind == FL_TO_FREED)
+		snprintf(buf + n, size - n, " (in n%u, freed)", to.node.v);
+}
+
+static void put_moment(struct writing *w, const struct report_told *t,
+		       const struct fl_view_moment *m)
+{
+	char value[240];
+	size_t n;
+
+	moment_text(w, &fl_slice_nodes(t->slice, &n)[m->node], m, value, sizeof(value));
+	fprintf(w->out, "[%u,%lu,%u,%d,\"%s\",", m->statement, m->position, m->tid,
+		m->parent == FL_NONE ? -1 : (int)m->parent, fl_edge_name(m->edge));
+	report_script_string(w->out, value);
+	fputc(']', w->out);
+}
+
+static void put_story(struct writing *w, const struct report_told *t)
+{
+	FILE *out = w->out;
+
+	fputs("{\"at\":", out);
+	report_script_string(out, t->at);
+	fprintf(out,
+		",\"position\":%lu,\"thread\":%u,\"folded\":%lu,\"is_full\":%s,"
+		"\"places\":[",
+		t->question.position, t->question.tid, t->view.n_folded,
+		fl_slice_stats(t->slice)->is_full ||
+				t->view.moments.size >= t->view.most_moments ?
+			"true" :
+			"false");
+	for (size_t i = 0; i < t->view.statements.size; i++) {
+		if (i)
+			fputc(',', out);
+		put_place(w, &t->view.statements.data[i]);
+	}
+	fputs("],\n\"moments\":[", out);
+	for (size_t i = 0; i < t->view.moments.size; i++) {
+		if (i)
+			fputc(',', out);
+		put_moment(w, t, &t->view.moments.data[i]);
+	}
+	fputs("]}", out);
+}
+
+/* ---- sources -------------------------------------------------------------------------------- */
+
+/* Lines that ran: of all code that the trace knows. */
+static struct err *find_ran(struct writing *w)
+{
+	const struct fl_slice *s = w->s->told->size ? w->s->told->data[0].slice : NULL;
+	const struct fl_slice_insn *insn;
+	struct map known = {};
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; !err && s && (insn = fl_slice_insn(s, i)); i++) {
+		struct dec_place p;
+		int file;
+
+		dec_symbols_place(w->s->symbols, insn->insn.rip, &p);
+		file = p.file && p.line > 0 ? report_sources_find(&w->sources, &p) : -1;
+		if (file < 0 || map_get(&known, (uint64_t)file << 32 | p.line))
+			continue;
+		err = map_put(&known, (uint64_t)file << 32 | p.line, 1) ?
+			      &err_nomem :
+			      vec_add(&w->ran, (struct ran){ file, p.line });
+	}
+	map_deinit(&known);
+	return err;
+}
+
+static struct err *put_sources(struct writing *w)
+{
+	struct err *err = find_ran(w);
+
+	fputs(",\n\"sources\":[", w->out);
+	for (size_t i = 0; i < w->sources.files.size; i++) {
+		const char *comma = "";
+
+		fputs(i ? ",\n[" : "\n[", w->out);
+		report_script_string(w->out, w->sources.files.data[i].place.file);
+		fputc(',', w->out);
+		report_sources_print(&w->sources, i, w->s->symbols, w->out);
+		fputs(",[", w->out);
+		for (size_t k = 0; k < w->ran.size; k++) {
+			if (w->ran.data[k].file != (int)i)
+				continue;
+			fprintf(w->out, "%s%d", comma, w->ran.data[k].line);
+			comma = ",";
+		}
+		fputs("]]", w->out);
+	}
+	fputc(']', w->out);
+	return err;
+}
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+static void put_counts(const struct writing *w, const char *name, const uint32_t *n)
+{
+	fprintf(w->out, "\"%s\":[", name);
+	for (int i = 0; i < PARTS; i++)
+		fprintf(w->out, "%s%u", i ? "," : "", n[i]);
+	fputs("],", w->out);
+}
+
+/* How many allocations and frees there are in each part of the run. */
+static struct err *put_heap_counts(const struct writing *w)
+{
+	const struct hg_graph *g = w->s->analysis->sides[FL_SIDE_APP].graph;
+	uint32_t allocs[PARTS] = {}, frees[PARTS] = {};
+	struct hg_view *v = NULL;
+	struct hg_op op;
+	struct err *err = g ? hg_view_create(g, 0, &v) : NULL;
+
+	while (!err && v && hg_view_forward(v, &op)) {
+		uint64_t part = op.time * PARTS / (w->s->end + 1);
+
+		part = part < PARTS ? part : PARTS - 1;
+		allocs[part] += op.kind == HG_OP_ALLOC;
+		frees[part] += op.kind == HG_OP_FREE;
+	}
+	hg_view_destroy(v);
+	put_counts(w, "alloc", allocs);
+	put_counts(w, "free", frees);
+	return err;
+}
+
+static void put_event(FILE *out, const struct dec_trapped *e)
+{
+	bool is_call = e->on == DEC_TRAP_SYSCALL;
+	char *name =
+		is_call ? seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, e->number) :
+			  NULL;
+
+	fprintf(out, "[%lu,\"%s\",%u,", e->position,
+		is_call			 ? "call" :
+		e->on == DEC_TRAP_SIGNAL ? "signal" :
+					   "switch",
+		e->tid);
+	report_script_string(out, name);
+	fputc(']', out);
+	free(name);
+}
+
+static struct err *put_time(const struct writing *w)
+{
+	struct err *err;
+
+	fprintf(w->out, ",\n\"time\":{\"end\":%lu,", w->s->end);
+	err = put_heap_counts(w);
+	fprintf(w->out, "\"is_cut\":%s,\"events\":[", w->s->is_cut ? "true" : "false");
+	for (size_t i = 0; i < w->s->n_events; i++) {
+		if (i)
+			fputc(',', w->out);
+		put_event(w->out, &w->s->events[i]);
+	}
+	fputs("]}", w->out);
+	return err;
+}
+
+/* ---- the page --------------------------------------------------------------------------------- */
+
+static void put_capture(const struct writing *w)
+{
+	const struct cap_info *info = capture_info(w->s->analysis->capture);
+
+	fputs("{\"capture\":{\"path\":", w->out);
+	report_script_string(w->out, w->s->capture);
+	fputs(",\"cwd\":", w->out);
+	report_script_string(w->out, info->cwd);
+	fprintf(w->out, ",\"pid\":%u,\"calls\":%lu,\"argv\":[", info->pid,
+		info->n_syscalls);
+	for (size_t i = 0; info->argv && info->argv[i]; i++) {
+		if (i)
+			fputc(',', w->out);
+		report_script_string(w->out, info->argv[i]);
+	}
+	fputs("]}", w->out);
+}
+
+static struct err *put_analysis(struct writing *w)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t n;
+	struct err *err = printed(w->s, print_analysis, &text, &n);
+
+	if (err)
+		return err;
+	w->analysis = cJSON_ParseWithLength(text, n);
+	if (!w->analysis)
+		return &err_nomem;
+	want_places(w, w->analysis);
+	fputs(",\n\"analysis\":", w->out);
+	put_json(w->out, text, n);
+	return NULL;
+}
+
+static struct err *put_inputs(const struct writing *w)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t n;
+	struct err *err = w->s->inputs ? printed(w->s, print_inputs, &text, &n) : NULL;
+
+	fputs(",\n\"inputs\":", w->out);
+	if (text && !err)
+		put_json(w->out, text, n);
+	else
+		fputs("null", w->out);
+	return err;
+}
+
+static struct err *put_heap(const struct writing *w)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t n_left_out = 0;
+	size_t n;
+	FILE *memory;
+	struct err *err;
+
+	if (!w->s->heap) {
+		fputs(",\n\"heap\":null,\"heap_left_out\":0", w->out);
+		return NULL;
+	}
+	memory = open_memstream(&text, &n);
+	err = memory ? report_page_print(w->s->heap, memory, &n_left_out) : &err_nomem;
+	if (memory && fclose(memory) && !err)
+		err = &err_nomem;
+	if (err)
+		return err;
+	fputs(",\n\"heap\":", w->out);
+	report_script_string(w->out, text);
+	fprintf(w->out, ",\"heap_left_out\":%lu", n_left_out + w->s->heap->from_op);
+	return NULL;
+}
+
+static void put_notes(const struct writing *w)
+{
+	fputs(",\n\"notes\":[", w->out);
+	for (size_t i = 0; i < w->s->notes->size; i++) {
+		if (i)
+			fputc(',', w->out);
+		report_script_string(w->out, w->s->notes->data[i]);
+	}
+	fputc(']', w->out);
+}
+
+static struct err *put_page(struct writing *w)
+{
+	struct err *err;
+
+	fwrite(report_story_html, 1, report_story_html_end - report_story_html, w->out);
+	fputs("</script>\n<script type=\"application/json\" id=\"data\">", w->out);
+	put_capture(w);
+	err = put_analysis(w);
+	fputs(",\n\"stories\":[", w->out);
+	for (size_t i = 0; i < w->s->told->size; i++) {
+		if (i)
+			fputs(",\n", w->out);
+		put_story(w, &w->s->told->data[i]);
+	}
+	fputc(']', w->out);
+	if (!err)
+		err = put_inputs(w);
+	if (!err)
+		err = put_time(w);
+	if (!err)
+		err = put_heap(w);
+	put_notes(w);
+	// Last: all the others have wanted theirs by now.
+	if (!err)
+		err = put_sources(w);
+	fputs("}</script>\n<script>begin();</script>\n</body>\n</html>\n", w->out);
+	return err;
+}
+
+struct err *report_story_write(const struct report_story *s, const char *path)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct writing w = { .s = s, .sources = { .around = AROUND } };
+	struct err *err = new_file_open(&f, path, s->mode);
+
+	w.out = f.stream;
+	if (!err && s->heap)
+		err = report_finder_init(&w.finder, s->heap->namer);
+	if (!err)
+		err = put_page(&w);
+	report_finder_deinit(&w.finder);
+	report_sources_deinit(&w.sources);
+	vec_deinit(&w.ran);
+	cJSON_Delete(w.analysis);
+	return err ? err : new_file_commit(&f);
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+//
+// The page of a capture. What is shown is in the address: an item (something that is wrong), one
+// of its moments, a view. What a moment was made of are its children in the story's tree.
+
+const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000;
+const PLACE = 0, AT = 1, THREAD = 2, PARENT = 3, EDGE = 4, MADE = 5;
+let data, items = [], state = { item: 0, moment: -1, view: "source", step: -1 }, chosen = -1, shown = "";
+
+const element = id => document.getElementById(id);
+
+function make(name, attributes = {}, ...inside) {
+	const e = document.createElement(name);
+	for (const [key, value] of Object.entries(attributes))
+		if (key === "click")
+			e.addEventListener("click", value);
+		else if (value !== undefined && value !== false)
+			e.setAttribute(key, value);
+	e.append(...inside.filter(i => i !== null && i !== undefined && i !== ""));
+	return e;
+}
+
+const digits = n => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+const short = file => file ? file.split("/").pop() : "";
+const placeText = p => !p ? "?" : (p.file ? `${short(p.file)}:${p.line}` : "?") +
+	(p.function ? ` in ${p.function}` : "");
+
+// ---- what is wrong ---------------------------------------------------------------------------
+
+function endItem() {
+	const end = data.analysis.end, run = data.analysis.capture;
+	if (!end)
+		return { title: run.end === "exit" ? `it ended with status ${run.exit_status}` : "how it ended",
+			 places: [], chains: [], frames: [], is_end: true, time: data.time.end };
+	const frames = end.frames || [], own = frames.find(f => !f.library) || frames[0];
+	let title = end.signal || end.kind;
+	if (end.message)
+		title += `: ${end.message}`;
+	else if (end.address !== null && end.address !== undefined)
+		title += ` at address ${end.address}`;
+	const v = end.value, links = !v ? [] : [...(v.copies || []).slice().reverse(), v.statement].filter(p => p)
+		.map(p => ({ ...p, value: v.value }));
+	return { title, at: own, frames, is_end: true, is_wrong: true, time: data.time.end,
+		 note: v ? `the pointer is ${v.is === "null" ? "NULL" : v.value}` + (v.name ? `: ${v.name}` : "") : "",
+		 chains: links.length ? [{ of: v.name || "the pointer", links, end: "made" }] : [] };
+}
+
+function listItems() {
+	const a = data.analysis;
+	items = [endItem()];
+	(a.faults || []).forEach((f, i) => {
+		const what = (a.violations[0] || {});
+		const title = f.because === "missing" ? "a store is missing" : "this statement broke it";
+		items.push({ title: `${title} (${i + 1} of ${a.faults.length})`, at: f, time: f.time, is_wrong: true,
+			     note: what.constraint ? `${what.constraint} (${short(what.spec)}:${what.line}) does not hold ` +
+				     `for ${what.nodes.join(", ")} at ${what.cpoint}` : "", chains: [] });
+	});
+	for (const f of a.findings || [])
+		items.push({
+		title: f.message, at: f.at, rule: f.rule, time: f.time, is_wrong: f.severity === "error",
+		chains: f.chains || [], block: f.block, freed: f.freed });
+	for (const item of items) {
+		item.story = data.stories.findIndex(s => item.is_end ? s.at === "crash" : s.position === item.time);
+		item.root = item.story < 0 ? -1 : data.stories[item.story].root;
+	}
+}
+
+// What each moment was made of. What was asked about may be several moments: one stands for them.
+function listMoments(s) {
+	const roots = [];
+	s.made = s.moments.map(() => []);
+	s.moments.forEach((m, i) => (m[PARENT] >= 0 ? s.made[m[PARENT]] : roots).push(i));
+	s.root = roots.find(i => s.moments[i][MADE]);
+	s.root = s.root === undefined ? roots.length ? roots[0] : -1 : s.root;
+	for (const i of roots)
+		if (i !== s.root) {
+			s.made[s.root].push(...s.made[i]);
+			s.moments[i][PARENT] = s.root;
+			s.made[i] = [];
+		}
+}
+
+function drawList() {
+	const list = element("list"), run = data.analysis.capture;
+	list.replaceChildren(make("h2", {}, items.filter(i => i.is_wrong).length ? "what is wrong" : "nothing wrong was found"));
+	items.forEach((item, i) => list.append(make("button", {
+		class: "finding", "aria-current": i === state.item, click: () => go({ item: i, moment: item.root, view: "source", step: -1 }) },
+		item.is_wrong ? make("b", {}, item.title) : item.title,
+		make("small", {}, item.at ? placeText(item.at) : "", item.rule ? `  [${item.rule}]` : ""))));
+	if (items[0].frames.length) {
+		list.append(make("h2", {}, "the stack at its end"));
+		items[0].frames.forEach((f, i) => list.append(make("div", { class: "frame" }, `${i}  `,
+			make("button", { click: () => lookAt(f) }, placeText(f)), f.arguments ? ` (${[].concat(f.arguments)
+				.map(x => typeof x === "object" ? `${x.name} = ${x.value}` : x).join(", ")})` : "")));
+	}
+	list.append(make("h2", {}, "the run"), make("div", { class: "frame" },
+		`${digits(run.instructions)} instructions, ${digits(data.capture.calls)} system calls, process ${data.capture.pid}, in ${data.capture.cwd}`));
+	if (data.notes.length)
+		list.append(make("h2", {}, "to be noted"), ...data.notes.map(n => make("div", { class: "frame" }, n)));
+}
+
+// ---- source -----------------------------------------------------------------------------------
+
+const sourceOf = file => data.sources.find(s => s[0] === file && Object.keys(s[1]).length);
+const item = () => items[state.item];
+const story = () => item().story < 0 ? null : data.stories[item().story];
+const moment = () => story() && state.moment >= 0 ? story().moments[state.moment] : null;
+const steps = () => item().chains.flatMap(c => c.links);
+
+// Which place is looked at: a moment's, a step's of a chain, another's, the item's.
+function where() {
+	const m = moment();
+	if (state.place)
+		return state.place;
+	if (state.step >= 0 && steps()[state.step])
+		return { ...steps()[state.step], value: steps()[state.step].value };
+	if (m) {
+		const p = story().places[m[PLACE]];
+		return { text: p[0], file: p[1], line: p[2], value: m[MADE], time: m[AT], is_input: p[3] };
+	}
+	return item().at ? { ...item().at, time: item().time } : null;
+}
+
+// Of each line of a file the latest that it made up to a position: moments.
+function madeIn(file, until) {
+	const s = story(), made = new Map();
+	if (s)
+		s.moments.forEach((m, i) => {
+			const p = s.places[m[PLACE]];
+			if (p[1] === file && m[MADE] && m[AT] <= until &&
+			    (!made.has(p[2]) || s.moments[made.get(p[2])][AT] < m[AT]))
+				made.set(p[2], i);
+		});
+	return made;
+}
+
+function drawSource() {
+	const pre = element("source"), at = where(), source = at && at.file ? sourceOf(at.file) : null;
+	const made = at ? madeIn(at.file, at.time || Infinity) : new Map(), ran = new Set(source ? source[2] : []);
+	const part = new Set(story() ? story().places.filter(p => p[1] === (at || {}).file).map(p => p[2]) : []);
+	pre.replaceChildren();
+	if (!source) {
+		pre.append(make("div", {}, at ? at.is_input ? "an input" : at.file ? `${at.file} is not at hand (report --sources DIR)` :
+			at.text || "no line of a source" : "nothing was asked here"));
+		return;
+	}
+	for (const [n, text] of Object.entries(source[1])) {
+		const line = +n, m = made.get(line);
+		if (Math.abs(line - at.line) > NEAR)
+			continue;
+		pre.append(make("div", { class: [ran.has(line) && "ran", part.has(line) && "part", line === at.line && "now"]
+			.filter(c => c).join(" "), click: m !== undefined ? () => go({ moment: m, step: -1 }) : undefined,
+			title: part.has(line) ? "it had a part" : ran.has(line) ? "it ran" : undefined },
+			make("b", {}, n.padStart(5) + " "), make("span", {}, text),
+			m !== undefined ? make("button", { class: "made", click: () => go({ moment: m, step: -1 }) }, story().moments[m][MADE]) : ""));
+	}
+	const now = pre.querySelector(".now");
+	if (now)
+		pre.scrollTop = now.offsetTop - pre.clientHeight / 2;
+}
+
+function drawWhat() {
+	const what = element("what"), at = where(), i = item();
+	what.replaceChildren(make("p", {}, make("b", {}, i.title)));
+	if (i.note)
+		what.append(make("p", {}, i.note));
+	if (i.block)
+		what.append(make("p", {}, `of ${i.block.node} (${i.block.size} bytes, allocated at `, link(i.block.allocated),
+			")", ...(i.freed ? [", freed at ", link(i.freed)] : [])));
+	if (at && !(i.at && at.line === i.at.line && at.file === i.at.file && state.moment === i.root))
+		what.append(make("p", {}, at.is_input ? at.text : placeText({ function: "", ...at }),
+			at.time !== undefined ? ` (position ${digits(at.time)})` : ""));
+	if (at && at.value)
+		what.append(make("p", { class: "value" }, at.value));
+}
+
+const link = p => make("button", { click: () => lookAt(p) }, placeText(p));
+
+function lookAt(p) {
+	go({ place: p, view: "source" });
+}
+
+// ---- where it came from ---------------------------------------------------------------------------
+
+const words = { data: "values that it was made of", address: "what chose where", control: "why it ran",
+	asked: "asked about", begin: "asked about" };
+
+function momentButton(s, i) {
+	const m = s.moments[i], p = s.places[m[PLACE]];
+	return make("button", { class: p[3] ? "input" : "", "data-moment": i, click: () => go({ moment: i, step: -1 }) },
+		m[MADE] || p[0], m[MADE] ? make("small", {}, p[1] ? `${short(p[1])}:${p[2]}` : p[0]) : "",
+		make("small", {}, `position ${digits(m[AT])}` + (m[THREAD] && s.thread && m[THREAD] !== s.thread ? `, thread ${m[THREAD]}` : "")));
+}
+
+function drawLinks() {
+	const links = element("links"), s = story(), m = moment();
+	links.replaceChildren();
+	item().chains.forEach((c, k) => {
+		const before = item().chains.slice(0, k).reduce((n, x) => n + x.links.length, 0);
+		links.append(make("h2", {}, `how ${c.of} came here`));
+		c.links.forEach((l, i) => links.append(make("button", { "aria-current": state.step === before + i,
+			click: () => go({ step: before + i, view: "source" }) },
+			`${l.value || ""}`, make("small", {}, placeText(l)), make("small", {}, `position ${digits(l.time)}`))));
+	});
+	if (m) {
+		for (const edge of ["data", "address", "control"]) {
+			const of = s.made[state.moment].filter(i => s.moments[i][EDGE] === edge);
+			if (of.length)
+				links.append(make("h2", {}, words[edge]), ...of.map(i => momentButton(s, i)));
+		}
+		if (!s.made[state.moment].length)
+			links.append(make("h2", {}, s.places[m[PLACE]][3] ? "an input: here the way back ends" :
+				"what it was made of is shown where it was needed last"));
+		if (m[PARENT] >= 0)
+			links.append(make("h2", {}, "needed by"), momentButton(s, m[PARENT]));
+		if (s.is_full)
+			links.append(make("h2", {}, "the story is longer: only its latest moments are here"));
+	} else if (!item().chains.length)
+		links.append(make("h2", {}, item().story < 0 && !item().is_end ? `for its story: faultline slice ${data.capture.path} --at ${item().time}` :
+			"nothing is known of where it came from"));
+	chosen = -1;
+}
+
+// ---- inputs, heap, gdb --------------------------------------------------------------------------------
+
+function drawInputs() {
+	const to = element("bytes"), inputs = data.inputs;
+	to.replaceChildren();
+	if (!inputs)
+		return to.append("Which inputs had a part was not looked at: nothing was wrong at a known instruction.");
+	to.append(make("p", {}, "of ", data.stories[0].at === "crash" ? "the crash" : `position ${digits(inputs.position)}`, ": ",
+		make("span", { class: "derived" }, "made of it"), " ", make("span", { class: "control" }, "decided what ran"), " ",
+		make("span", { class: "address" }, "chose an address"), "; ", make("span", { class: "strong" }, "needs just this byte")));
+	let n = 0;
+	for (const input of inputs.inputs) {
+		to.append(make("h2", {}, `${input.name} (${digits(input.size)} bytes)`));
+		let end = 0;
+		for (const b of input.bytes) {
+			if (n++ > SHOWN_BYTES)
+				break;
+			if (b.offset > end)
+				to.append(`[${digits(b.offset - end)} others]`);
+			end = b.offset + 1;
+			const role = ["derived", "control", "address"].find(r => b[r]);
+			to.append(make("span", { class: role + (b[role] === "strong" ? " strong" : ""), title: `byte ${b.offset}: ` +
+				["derived", "control", "address"].filter(r => b[r]).map(r => `${r} (${b[r]})`).join(", ") },
+				b.text), b.byte === 10 ? "\n" : "");
+		}
+		if (end < input.size)
+			to.append(`[${digits(input.size - end)} others]`);
+	}
+}
+
+function drawHeap() {
+	const to = element("frame");
+	if (to.firstChild)
+		return;
+	if (!data.heap)
+		to.append(make("p", {}, "No heap: the program allocated nothing of which the types are known."));
+	else {
+		const frame = make("iframe", { id: "heap", title: "the heap" });
+		frame.srcdoc = data.heap;
+		to.append(frame);
+		if (data.heap_left_out)
+			to.prepend(make("p", {}, `${digits(data.heap_left_out)} changes before are left out: faultline graph --html`));
+	}
+}
+
+function drawText() {
+	const at = where(), time = at && at.time !== undefined ? at.time : item().time;
+	element("text").replaceChildren(make("p", {}, "In gdb, forward and backward, at this moment:"),
+		make("pre", {}, `faultline debug ${data.capture.path}\n(gdb) monitor seek ${time}\n(gdb) reverse-step`),
+		make("p", {}, "All that had a part in it:"),
+		make("pre", {}, `faultline slice ${data.capture.path} --at ${item().is_end && item().story >= 0 ? "crash" : time}`));
+}
+
+// ---- time ----------------------------------------------------------------------------------------------
+
+function svg(name, attributes, text) {
+	const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+	for (const [key, value] of Object.entries(attributes))
+		e.setAttribute(key, value);
+	if (text)
+		e.textContent = text;
+	return e;
+}
+
+function drawTime() {
+	const to = element("time"), w = to.clientWidth || 800, t = data.time, x = at => 60 + at / (t.end || 1) * (w - 70);
+	const s = svg("svg", { viewBox: `0 0 ${w} 84`, role: "img" }), css = name => `var(--${name})`;
+	const most = Math.max(1, ...t.alloc, ...t.free), part = (w - 70) / t.alloc.length;
+	t.alloc.forEach((n, i) => n && s.append(svg("rect", { x: 60 + i * part, width: Math.max(1, part - .5), y: 52 - 14 * n / most,
+		height: 14 * n / most, fill: css("link") })));
+	t.free.forEach((n, i) => n && s.append(svg("rect", { x: 60 + i * part, width: Math.max(1, part - .5), y: 52,
+		height: 14 * n / most, fill: css("dim") })));
+	for (const [at, kind, tid, name] of t.events) {
+		const tick = svg("line", { x1: x(at), x2: x(at), y1: kind === "switch" ? 6 : 70, y2: kind === "switch" ? 20 : 80,
+			stroke: kind === "signal" ? css("bad") : kind === "switch" ? css("now") : css("dim"), "stroke-opacity": .5 });
+		tick.append(svg("title", {}, `${kind} ${name} (thread ${tid}, position ${digits(at)})`));
+		s.append(tick);
+	}
+	for (const [y, text] of [[16, "wrong"], [50, "heap"], [79, "calls"]])
+		s.append(svg("text", { x: 8, y }, text));
+	items.forEach((i, k) => {
+		if (i.time === undefined || !i.is_wrong)
+			return;
+		const mark = svg("path", { d: `M${x(i.time)},22 l-5,-10 h10 z`, fill: css("bad"), style: "cursor: pointer" });
+		mark.append(svg("title", {}, i.title));
+		mark.addEventListener("click", () => go({ item: k, moment: i.root, step: -1 }));
+		s.append(mark);
+	});
+	s.append(svg("line", { id: "cursor", y1: 4, y2: 82, stroke: css("now"), "stroke-width": 2 }));
+	to.replaceChildren(s);
+	to.onclick = e => {
+		const r = to.getBoundingClientRect(), at = (e.clientX - r.left - 60) / (w - 70) * t.end, m = story() && story().moments;
+		if (m && m.length && e.target.tagName !== "path")
+			go({ moment: m.reduce((best, x, i) => Math.abs(x[AT] - at) < Math.abs(m[best][AT] - at) ? i : best, 0), step: -1 });
+	};
+}
+
+function drawCursor() {
+	const at = where(), w = element("time").clientWidth || 800, time = at && at.time !== undefined ? at.time : item().time;
+	const x = 60 + (time || 0) / (data.time.end || 1) * (w - 70), line = element("cursor");
+	line.setAttribute("x1", x);
+	line.setAttribute("x2", x);
+}
+
+// ---- one state, in the address ---------------------------------------------------------------------------
+
+function draw() {
+	element("tabs").replaceChildren(...VIEWS.map((v, i) => make("button", { role: "tab", "aria-selected": v === state.view,
+		title: `${i + 1}`, click: () => go({ view: v }) }, v)));
+	for (const [v, id] of [["source", "source"], ["inputs", "bytes"], ["heap", "frame"], ["gdb", "text"]])
+		element(id).hidden = v !== state.view;
+	drawList();
+	drawWhat();
+	drawLinks();
+	({ source: drawSource, inputs: drawInputs, heap: drawHeap, gdb: drawText })[state.view]();
+	drawCursor();
+}
+
+function address() {
+	return `#item=${state.item}&moment=${state.moment}&step=${state.step}&view=${state.view}`;
+}
+
+function go(to) {
+	state = { ...state, place: undefined, ...to };
+	shown = address();
+	if (location.hash !== shown)
+		history.pushState(null, "", shown);
+	draw();
+}
+
+function fromAddress() {
+	const asked = new URLSearchParams(location.hash.slice(1)), n = (name, end) => {
+		const v = parseInt(asked.get(name), 10);
+		return v >= 0 && v < end ? v : -1;
+	};
+	const i = Math.max(0, n("item", items.length)), s = items[i].story < 0 ? null : data.stories[items[i].story];
+	state = { item: i, step: n("step", items[i].chains.reduce((k, c) => k + c.links.length, 0)),
+		  moment: asked.has("moment") && s ? n("moment", s.moments.length) : items[i].root,
+		  view: VIEWS.includes(asked.get("view")) ? asked.get("view") : "source" };
+	draw();
+}
+
+function choose(by) {
+	const all = [...element("links").querySelectorAll("button")];
+	if (!all.length)
+		return;
+	chosen = Math.max(0, Math.min(all.length - 1, chosen + by));
+	all[chosen].focus();
+}
+
+function key(e) {
+	if (e.ctrlKey || e.altKey || e.metaKey || element("help").open)
+		return;
+	const i = Math.max(0, Math.min(items.length - 1, state.item + (e.key === "j" ? 1 : -1))), m = moment();
+	if (e.key === "j" || e.key === "k")
+		go({ item: i, moment: items[i].root, step: -1 });
+	else if (e.key === "ArrowDown" || e.key === "ArrowUp")
+		choose(e.key === "ArrowDown" ? 1 : -1);
+	else if (e.key === "ArrowRight" && document.activeElement.closest("#links"))
+		document.activeElement.click();
+	else if ((e.key === "ArrowLeft" || e.key === "Backspace") && m && m[PARENT] >= 0)
+		go({ moment: m[PARENT], step: -1 });
+	else if (e.key >= "1" && e.key <= String(VIEWS.length))
+		go({ view: VIEWS[e.key - 1] });
+	else if (e.key === "?")
+		element("help").showModal();
+	else
+		return;
+	e.preventDefault();
+}
+
+function begin() {
+	data = JSON.parse(element("data").textContent);
+	data.stories.forEach(listMoments);
+	listItems();
+	const argv = data.capture.argv.join(" ");
+	document.title = `${argv}: faultline`;
+	element("title").replaceChildren(argv, " ", make("small", {}, data.capture.path));
+	drawTime();
+	addEventListener("popstate", fromAddress);
+	addEventListener("keydown", key);
+	addEventListener("resize", () => { drawTime(); drawCursor(); });
+	element("ask").onclick = () => element("help").showModal();
+	fromAddress();
+}

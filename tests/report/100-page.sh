@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# The page of `faultline report` in a browser. The program says what is wrong with it: item 5 is freed
+# and still linked; the pointer at the end is NULL since the list was made. What is on the page is
+# walked through as a person would: from each thing that is wrong, by clicks alone, to the bytes of
+# the input; by keys; in the dark, in a narrow window; and no error is told in the console.
+# time limit: 240
+. tests/lib.sh
+need cc chromium jq
+need_bpf
+cd "$TMPDIR" || exit 1
+
+cat >items.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct item { char name[16]; int weight; struct item *next; };
+struct list { struct item *head; int count; };
+static struct item *item_new(const char *name, int weight)
+{
+	struct item *i = malloc(sizeof(*i));
+	strcpy(i->name, name);
+	i->weight = weight; // weighed
+	i->next = NULL;
+	return i;
+}
+static void list_push(struct list *l, struct item *i)
+{
+	i->next = l->head; // linked
+	l->head = i;
+	l->count++;
+}
+static void list_drop(struct list *l, int weight)
+{
+	for (struct item *i = l->head; i; i = i->next)
+		if (i->weight == weight) {
+			free(i); // freed
+			l->count--;
+			return;
+		}
+}
+static int list_sum(const struct list *l)
+{
+	int sum = 0;
+	for (const struct item *i = l->head; i; i = i->next)
+		sum += i->weight; // dangling
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	struct list l = {};
+	char line[64], name[32];
+	int weight;
+	FILE *f = fopen(argv[argc - 1], "r");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "add %15s %d", name, &weight) == 2)
+			list_push(&l, item_new(name, weight));
+		else if (sscanf(line, "drop %d", &weight) == 1)
+			list_drop(&l, weight);
+	}
+	printf("%d items, %d\n", l.count, list_sum(&l));
+	printf("%c\n", l.head->next->next->next->name[0]); // crash
+	return 0;
+}
+END
+printf 'add apple 3\nadd banana 5\nadd cherry 7\ndrop 5\n' >in.txt
+cc -g -O0 -o items items.c || fail "cannot compile"
+line_of() { grep -n "// $1" items.c | cut -d: -f1; }
+want_status=139 make_capture c ./items in.txt
+expect_status 0 "$FAULTLINE" report c -o page.html
+[ ! -s out ] && [ ! -s err ] || fail "it talks: $(cat out err)"
+
+# ---- what is in it is what the commands say
+
+awk 'sub(/.*id="data">/, "") { on = 1 } on { end = sub(/<\/script>.*/, ""); print; if (end) exit }' page.html >whole.json
+jq -e . whole.json >/dev/null || fail "the data are no JSON"
+"$FAULTLINE" check c --json >check.json
+[ "$(jq -c '[.findings[] | [.rule, .time, .at.line]]' check.json)" = \
+	"$(jq -c '[.analysis.findings[] | [.rule, .time, .at.line]]' whole.json)" ] || fail "other findings than check's"
+jq -e '.findings | length > 1' check.json >/dev/null || fail "nothing is wrong"
+jq -e --argjson n "$(line_of weighed)" '[.stories[] as $s | $s.moments[] |
+	select($s.places[.[0]][2] == $n) | .[5]] | index("n4.weight = 5") or index("i->weight = 5")' whole.json >/dev/null ||
+	fail "no moment in which the weight was written: $(jq -c '[.stories[].moments[][5]]' whole.json | cut -c 1-600)"
+jq -e '[.stories[].moments[] | select(.[1] > .[3])] | length > 20' whole.json >/dev/null || fail "hardly any moments"
+
+# ---- walked through
+
+cat >walk.js <<END
+const dangling = $(line_of dangling), crash = $(line_of crash);
+END
+cat >>walk.js <<'END'
+const must = (is, what) => { if (!is) throw new Error(what); };
+const press = k => dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true, cancelable: true }));
+const now = () => { const d = document.querySelector("#source .now b"); return d ? +d.textContent : 0; };
+must(document.querySelectorAll("#list .finding").length === items.length && items.length >= 3, "what is wrong is not listed");
+must(now() === crash, "not where it crashed: " + now());
+must(document.querySelector("#list [aria-current=true]"), "nothing is current");
+let walked = 0;
+for (let k = 0; k < items.length; k++) {
+	document.querySelectorAll("#list .finding")[k].click();
+	const s = story();
+	if (!s)
+		continue;
+	must(now() === items[k].at.line, "not at its statement");
+	// By clicks alone, from the root to an input that was read.
+	let i = s.moments.findIndex(m => s.places[m[0]][3] && /read\(\)/.test(s.places[m[0]][0])), way = [];
+	must(i >= 0, "its way does not lead to the input");
+	for (; i >= 0 && i !== items[k].root; i = s.moments[i][3])
+		way.unshift(i);
+	for (const j of way) {
+		const b = document.querySelector(`#links [data-moment="${j}"]`);
+		must(b, "a moment cannot be reached");
+		b.click();
+		must(location.hash.includes(`moment=${j}&`), "the address does not follow");
+	}
+	must(document.querySelector("#what").textContent.includes("read()"), "an input is not told");
+	for (let n = way.length; n; n--)
+		press("ArrowLeft");
+	must(state.moment === items[k].root, "Left does not go back to what needed it");
+	walked++;
+}
+must(walked >= 2, "hardly a story");
+document.querySelectorAll("#list .finding")[0].click();
+press("j");
+must(state.item === 1, "J");
+press("k");
+must(state.item === 0, "K");
+press("ArrowDown");
+must(document.activeElement.closest("#links"), "Down");
+const m = document.querySelector("#links [data-moment]");
+m.focus();
+press("ArrowRight");
+must(state.moment === +m.dataset.moment, "Right");
+const made = document.querySelector("#source .made");
+must(made, "no line has what it made");
+press("2");
+must(/add/.test([...document.querySelectorAll("#bytes .strong")].map(e => e.textContent).join("")), "the input's strong bytes are not shown");
+press("4");
+must(/monitor seek \d+/.test(element("text").textContent), "no way to gdb");
+press("1");
+const last = items.findIndex(i => i.at && i.at.line === dangling);
+must(last > 0, "the read of what was freed is not there");
+must(document.documentElement.scrollWidth <= document.documentElement.clientWidth, "wider than the window");
+for (const id of ["list", "what", "source", "links", "time"]) {
+	const r = element(id).getBoundingClientRect();
+	must(r.width > 100 && r.height > 10 && r.right <= document.documentElement.clientWidth + 1, id + " is cut");
+}
+must(document.querySelectorAll("#time rect").length >= 4 && document.querySelectorAll("#time path").length >= 2, "the time line is empty");
+press("3");
+const heap = await new Promise(done => { element("heap").onload = () => done(element("heap").contentDocument); });
+must(heap.querySelectorAll(".node").length >= 2 && /apple/.test(heap.body.textContent), "the heap is not drawn");
+END
+in_browser() { # width height options...
+	local width=$1 height=$2
+	shift 2
+	{
+		cat page.html
+		echo "<script>onerror = e => parent.postMessage(String(e), '*'); (async () => {"
+		cat walk.js
+		echo "})().then(() => 'well', e => e.message).then(t => parent.postMessage(t, '*'));</script>"
+	} >driven.html
+	cat >frame.html <<-END
+		<iframe src="driven.html" width="$width" height="$height"></iframe>
+		<script>onmessage = e => { if (typeof e.data === "string") document.title = e.data; };</script>
+	END
+	HOME=$TMPDIR chromium --headless=new --no-sandbox --disable-gpu --virtual-time-budget=20000 \
+		--window-size=1500,1000 --user-data-dir="$TMPDIR/profile" --enable-logging=stderr "$@" \
+		--dump-dom "file://$PWD/frame.html" >dom 2>browser.err
+	grep -q '<title>well</title>' dom || fail "at $width: $(grep -o '<title>.*</title>' dom)"
+	! grep CONSOLE browser.err || fail "the console has errors"
+}
+in_browser 1300 850
+in_browser 1300 850 --blink-settings=preferredColorScheme=0
+in_browser 420 800
+
+# ---- what has no story, and mistakes
+
+make_capture well /bin/true
+expect_status 0 "$FAULTLINE" report well -o well.html
+grep -q '"findings":\[\]' well.html || fail "something is wrong with /bin/true"
+expect_status 0 "$FAULTLINE" report c -o -
+untimed() { sed 's/"phases":{[^}]*}//' "$1"; }
+cmp -s <(untimed out) <(untimed page.html) || fail "another page to stdout"
+expect_status 2 "$FAULTLINE" report nothing -o x.html
+expect_error "nothing"
+expect_status 2 "$FAULTLINE" report c --spec missing.spec -o x.html
+expect_error "missing.spec"
+[ ! -e x.html ] || fail "a page of nothing"
+exit 0
