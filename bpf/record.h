@@ -303,6 +303,7 @@ enum rec_file_use {
 	USE_ADVISE,  /* madvise */
 	USE_MOVE,    /* mremap */
 	USE_TRUTH,   /* not a file's: it tells of the recorder */
+	USE_TRACE,   /* nor this: who wants to trace is refused where the recorder does */
 	USE_ACTION,  /* rt_sigaction: what becomes of SIGSEGV? */
 	USE_MASK,    /* blocks signals, or not any more */
 };

@@ -11,6 +11,7 @@
 
 #include "bpf/record_ring.h"
 
+#define EPERM 1
 #define EACCES 13
 #define ENOMEM 12
 #define EINVAL 22
@@ -124,6 +125,8 @@ static __always_inline int changes_memory(const __u64 args[8], __u32 use, __s64 
 		return is_given_up(args[0], args[2], ret, bits);
 	case USE_TRUTH:
 		return ret >= 0 && args[5] != REC_OURS;
+	case USE_TRACE:
+		return ret == -EPERM;
 	case USE_ACTION:
 		return !ret && args[5] != REC_OURS && args[0] == SIGSEGV && args[1];
 	case USE_MOVE:

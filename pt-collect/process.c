@@ -49,14 +49,16 @@ static void send_cont_again(struct ptc_process *p, struct ptc_thread *t)
 	t->owed_cont = 0;
 }
 
-static void on_our_stop(struct ptc_process *p, pid_t tid)
+/** @return whether it is not ours any more. */
+static bool on_our_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 {
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 
 	if (!t)
-		return;
+		return false;
 	send_cont_again(p, t);
 	ptc_unseen_our_stop(p, t);
+	return ptc_yield(&s->family, p, t);
 }
 
 /** The first process of a name space does not die of a fault as long as it is traced: it would
@@ -116,8 +118,8 @@ static void on_signal(struct ptc_session *s, struct ptc_process *p, pid_t tid, i
 	// Killed meanwhile: it stands at its end, which is reported for itself.
 	if (si.si_code == PTC_END_STOP)
 		return;
-	if (is_our_stop(&si))
-		on_our_stop(p, tid);
+	if (is_our_stop(&si) && on_our_stop(s, p, tid))
+		return;
 	// Or it stands before an instruction that chaos chose.
 	if (is_our_stop(&si) ||
 	    (s->family.chaos && si.si_signo == SIGTRAP && si.si_code == TRAP_HWBKPT))

@@ -18,6 +18,7 @@
 #include <asm/unistd.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/ptrace.h>
 
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/assemble.h"
@@ -126,17 +127,46 @@ static void fill_sigreturn(struct ptc_thread *t, const struct rec_syscall *e,
 	ev->flags = 0;
 }
 
-/** A followed debugger that waits for its program's stops waits for ever. */
-static void tell_tracer(struct ptc_process *p, const struct rec_syscall *e)
+/** The process that @p e wants to trace, where it can be left to it; 0: it cannot. The program
+ * itself cannot. One of several threads that all are ours cannot give itself away. Nobody traces
+ * himself. */
+static pid_t wanted(struct ptc_process *p, const struct rec_syscall *e)
 {
-	if (e->nr != __NR_ptrace || e->ret != -EPERM || !p->all->follows ||
-	    p->all->has_told_tracer)
-		return;
+	bool wants_itself = e->regs.gpr[CAP_RDI] == PTRACE_TRACEME;
+	pid_t tid = wants_itself ? p->tracee.pid : (pid_t)e->regs.gpr[CAP_RSI];
+	const struct ptc_process *w = ptc_process_of(p->all, tid);
+
+	// Just forked, and not announced yet.
+	if (!w)
+		return ptc_status_number(tid, tid, "TracerPid", 10) ==
+				       (uint64_t)getpid() ?
+			       tid :
+			       0;
+	if (!w->index || (w == p) != wants_itself ||
+	    (wants_itself && p->threads.size != 1))
+		return 0;
+	return w->tracee.pid;
+}
+
+/** It was refused to trace one that we trace. @return whether it will not be: the call is made
+ * again, and counts then. Otherwise a followed debugger waits for its program's stops for ever. */
+static bool wants_trace(struct ptc_process *p, struct ptc_thread *t,
+			const struct rec_syscall *e)
+{
+	if (!t || !(e->flags & REC_THROUGH_FILE) || e->nr != __NR_ptrace ||
+	    !p->all->follows)
+		return false;
+	t->wants = wanted(p, e);
+	if (t->wants)
+		return true;
+	if (p->all->has_told_tracer)
+		return false;
 	p->all->has_told_tracer = true;
 	log_warn(
 		"process %d (%s) wants ptrace, and is refused: a process has one tracer, "
 		"and with -f that is record (without -f, what PROGRAM starts is free)",
 		p->tracee.pid, p->tracee.exe ?: "?");
+	return false;
 }
 
 /** Databases use it when it is there; most do without. (Of io_uring many programs ask that never
@@ -206,6 +236,8 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	bool is_whole;
 
 	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
+	if (wants_trace(p, t, e))
+		return;
 	if (e->flags & REC_REREAD) {
 		ptc_writes_clear(&t->now);
 		is_whole = ptc_outputs_read(&p->tracee, &t->now, e);
@@ -219,7 +251,6 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		ev.flags |= CAP_SYS_UNLISTED;
 	if (ev.flags & CAP_SYS_UNLISTED)
 		ev.text = name_unlisted(e, name);
-	tell_tracer(p, e);
 	tell_aio(p, e);
 	fill_sigreturn(t, e, &ev);
 	add_child_writes(t, e);
@@ -325,6 +356,8 @@ void ptc_assemble(struct ptc_process *p, void *rec)
 	const struct rec_head *head = rec;
 	struct ptc_thread *t = p->log.is_recording ? ptc_thread_find(p, head->tid) : NULL;
 
+	if (p->awaits_exec && head->kind == REC_SYSCALL)
+		wants_trace(p, ptc_thread_find(p, head->tid), rec);
 	if (!t)
 		return;
 	if (head->kind == REC_SWITCH) {

@@ -69,6 +69,9 @@ struct ptc_thread {
 	/** What a vfork child wrote into our memory, for the call that is about to end. */
 	struct ptc_writes from_child;
 	struct ptc_snapshot *vfork_memory; ///< as it was before that child
+	/** Process that it wants to trace, and was refused because we do: left to it at the stop
+	 * that comes (start/yield.c). */
+	pid_t wants;
 };
 
 /** It may have entered handlers before we were there. */
@@ -136,6 +139,7 @@ struct ptc_processes {
 	struct ptc_pt_session pt;
 	const struct ptc_private *private; ///< the options'
 	bool follows, has_told_tracer, has_told_aio;
+	bool is_yielding; ///< a process is being left to who wants to trace it
 	bool is_attached; ///< to a program that ran before (-p)
 	/** Who waits for one thread and gets news of another hands them to @c session: what
 	 * waitpid() gave of any process, a stop or an end. */

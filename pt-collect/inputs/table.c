@@ -42,6 +42,7 @@
 #define CMD_NOT(name, command)
 #define CMD(name, command, ...)
 #define CMD_TRUTH(name, command, ...)
+#define CMD_TRACE(name, command)
 #define IOCTLS(type)
 #define SYS(name, ...) [__NR_##name] = { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } },
 #define SYS_NR(number, name, ...) [number] = { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } },
@@ -67,6 +68,8 @@ static const struct rec_desc syscalls[REC_SYSCALLS] = {
 // clang-format off
 #define CMD(name, command, ...) \
 	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } } },
+#define CMD_TRACE(name, command) \
+	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_LISTED, 0, 0, USE_TRACE, {} } },
 #define CMD_TRUTH(name, command, ...) \
 	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_LISTED, 0, 0, USE_TRUTH, { __VA_ARGS__ } } },
 #define CMD_NOT(name, command) \
@@ -90,6 +93,7 @@ _Static_assert(sizeof(commands) / sizeof(commands[0]) <= REC_COMMANDS, "room in 
 #define SYS_NOT(name) [__NR_##name] = #name,
 #define CMD(name, command, ...)
 #define CMD_TRUTH(name, command, ...)
+#define CMD_TRACE(name, command)
 #define IOCTLS(type)
 #define CMD_NOT(name, command)
 

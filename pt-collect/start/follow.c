@@ -175,9 +175,11 @@ void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_mem
 		p->on_segv = parent->on_segv;
 		p->knows_on_segv = parent->knows_on_segv;
 	}
-	if (!err && shares_memory)
+	if (!err && shares_memory) {
 		p->awaits_exec = true;
-	else if (!err)
+		// Nothing of it is logged; but it may want to be traced.
+		ptc_bpf_set_recorded(f->all->bpf, c->pid, true);
+	} else if (!err)
 		err = begin_forked(f, p, c);
 	if (!err) {
 		ptrace(PTRACE_CONT, c->pid, NULL, NULL);

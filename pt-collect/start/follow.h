@@ -80,6 +80,11 @@ struct err *ptc_follow_executed(struct ptc_family *f, struct ptc_process *p);
  * finished. @p p is gone then. */
 void ptc_follow_ended(struct ptc_family *f, struct ptc_process *p);
 
+/** Thread @p t of @p p stands behind a call that was refused because we trace whom it wants to
+ * trace (t->wants): that one is left to it, and the call will be made again. Does nothing where
+ * there was none. @return whether @p p is gone. */
+bool ptc_yield(struct ptc_family *f, struct ptc_process *p, struct ptc_thread *t);
+
 /** Followed process @p p was killed before its history had begun: there is no bundle of it. Its
  * end is yet to be reported. */
 void ptc_follow_killed(struct ptc_process *p);
