@@ -137,9 +137,6 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 				.at_ns = s->head.at_ns,
 				.next_tid = s->next_tid,
 				.switch_flags = s->flags };
-	const struct cap_write word = { .addr = s->word_at,
-					.size = sizeof(s->word),
-					.data = (const uint8_t *)&s->word };
 	const struct cap_event *call;
 	struct cap_regs end;
 
@@ -154,11 +151,13 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 		ev.switch_flags |= CAP_SWITCH_IN_CALL;
 	memcpy(&ev.regs, call ? (const void *)&call->regs : &s->regs, sizeof(ev.regs));
 	memcpy(&ev.signature, &s->signature, sizeof(ev.signature));
-	if (word.addr) {
-		ev.writes = &word;
-		ev.n_writes = 1;
-	}
+	// What a vfork child wrote is there for whoever runs before its parent.
+	if (s->word_at)
+		ptc_writes_add(&t->from_child, s->word_at, &s->word, sizeof(s->word));
+	ptc_writes_give(&t->from_child, &ev);
 	p->running = s->next_tid;
+	p->n_switches++;
 	ptc_log_event(&p->log, &ev);
+	ptc_writes_clear(&t->from_child);
 	ptc_threads_left(p, t);
 }

@@ -107,7 +107,8 @@ struct ptc_process {
 	bool has_threads;   ///< it has, or had, several: they share one CPU
 	cpu_set_t affinity; ///< before that
 	int cpu;
-	pid_t running; ///< has_threads: who is current at the end of the log
+	pid_t running;	     ///< has_threads: who is current at the end of the log
+	uint64_t n_switches; ///< has_threads: that the log has
 	struct ptc_probes probes;
 	struct ptc_pt_process pt;
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none

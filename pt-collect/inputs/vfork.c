@@ -8,8 +8,9 @@
  * program has are copied before the child runs and compared when it is done.
  *
  * Only the thread that made the child waits; others run on and write, too. So in a program
- * with threads the comparison is word by word, and only where such a child has to do with:
- * its stack, its parent's, and the parent's thread-local storage (errno).
+ * with threads the comparison is word by word, and if one of them did run meanwhile, only where such
+ * a child has to do with: its stack, its parent's, and the parent's thread-local storage (errno). If
+ * one runs after the comparison and before the parent, it gets what was found (inputs/pending.c).
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
@@ -24,6 +25,8 @@
 #include "pt-collect/log/writes.h"
 
 #define SNAPSHOT_MAX (2ull << 30) ///< bytes; a program that has more gets a gap instead
+#define THREADED_MAX \
+	(256ull << 20) ///< and with threads, only the areas are looked at then
 #define PAGE 4096u
 
 #define AREAS 3
@@ -32,6 +35,8 @@ struct ptc_snapshot {
 	struct ptc_maps maps;
 	struct ptc_range areas[AREAS]; ///< what is compared, when not all
 	bool has_areas;
+	bool is_by_word;     ///< the program has threads
+	uint64_t n_switches; ///< among them, until then
 	struct ptc_ranges ranges;
 	uint8_t *bytes; ///< of the ranges, one after the other
 	size_t size;
@@ -48,13 +53,20 @@ void ptc_snapshot_destroy(struct ptc_snapshot *snap)
 	free(snap);
 }
 
+static uint64_t total(const struct ptc_ranges *r)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < r->list.size; i++)
+		ret += r->list.data[i].end - r->list.data[i].start;
+	return ret;
+}
+
 static struct err *copy_pages(const struct ptc_process *p, struct ptc_snapshot *snap)
 {
 	uint8_t *to;
 
-	for (size_t i = 0; i < snap->ranges.list.size; i++)
-		snap->size +=
-			snap->ranges.list.data[i].end - snap->ranges.list.data[i].start;
+	snap->size = total(&snap->ranges);
 	if (snap->size > SNAPSHOT_MAX)
 		return err_new(ERR_UNSUPPORTED, "the program has too much memory");
 	// Large pages: touching small ones would cost as much as the copying.
@@ -106,7 +118,8 @@ static struct err *find_areas(struct ptc_process *p, pid_t parent,
 	if (err)
 		return err;
 	page = u.fs_base & -(uint64_t)PAGE;
-	snap->has_areas = true;
+	snap->is_by_word = true;
+	snap->n_switches = p->n_switches;
 	snap->areas[0] = stack_around(&snap->maps, u.rsp);
 	snap->areas[1] = stack_around(&snap->maps, child_stack(p, &u));
 	snap->areas[2] = (struct ptc_range){ page - PAGE, page + PAGE };
@@ -158,8 +171,10 @@ void ptc_vfork_created(struct ptc_process *p, pid_t parent)
 		err = find_areas(p, parent, snap);
 	if (!err)
 		err = ptc_ranges_read(&p->tracee, &snap->maps, &snap->ranges);
-	if (!err)
+	if (!err) {
+		snap->has_areas = snap->is_by_word && total(&snap->ranges) > THREADED_MAX;
 		err = clip(snap, &snap->ranges);
+	}
 	if (!err)
 		err = copy_pages(p, snap);
 	if (err) {
@@ -214,7 +229,7 @@ static void compare(struct ptc_process *p, struct cursor *c, const struct ptc_ra
 		for (size_t i = 0; i < n; i += PAGE) {
 			const uint8_t *before = page_before(c, at + i);
 
-			if (before && c->snap->has_areas)
+			if (before && c->snap->is_by_word)
 				compare_words(before, now + i, at + i, w);
 			else if (!before || memcmp(now + i, before, PAGE))
 				ptc_writes_add(w, at + i, now + i, PAGE);
@@ -247,6 +262,7 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	if (!snap)
 		return;
 	c.bytes = snap->bytes;
+	snap->has_areas |= snap->is_by_word && p->n_switches != snap->n_switches;
 	err = ptc_maps_read(p->tracee.pid, &maps);
 	if (err || (!snap->has_areas && !same_maps(&snap->maps, &maps)))
 		ptc_log_gap(&p->log, parent,

@@ -451,6 +451,47 @@ static int print_ids(void)
 	return 0;
 }
 
+static int idle_pipe[2];
+
+static void *idle(void *unused)
+{
+	char c;
+
+	return read(idle_pipe[0], &c, 1) == 1 ? unused : NULL;
+}
+
+/** A child in the memory of a program with another thread, which sleeps, writes into its heap, and
+ * has it allocate (as debuggers do before they execute). */
+static int borrow(void)
+{
+	char *heap = calloc(1, 1 << 20), *more;
+	pthread_t t;
+	pid_t pid;
+	int status;
+
+	if (!heap || pipe(idle_pipe) || pthread_create(&t, NULL, idle, NULL))
+		return 2;
+	usleep(50000);
+	pid = vfork();
+	if (!pid) {
+		for (int i = 0; i < 1 << 20; i += 5000)
+			heap[i] = (char)getpid();
+		for (int i = 0; i < 100; i++)
+			inherited[i] = (unsigned)(uintptr_t)malloc(100 + i % 7);
+		_exit(0);
+	}
+	more = malloc(100);
+	waitpid(pid, &status, 0);
+	printf("%d %x %p\n", heap[5000] == (char)pid, inherited[99], more);
+	// What a program does with what it finds.
+	for (int i = 0; i < heap[10000]; i++)
+		getppid();
+	if (write(idle_pipe[1], "x", 1) != 1)
+		return 2;
+	pthread_join(t, NULL);
+	return heap[5000] != (char)pid;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -468,6 +509,8 @@ int main(int argc, char **argv)
 		return ways();
 	if (!strcmp(what, "restart"))
 		return restart();
+	if (!strcmp(what, "borrow"))
+		return borrow();
 	if (!strcmp(what, "threads"))
 		return threads();
 	if (!strcmp(what, "shared"))
