@@ -483,6 +483,21 @@ static struct dec_alter some_alteration(struct run *r, uint64_t from, uint64_t *
 	return a;
 }
 
+/* Under AddressSanitizer the machine has the addresses of its shadow, and is the first to say so. */
+static bool meets_shadow(struct err *err)
+{
+#ifdef __SANITIZE_ADDRESS__
+	bool is_met = err && strstr(err->message, "leave the machine no room");
+
+	if (is_met)
+		err_destroy(err);
+	return is_met;
+#else
+	(void)err;
+	return false;
+#endif
+}
+
 static void random_alterations(void **state)
 {
 	const char *env = getenv("FAULTLINE_BRANCHES");
@@ -497,6 +512,7 @@ static void random_alterations(void **state)
 	assert_true(a && b);
 	for (size_t i = 0; (program = programs(i)); i++) {
 		struct run r = {};
+		struct err *err;
 		uint64_t from;
 
 		begin(&r, program);
@@ -510,7 +526,12 @@ static void random_alterations(void **state)
 			};
 		}
 		seek(&r, from);
-		ok(dec_machine_branches(r.machine, b, 2 * n, AT_ONCE));
+		err = dec_machine_branches(r.machine, b, 2 * n, AT_ONCE);
+		if (meets_shadow(err)) {
+			end(&r);
+			continue;
+		}
+		ok(err);
 		for (size_t k = 0; k < n; k++) {
 			const struct dec_outcome *o = &b[k].outcome;
 			struct dec_outcome alone;

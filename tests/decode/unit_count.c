@@ -103,6 +103,7 @@ struct count {
 	uint64_t seed;
 	struct native native;
 	struct dec_engine engine;
+	struct dec_engine low; ///< that of the first group
 	struct cpu_state start;
 	uint8_t initial[CPU_SCRATCH_BYTES];
 	struct user_regs_struct regs[MAX_STEPS + 1]; ///< native, at each position
@@ -559,6 +560,7 @@ static int setup(void **state)
 /* The same with the context anywhere, addressed through gs. */
 static int setup_high(void **state)
 {
+	c.low = c.engine; // an engine lasts as long as its process
 	dec_ctx_skip(UINT_MAX);
 	if (setup(state) || (uint64_t)c.engine.ctx < 0x80000000)
 		return -1;
