@@ -306,6 +306,14 @@ static struct err *find_inputs(struct reporting *r)
 	return err;
 }
 
+static struct err *note_event(void *ctx, const struct dec_trapped *t)
+{
+	struct reporting *r = ctx;
+
+	r->is_cut = r->events.size >= EVENTS;
+	return r->is_cut ? NULL : vec_add(&r->events, *t);
+}
+
 static struct err *find_events(struct reporting *r)
 {
 	const struct dec_trap traps[] = {
@@ -313,22 +321,14 @@ static struct err *find_events(struct reporting *r)
 		{ .on = DEC_TRAP_SIGNAL },
 		{ .on = DEC_TRAP_SWITCH },
 	};
-	uint64_t end = fl_trace_end(r->trace)->position;
 	struct dec_machine *m = fl_trace_machine(r->trace);
 	struct dec_where w;
-	struct dec_trapped at;
 	struct err *err = dec_machine_seek(m, 0, &w);
 
-	while (!err) {
-		err = dec_machine_forward(m, traps, 3, end, &at);
-		if (err || at.trap == SIZE_MAX)
-			break;
-		r->is_cut = r->events.size >= EVENTS;
-		if (r->is_cut)
-			break;
-		err = vec_add(&r->events, at);
-	}
-	return err;
+	return err   ?:
+		       dec_machine_forward_each(m, traps, 3,
+						fl_trace_end(r->trace)->position,
+						note_event, r);
 }
 
 static struct err *find_heap(struct reporting *r)
@@ -342,21 +342,38 @@ static struct err *find_heap(struct reporting *r)
 	return fl_analysis_run(&o, &r->heap);
 }
 
+/* Where it takes long, somebody who watches is told what is being done. */
+static void show_step(const char *what)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, TEXT_AGAIN "%s%s", *what ? "faultline: report: " : "",
+			what);
+}
+
 static struct err *find(struct reporting *r)
 {
+	/** What is found out, in this order. What is called something can be missing. */
+	static const struct {
+		struct err *(*find)(struct reporting *r);
+		const char *is_shown_as, *is_missed_as;
+	} steps[] = {
+		{ analyze, "what is wrong", NULL },
+		{ trace, "what ran", NULL },
+		{ tell_all, "where it came from", NULL },
+		{ find_inputs, "which inputs had a part", "the inputs" },
+		{ find_events, "when it was", "the time line" },
+		{ find_heap, "the heap", "the heap" },
+	};
 	struct err *err = capture_open(r->args->capture, &r->capture);
 
-	if (!err)
-		err = analyze(r);
-	if (!err)
-		err = trace(r);
-	if (!err)
-		err = tell_all(r);
-	if (!err)
-		err = do_without(r, "the inputs", find_inputs(r));
-	if (!err)
-		err = do_without(r, "the time line", find_events(r));
-	return err ?: do_without(r, "the heap", find_heap(r));
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !err; i++) {
+		show_step(steps[i].is_shown_as);
+		err = steps[i].find(r);
+		if (steps[i].is_missed_as)
+			err = do_without(r, steps[i].is_missed_as, err);
+	}
+	show_step("");
+	return err;
 }
 
 /* ---- the page ------------------------------------------------------------------------------------ */

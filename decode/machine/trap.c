@@ -35,7 +35,9 @@ struct search {
 	// Of what lies between two instructions, only what is at or behind the one and before
 	// the other.
 	uint64_t first, end;
-	uint64_t nth, met; ///< forward: which is looked for; how many there were
+	uint64_t nth, met;    ///< forward: which is looked for; how many there were
+	dec_trapped_fn *each; ///< forward: told of all; or NULL
+	void *ctx;
 	/** There are only traps that most stretches of a run can be told to be without, as they
 	 * are gone through, and need no log: */
 	bool is_heeding;
@@ -59,6 +61,8 @@ static struct err *keep(struct search *s, const struct dec_trapped *t)
 	    (t->position < s->first || t->position >= s->end))
 		return NULL;
 	s->met++;
+	if (s->each)
+		return s->each(s->ctx, t);
 	if (!s->is_back && !s->has_conditions && (!s->nth || s->met < s->nth))
 		return NULL;
 	if (s->found.size)
@@ -631,6 +635,16 @@ struct err *dec_machine_forward_nth(struct dec_machine *m, const struct dec_trap
 
 	*ret_met = nth && s.met > nth ? nth : s.met;
 	return err;
+}
+
+struct err *dec_machine_forward_each(struct dec_machine *m, const struct dec_trap *traps,
+				     size_t n, uint64_t until, dec_trapped_fn *each,
+				     void *ctx)
+{
+	struct search s = { .m = m, .traps = traps, .n = n, .each = each, .ctx = ctx };
+	struct dec_trapped end;
+
+	return search(&s, until, &end);
 }
 
 struct err *dec_machine_forward(struct dec_machine *m, const struct dec_trap *traps,

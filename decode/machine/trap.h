@@ -78,6 +78,15 @@ struct err *dec_machine_forward_nth(struct dec_machine *m, const struct dec_trap
 				    size_t n, uint64_t until, uint64_t nth,
 				    uint64_t *ret_met, struct dec_trapped *ret);
 
+/** Takes one that was met, but for its `where`; it must not touch the machine. @return NULL to go on. */
+typedef struct err *dec_trapped_fn(void *ctx, const struct dec_trapped *t);
+
+/** Run forward to @p until, once, and tell @p each of all of @p traps that are met on the way; none
+ * has a condition. As dec_machine_forward(). */
+struct err *dec_machine_forward_each(struct dec_machine *m, const struct dec_trap *traps,
+				     size_t n, uint64_t until, dec_trapped_fn *each,
+				     void *ctx);
+
 /** Run back to the last of @p traps before where @p m stands, down to @p since. Without one the
  * machine stands at @p since. Lays checkpoints. As dec_machine_forward(). */
 struct err *dec_machine_back(struct dec_machine *m, const struct dec_trap *traps,
