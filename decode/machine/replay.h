@@ -63,6 +63,7 @@ struct dec_replay {
 	VEC(struct replay_thread) threads;
 	size_t current;	     ///< index of the thread that runs
 	uint64_t n_switches; ///< from one thread to another
+	bool is_left;	     ///< where the program was left, which went on by itself
 	uint64_t n_handlers; ///< that began
 	uint64_t n_halves;   ///< those of all threads
 	/** Of a slice capture: pieces that were passed over; steps of theirs, but for one each. */

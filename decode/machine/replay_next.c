@@ -149,6 +149,8 @@ static enum dec_verdict replay_arrange_end(struct dec_replay *r)
 
 	if (t->is_in_call || !t->is_born)
 		return dec_replay_end_of_log(r, "a system call");
+	if (r->is_left)
+		return dec_replay_end_of_log(r, "the instruction where it was left");
 	if (!t->has_ended && !t->is_leaving)
 		// Where the recording breaks off nothing tells how far the program came:
 		// it may compute for ever.

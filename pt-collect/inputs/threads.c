@@ -170,6 +170,26 @@ void ptc_threads_release(const struct ptc_process *p, pid_t child)
 		log_info("child %d stays on one CPU: %s", child, strerror(errno));
 }
 
+void ptc_threads_left_log(struct ptc_process *p)
+{
+	pid_t tid = p->has_threads ? p->running : p->tracee.pid;
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+	struct cap_event ev = { .kind = CAP_EV_SWITCH, .tid = tid, .next_tid = tid };
+	_cleanup_err_ struct err *err = NULL;
+	struct user_regs_struct u;
+
+	if (!t || !t->is_at_rest || t->has_held || t->has_exited || p->has_ended)
+		return;
+	err = ptc_get_regs(tid, &u);
+	if (err)
+		return;
+	ptc_pending_flush(p, t);
+	ev.at_ns = ptc_now_ns();
+	ev.regs = ptc_to_cap(&u);
+	ev.signature = ptc_signature_read(p->tracee.pid, &ev.regs);
+	ptc_log_event(&p->log, &ev);
+}
+
 /* ---- the end of one --------------------------------------------------------------------- */
 
 void ptc_threads_end_log(struct ptc_process *p, struct ptc_thread *t,

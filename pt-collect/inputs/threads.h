@@ -65,6 +65,10 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 			const struct rec_switch *s);
 void ptc_pending_deinit(struct ptc_thread *t);
 
+/** Process @p p rests and is about to be left: log how far it came, where it computes. In a call that
+ * is told by that. To be called before ptc_threads_end(). */
+void ptc_threads_left_log(struct ptc_process *p);
+
 /** The signature (capture.h) of process @p pid where a thread has registers @p regs. */
 struct cap_signature ptc_signature_read(pid_t pid, const struct cap_regs *regs);
 

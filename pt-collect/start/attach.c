@@ -385,6 +385,8 @@ void ptc_attach_end(struct ptc_family *f, struct ptc_process *p)
 		return;
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);
 	ptc_bpf_drain(p->all->bpf);
+	if (!err)
+		ptc_threads_left_log(p);
 	ptc_threads_end(p);
 	if (!err)
 		err = ptc_attach_change_back(p);

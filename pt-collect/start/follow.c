@@ -306,6 +306,8 @@ void ptc_leave(struct ptc_family *f, struct ptc_process *p)
 		ptc_child_orphans(f, p->index);
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);
 	ptc_bpf_drain(p->all->bpf);
+	if (!err)
+		ptc_threads_left_log(p);
 	ptc_threads_end(p);
 	for (size_t i = 0; i < p->threads.size && !err; i++)
 		if (p->threads.data[i]->is_at_rest && p->tracee.syscall_at)

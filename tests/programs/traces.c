@@ -135,6 +135,43 @@ static int borrow(void)
 	return 0;
 }
 
+static void *compute(void *unused)
+{
+	for (long n = 0; secret != 0x7e11; n++)
+		asm volatile("" : "+r"(n)); // in a register, which is quickly compared
+	return unused;
+}
+
+/** One that makes no call any more. */
+static int spin(void)
+{
+	pid_t pid = fork();
+	long ret;
+
+	if (!pid) {
+		compute(NULL);
+		_exit(6);
+	}
+	usleep(100000);
+	ret = ptrace(PTRACE_ATTACH, pid, NULL, NULL);
+	printf("attach %ld stop %d", ret, await_stop(pid));
+	printf(" secret %lx", look(pid));
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	printf(" exit %d\n", await_exit(pid));
+	return 0;
+}
+
+/** The same for ever, in two threads. */
+static int spin_for_ever(void)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, compute, NULL))
+		return 2;
+	compute(NULL);
+	return 1;
+}
+
 /** What the kernel refuses, whoever records. */
 static int refused(void)
 {
@@ -175,6 +212,10 @@ int main(int argc, char **argv)
 		return attach();
 	if (!strcmp(mode, "borrow"))
 		return borrow();
+	if (!strcmp(mode, "spin"))
+		return spin();
+	if (!strcmp(mode, "compute"))
+		return spin_for_ever();
 	if (!strcmp(mode, "parent"))
 		return parent();
 	return strcmp(mode, "refused") ? 2 : refused();

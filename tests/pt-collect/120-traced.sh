@@ -23,7 +23,7 @@ runs() {
 	"$FAULTLINE" replay "$TMPDIR/c" >"$TMPDIR/replay" 2>&1
 	processes "$TMPDIR/c" >"$TMPDIR/tree"
 }
-for mode in traceme seize threads attach; do
+for mode in traceme seize threads attach spin; do
 	runs $mode 2
 	grep -q "gap: $traced from here on (ptrace): .* not recorded (process 1)" "$TMPDIR/replay" ||
 		fail "$mode: $(cat "$TMPDIR/replay")"
