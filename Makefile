@@ -22,7 +22,7 @@ ROOMS ?= base smt confine capture decode/x86 storeplan pt-collect/tracee pt-coll
 	pt-collect/kernel pt-collect/probes pt-collect/pt pt-collect/inputs pt-collect/start \
 	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols api decode/pt \
 	decode/history decode/past faultlocate/slice faultlocate/race decode/explain debug \
-	heapgraph specdsl faultlocate \
+	heapgraph specdsl faultlocate/bytes faultlocate \
 	faultlocate/linear faultlocate/inputs faultlocate/reduce faultlocate/repair suppress-hw/suppress suppress-hw/rank suppress-hw bench report cmd
 
 .DEFAULT_GOAL := all

@@ -15,7 +15,7 @@
 // specs/rules/, as fl_rules_text.S has them.
 extern const char fl_rules_heap[], fl_rules_heap_end[], fl_rules_leaks[],
 	fl_rules_leaks_end[], fl_rules_calls[], fl_rules_calls_end[], fl_rules_threads[],
-	fl_rules_threads_end[];
+	fl_rules_threads_end[], fl_rules_bytes[], fl_rules_bytes_end[];
 
 static struct err *read_built_in(struct spec *s)
 {
@@ -28,6 +28,9 @@ static struct err *read_built_in(struct spec *s)
 	if (!err)
 		err = spec_add_text(s, "calls.rules", fl_rules_calls,
 				    fl_rules_calls_end - fl_rules_calls);
+	if (!err)
+		err = spec_add_text(s, "bytes.rules", fl_rules_bytes,
+				    fl_rules_bytes_end - fl_rules_bytes);
 	if (!err)
 		err = spec_add_text(s, "threads.rules", fl_rules_threads,
 				    fl_rules_threads_end - fl_rules_threads);
@@ -58,19 +61,26 @@ static bool is_about_accesses(const struct spec_bug *b)
 	return b->point <= SPEC_POINT_DEREF;
 }
 
-/* What was written, and what then decides something, nobody follows yet: such a rule would find nothing,
- * which is not the same as that nothing is there. */
+/* It is asked of variables, or of what has no value, which fl_check_bytes.c looks at. */
+bool fl_check_is_about_bytes(const struct fl_check *c, size_t i)
+{
+	return spec_bug(c->rules, i)->point == SPEC_POINT_USE ||
+	       spec_bug_needs(c->rules, i) & SPEC_NEED_OBJECT;
+}
+
+/* Where something is written is not a point that has been built: such a rule would find nothing, which is not the
+ * same as that nothing is there. */
 static struct err *refuse_uses(const struct fl_check *c)
 {
 	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
 		const struct spec_bug *b = spec_bug(c->rules, i);
 
-		if (c->is_on[i] && (b->point == SPEC_POINT_USE ||
-				    spec_bug_needs(c->rules, i) & SPEC_NEED_WRITTEN))
+		if (c->is_on[i] && b->point != SPEC_POINT_USE &&
+		    spec_bug_needs(c->rules, i) & SPEC_NEED_WRITTEN)
 			return err_new(
 				ERR_UNSUPPORTED,
 				"cannot check: rule '%s' (%s:%d) asks which values were "
-				"written, or used: that is not followed yet (leave it out "
+				"written: that can be asked at `use' alone (leave it out "
 				"with --only)",
 				b->name, text_line(b->file), b->line);
 	}
@@ -95,7 +105,7 @@ static struct err *choose(struct fl_check *c, const struct fl_check_options *o)
 			spec_nearest_try(&near, name);
 			if (strcasecmp(name, o->only[k]))
 				continue;
-			c->is_on[i] = is_found = true;
+			c->is_on[i] = c->is_named[i] = is_found = true;
 		}
 		if (!is_found)
 			return err_new(ERR_NOT_FOUND,
@@ -186,7 +196,8 @@ struct err *fl_check_create(const struct fl_check_options *o, struct fl_check **
 	if (err)
 		return err;
 	c->is_on = calloc(spec_bugs(c->rules), sizeof(*c->is_on));
-	if (!c->is_on)
+	c->is_named = calloc(spec_bugs(c->rules), sizeof(*c->is_named));
+	if (!c->is_on || !c->is_named)
 		return &err_nomem;
 	c->is_built_in = !o->n_files && !o->n_functions;
 	err = choose(c, o);
@@ -199,6 +210,8 @@ void fl_check_destroy(struct fl_check *c)
 		return;
 	spec_destroy(c->rules);
 	free(c->is_on);
+	free(c->is_named);
+	map_deinit(&c->lines);
 	vec_deinit(&c->functions);
 	vec_deinit(&c->of_rule);
 	vec_deinit(&c->errors);
@@ -317,7 +330,8 @@ int fl_check_access(void *ctx, const struct hg_judged *x)
 		struct spec_bug_value slots[SPEC_BUG_SLOTS] = { { x->addr, x->node.v, 0,
 								  true } };
 
-		if (c->is_on[i] && is_asked(spec_bug(c->rules, i), x->is_write) &&
+		if (c->is_on[i] && !fl_check_is_about_bytes(c, i) &&
+		    is_asked(spec_bug(c->rules, i), x->is_write) &&
 		    spec_bug_holds(c->rules, i, &w, slots))
 			return (int)i;
 	}
@@ -466,7 +480,7 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 	}
 	c->result = p->result;
 	for (size_t i = 0; i < spec_bugs(c->rules) && !err; i++) {
-		if (!c->is_on[i] || !is_at(c, i, p))
+		if (!c->is_on[i] || fl_check_is_about_bytes(c, i) || !is_at(c, i, p))
 			continue;
 		if (spec_bug_needs(c->rules, i) & SPEC_NEED_POINTERS) {
 			err = fl_check_list_pointers(c);
@@ -482,7 +496,8 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 bool fl_check_is_along(const struct fl_check *c)
 {
 	for (size_t i = 0; i < spec_bugs(c->rules); i++)
-		if (c->is_on[i] && spec_bug(c->rules, i)->point != SPEC_POINT_RACE)
+		if (c->is_on[i] && spec_bug(c->rules, i)->point != SPEC_POINT_RACE &&
+		    !fl_check_is_about_bytes(c, i))
 			return true;
 	return false;
 }
@@ -498,7 +513,7 @@ const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph 
 	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
 		const struct spec_bug *b = spec_bug(c->rules, i);
 
-		if (!c->is_on[i])
+		if (!c->is_on[i] || fl_check_is_about_bytes(c, i))
 			continue;
 		has_points |= !is_about_accesses(b);
 		c->judge.wants_syscalls |= b->point == SPEC_POINT_SYSCALL;

@@ -28,8 +28,11 @@ struct fl_error {
 	struct hg_chain callers;
 	const struct fl_race
 		*race;	       ///< of SPEC_POINT_RACE: both sides; as long as the check
+	const char *detail;    ///< text about it; as long as the check, or NULL
 	uint64_t count, bytes; ///< how often; of the blocks that `bound` stands for
 };
+
+#define FL_BYTES_MOST 64000000 // of instructions
 
 struct fl_check;
 
@@ -89,6 +92,15 @@ struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *
  * fl_races_find() does. */
 struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, const struct fl_race_options *o);
+
+/** Look at variables and at what has no value, if a rule asks for that: one more replay. Of runs of more than
+ * FL_BYTES_MOST instructions only if one of those rules is named. @return what fl_bytes_find() does. */
+struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
+			   struct dec_symbols *symbols, uint64_t instructions,
+			   bool with_progress);
+
+/** @return whether rules were asked that were left out, as the run is long. */
+bool fl_check_is_short(const struct fl_check *c);
 
 /** @return whether the rules that are asked are built in, so that a guard (fl_guard.c) knows what they ask. */
 bool fl_check_is_built_in(const struct fl_check *c);

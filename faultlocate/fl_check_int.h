@@ -34,6 +34,9 @@ struct fl_check {
 	uint64_t fault_bytes;
 	bool has_fault;
 	fl_races races;
+	bool *is_named;	  ///< by rule: it alone, or with others
+	bool is_short;	  ///< rules about bytes were left out
+	struct map lines; ///< hash of a source line -> the statement that stands for it
 	bool has_threads; ///< and was asked about them
 };
 
@@ -43,6 +46,9 @@ struct err *fl_check_add(struct fl_check *c, struct frames *frames,
 
 int fl_check_access(void *ctx, const struct hg_judged *x);
 struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_point *p);
+
+/** @return whether rule @p i is asked by fl_check_bytes.c alone. */
+bool fl_check_is_about_bytes(const struct fl_check *c, size_t i);
 
 /** Fill c->pointers with those that memory and registers hold now. @return ERR_NOMEM. */
 struct err *fl_check_list_pointers(struct fl_check *c);

@@ -216,6 +216,11 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 			a, "races are looked for in code with line information alone, as "
 			   "without it atomic accesses look like others: the program has "
 			   "none (-g)");
+	if (!err && a->check && fl_check_is_short(a->check))
+		err = fl_note_add(
+			a,
+			"variables and values were not looked at, as the run is long: name "
+			"the rules for that with --only (UNINIT-USE, STACK-OVERFLOW ..)");
 	if (!err && fl_cpoints_is_overrun(a->cpoints))
 		err = fl_note_add(a,
 				  "no C-point was named, and the functions that change "

@@ -7,6 +7,7 @@
 	.global fl_rules_heap, fl_rules_heap_end, fl_rules_leaks, fl_rules_leaks_end
 	.global fl_rules_calls, fl_rules_calls_end
 	.global fl_rules_threads, fl_rules_threads_end
+	.global fl_rules_bytes, fl_rules_bytes_end
 fl_rules_heap:
 	.incbin "specs/rules/heap.rules"
 fl_rules_heap_end:
@@ -19,4 +20,7 @@ fl_rules_calls_end:
 fl_rules_threads:
 	.incbin "specs/rules/threads.rules"
 fl_rules_threads_end:
+fl_rules_bytes:
+	.incbin "specs/rules/bytes.rules"
+fl_rules_bytes_end:
 	.section .note.GNU-stack,"",@progbits

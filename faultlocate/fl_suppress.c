@@ -179,11 +179,13 @@ static bool is_kind(const char *kind, const char *rule, uint64_t size)
 	if (!strcmp(kind, "Overlap"))
 		return !strcmp(rule, "OVERLAP");
 	if (!strcmp(kind, "Param"))
-		return !strcmp(rule, "INVALID-FD");
+		return !strcmp(rule, "INVALID-FD") || !strcmp(rule, "UNINIT-USE");
+	if (!strcmp(kind, "Cond") || !strcmp(kind, "Jump") || !strncmp(kind, "Value", 5))
+		return !strcmp(rule, "UNINIT-USE");
 	if (strncmp(kind, "Addr", 4))
 		return false;
 	return (strstr(rule, "DANGLING") || strstr(rule, "FLOW") ||
-		strstr(rule, "DEREF")) &&
+		strstr(rule, "DEREF") || !strcmp(rule, "DEAD-FRAME")) &&
 	       (!size || strtoull(kind + 4, NULL, 10) == size);
 }
 

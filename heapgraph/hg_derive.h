@@ -7,7 +7,8 @@
  * address inside a node is derived from the node's start, step by step. So each register,
  * vector lane and memory word carries the derivation of the pointer it holds, if it holds
  * one: the allocator's result is derived from nothing, a copy keeps its derivation, and
- * arithmetic begins a new one on top of it. Private to heapgraph/.
+ * arithmetic begins a new one on top of it. For heapgraph/, and faultlocate/bytes/, whose numbers
+ * are its own.
  *
  * A copy is recognised by its value: what an instruction defines is derived from whatever
  * it uses that has the same value, be it moved, exchanged, pushed or selected.

@@ -14,7 +14,7 @@
  * is best here; what it returns is the function's entry. So no variant has to be known.
  *
  * What the loads of a call found is kept as far as it decides where the reading ends: of the
- * bytes between a pointer and its node's end, in order. Private to heapgraph/.
+ * bytes between a pointer and its node's end, in order. For heapgraph/ and faultlocate/.
  */
 #ifndef HEAPGRAPH_HG_STRINGS_H
 #define HEAPGRAPH_HG_STRINGS_H

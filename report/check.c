@@ -153,6 +153,8 @@ char *report_finding_message(const struct fl_analysis *a, const struct report_fi
 
 	if (x->access)
 		return access_message(a, x->access, message);
+	if (e->detail)
+		return asprintf(&text, "%s (%s)", message, e->detail) < 0 ? NULL : text;
 	if (e->bound.bid && e->bytes)
 		return leak_message(e, message);
 	if (!e->n_values)

@@ -72,6 +72,9 @@ struct spec_bug_world {
 	uint64_t width;		       ///< Width(): bytes accessed at a deref
 	uint64_t base;		       ///< Base(): of its address, what the pointer held
 	uint64_t part_start, part_end; ///< PartBegin(r), PartEnd(r); both 0: no part
+	uint64_t var_start, var_end;   ///< VarBegin(r), VarEnd(r), where storage is not 0
+	uint8_t storage;   ///< Storage(r): 0 none that is known, 1 a frame, 2 static
+	bool is_gone;	   ///< Gone(r): the variable's function has returned
 	uint64_t entered;  ///< FindLast(_, call, z, _) at `ret z`: when it was called
 	uint32_t releaser; ///< Releaser(): of a free
 	/** P: pointers in memory and registers, where somebody has listed them. */
@@ -106,6 +109,7 @@ enum spec_bug_need {
 	SPEC_NEED_WRITTEN = 2,
 	SPEC_NEED_FAMILY = 4,
 	SPEC_NEED_PART = 8,
+	SPEC_NEED_OBJECT = 16, ///< Storage, VarBegin, VarEnd, Gone
 };
 unsigned spec_bug_needs(const struct spec *s, size_t i);
 

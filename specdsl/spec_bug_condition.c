@@ -29,6 +29,10 @@ const struct bug_word_info spec_bug_words[WORDS] = {
 	[WORD_WRITTEN] = { "Written", 1, true, SPEC_NEED_WRITTEN },
 	[WORD_OPEN] = { "Open", 1, true, 0 },
 	[WORD_CLOSED] = { "Closed", 1, true, 0 },
+	[WORD_STORAGE] = { "Storage", 1, false, SPEC_NEED_OBJECT },
+	[WORD_VAR_BEGIN] = { "VarBegin", 1, false, SPEC_NEED_OBJECT },
+	[WORD_VAR_END] = { "VarEnd", 1, false, SPEC_NEED_OBJECT },
+	[WORD_GONE] = { "Gone", 1, true, SPEC_NEED_OBJECT },
 };
 
 static struct bug *parse_or(struct bug_reader *r);

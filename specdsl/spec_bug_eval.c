@@ -84,6 +84,12 @@ static value word(struct eval *e, const struct bug *n)
 		return w->part_end ? plain(w->part_start) : ret;
 	case WORD_PART_END:
 		return w->part_end ? plain(w->part_end) : ret;
+	case WORD_STORAGE:
+		return plain(w->storage);
+	case WORD_VAR_BEGIN:
+		return w->storage ? plain(w->var_start) : ret;
+	case WORD_VAR_END:
+		return w->storage ? plain(w->var_end) : ret;
 	case WORD_VALUE:
 		ret.is_bound = w->read && v.is_bound && w->read(w->ctx, v.n, &ret.n);
 		return ret;
@@ -289,6 +295,8 @@ static bool word_holds(struct eval *e, const struct bug *n)
 		return w->is_reachable && w->is_reachable(w->ctx, v.bid);
 	case WORD_WRITTEN:
 		return w->is_written && w->is_written(w->ctx, v.n, w->width);
+	case WORD_GONE:
+		return w->is_gone;
 	case WORD_OPEN:
 		return w->is_open && w->is_open(w->ctx, v.n);
 	default:

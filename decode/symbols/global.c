@@ -127,8 +127,7 @@ static struct err *need_globals(struct dec_symbols *s)
 	return err;
 }
 
-/* The module whose data @p addr is in: only what is mapped as code is known, data lie beside it. */
-static const struct dec_sym_mapping *module_of(struct dec_symbols *s, uint64_t addr)
+const struct dec_sym_mapping *dec_sym_module_of(struct dec_symbols *s, uint64_t addr)
 {
 	for (size_t i = s->mappings.size; i > 0; i--) {
 		const struct dec_sym_mapping *m = &s->mappings.data[i - 1];
@@ -150,7 +149,7 @@ bool dec_symbols_global(struct dec_symbols *s, uint64_t addr, struct dec_global 
 	size_t n;
 
 	err_destroy(err);
-	m = err ? NULL : module_of(s, addr);
+	m = err ? NULL : dec_sym_module_of(s, addr);
 	if (!m)
 		return false;
 	at = addr - m->bias;

@@ -82,6 +82,8 @@ struct dec_sym_unit {
 	VEC(struct dec_sym_symbol) symbols; ///< ascending by address, then rank
 	bool has_labels;
 	VEC(struct dec_sym_symbol) labels; ///< likewise (label.c)
+	bool has_objects;
+	VEC(struct dec_sym_symbol) objects; ///< ascending by address (object.c)
 	struct arena label_names;
 	struct dec_sym_names *names; ///< of structs; NULL: not made
 	bool has_statics;
@@ -130,6 +132,10 @@ struct dec_symbols {
 
 /** @return what is mapped at @p addr, NULL: no module. */
 struct dec_sym_mapping *dec_sym_mapping_of(struct dec_symbols *s, uint64_t addr);
+
+/** @return the module whose data @p addr is in, NULL: none. Only what is mapped as code is known; data lie
+ * beside it. */
+const struct dec_sym_mapping *dec_sym_module_of(struct dec_symbols *s, uint64_t addr);
 
 /* ---- units (unit.c, table.c) ------------------------------------------------------ */
 

@@ -207,7 +207,7 @@ KEEP static void double_frees(void)
 	free(n); // expect: DOUBLE-FREE
 	free(copy);
 	q = reused(700);
-	if (sum != 77)
+	if (q != copy)
 		free(q); // expect: DOUBLE-FREE
 	global = same(reused(900));
 	free(((struct node volatile *)&global)->value ? global : 0); // expect: DOUBLE-FREE

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/symbols/object.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#define LOG_ROOM "decode"
+#include "base/log.h"
+#include "decode/symbols/frame_int.h"
+#include "decode/symbols/variable_int.h"
+
+#define DEPTH_MAX 32 // of scopes, one in the other
+
+/* ---- static ----------------------------------------------------------------------------------- */
+
+static int compare_objects(const void *a, const void *b)
+{
+	const struct dec_sym_symbol *x = a, *y = b;
+
+	return x->addr != y->addr ? (x->addr > y->addr) - (x->addr < y->addr) :
+				    (x->size < y->size) - (x->size > y->size);
+}
+
+/* Those in memory that can be written: compilers put what has no name beside the others. */
+static void need_objects(struct dec_sym_unit *u)
+{
+	int count;
+
+	if (u->has_objects)
+		return;
+	u->has_objects = true;
+	count = u->elf ? dwfl_module_getsymtab(u->mod) : 0;
+	for (int i = 1; i < count; i++) {
+		struct dec_sym_symbol *slot;
+		GElf_Sym sym;
+		GElf_Addr addr;
+		const char *name = text_name(dwfl_module_getsym_info(
+			u->mod, i, &sym, &addr, NULL, NULL, NULL));
+
+		if (!name || !*name || sym.st_shndx == SHN_UNDEF || !sym.st_size ||
+		    GELF_ST_TYPE(sym.st_info) != STT_OBJECT)
+			continue;
+		slot = vec_push(&u->objects);
+		if (!slot) {
+			log_warn("out of memory: objects of '%s' are missing", u->path);
+			break;
+		}
+		*slot = (struct dec_sym_symbol){ .name = name,
+						 .addr = addr,
+						 .size = sym.st_size };
+	}
+	if (u->objects.size)
+		qsort(u->objects.data, u->objects.size, sizeof(*u->objects.data),
+		      compare_objects);
+}
+
+static void find_static(struct dec_symbols *s, uint64_t addr, struct dec_around *ret)
+{
+	const struct dec_sym_mapping *m = dec_sym_module_of(s, addr);
+	size_t n;
+
+	if (!m || !dec_sym_unit_need_debug(m->unit) || dec_sym_unit_is_systems(m->unit))
+		return;
+	need_objects(m->unit);
+	n = vec_rank(m->unit->objects.size, i,
+		     m->unit->objects.data[i].addr <= addr - m->bias);
+	for (int back = 0; n && back < 4; back++, n--) {
+		const struct dec_sym_symbol *x = &m->unit->objects.data[n - 1];
+		struct dec_object o = { x->name, x->addr + m->bias, x->size };
+
+		if (addr - o.start < o.size && o.size >= ret->at.size)
+			ret->at = o;
+		else if (addr - o.start == o.size)
+			ret->before = o;
+	}
+	ret->is_static = ret->at.name || ret->before.name;
+}
+
+bool dec_symbols_begins(struct dec_symbols *s, uint64_t addr, struct dec_object *ret)
+{
+	struct dec_around around = {};
+
+	find_static(s, addr, &around);
+	*ret = around.at;
+	return ret->name && ret->start == addr;
+}
+
+/* ---- of a frame ------------------------------------------------------------------------------- */
+
+struct search {
+	const struct dec_sym_frame *at;
+	uint64_t addr;
+	struct dec_around *ret;
+	int best,
+		best_before; ///< how deep the scope is that holds the code; 0: none does
+	bool is_shared;	     ///< variables of several scopes have the place
+};
+
+static bool is_variable(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+
+	return tag == DW_TAG_variable || tag == DW_TAG_formal_parameter;
+}
+
+static void look_at(struct search *s, Dwarf_Die *die, int scope)
+{
+	const char *name = text_name(dwarf_diename(die));
+	struct dec_sym_location l;
+	struct dec_object o = {};
+	Dwarf_Die type;
+
+	if (!name || !dec_sym_type_of(die, &type, NULL))
+		return;
+	dec_sym_locate(s->at, die, &l);
+	o = (struct dec_object){ name, l.value, dec_sym_type_bytes(&type) };
+	if (l.kind != DEC_SYM_AT || !o.size)
+		return;
+	if (o.start > s->addr && o.start < s->ret->other_start)
+		s->ret->other_start = o.start;
+	if (o.start + o.size <= s->addr && o.start + o.size > s->ret->other_end)
+		s->ret->other_end = o.start + o.size;
+	s->is_shared |= s->addr - o.start < o.size && s->ret->at.name &&
+			(s->ret->at.start != o.start || s->ret->at.size != o.size);
+	if (s->addr - o.start < o.size && (scope > s->best || !s->ret->at.name)) {
+		s->ret->at = o;
+		s->best = scope;
+	} else if (s->addr - o.start == o.size &&
+		   (scope > s->best_before || !s->ret->before.name)) {
+		s->ret->before = o;
+		s->best_before = scope;
+	}
+}
+
+static bool is_of_c(const struct dec_sym_frame *at)
+{
+	switch (at->scopes.cu ? dwarf_srclang(&at->scopes.cu->die) : -1) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The frame is between what it may use below the stack's end, and its return address. */
+static void set_limits(const struct dec_sym_frame *at, struct dec_around *ret)
+{
+	int64_t disp = 0;
+	int reg = dec_sym_cfa_at(at->unit, at->pc, &disp);
+
+	ret->other_end = at->frame->gpr[CAP_RSP] - 128;
+	ret->other_start = reg < 0 ? UINT64_MAX : at->frame->gpr[reg] + disp - 8;
+}
+
+/* @p scope: how deep @p die is, if it holds the code; else 0. */
+static void look_into(struct search *s, Dwarf_Die *die, int scope, int depth)
+{
+	Dwarf_Addr pc = s->at->pc - s->at->unit->debug_bias;
+	const void *last = NULL;
+	Dwarf_Die child;
+
+	if (depth == DEPTH_MAX || dwarf_child(die, &child) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (!dec_sym_is_next(&child, &last))
+			return;
+		if (is_variable(&child))
+			look_at(s, &child, scope);
+		else if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
+			look_into(s, &child,
+				  scope && dwarf_haspc(&child, pc) == 1 ? scope + 1 : 0,
+				  depth + 1);
+	} while (dwarf_siblingof(&child, &child) == 0);
+}
+
+static bool enter(struct dec_symbols *s, uint64_t rip, struct dec_sym_frame *at)
+{
+	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, rip);
+
+	if (!m || !dec_sym_unit_need_debug(m->unit))
+		return false;
+	at->unit = m->unit;
+	at->pc = rip - m->bias;
+	at->bias = m->bias;
+	dec_sym_unit_scopes(m->unit, at->pc, &at->scopes);
+	at->function = at->scopes.n ? &at->scopes.die[0] : NULL;
+	return at->function;
+}
+
+bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64_t addr,
+			struct dec_around *ret)
+{
+	struct dec_sym_frame at = { .frame = f };
+	struct search search = { .at = &at, .addr = addr, .ret = ret };
+	bool is_sure;
+
+	*ret = (struct dec_around){};
+	find_static(s, addr, ret);
+	if (ret->is_static || !enter(s, f->rip, &at))
+		return ret->is_static;
+	set_limits(&at, ret);
+	look_into(&search, at.function, 1, 0);
+	is_sure = search.best || !search.is_shared;
+	// What optimizers share, and move out of its scope, may be another's; of C++ it often is.
+	if (!dec_symbols_is_literal(s, f->rip))
+		is_sure = search.best && !search.is_shared && is_of_c(&at);
+	return is_sure && (ret->at.name || ret->before.name);
+}
+
+/* Is @p die, a variable or parameter, always in one place in memory? */
+static bool is_in_memory(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (dwarf_hasattr_integrate(die, DW_AT_const_value) ||
+	    dwarf_hasattr_integrate(die, DW_AT_declaration))
+		return true;
+	return dwarf_attr_integrate(die, DW_AT_location, &attr) &&
+	       dwarf_whatform(&attr) == DW_FORM_exprloc &&
+	       dwarf_getlocation(&attr, &ops, &n) == 0 && n &&
+	       dec_sym_op_reg(&ops[0]) < 0;
+}
+
+bool dec_symbols_is_literal(struct dec_symbols *s, uint64_t rip)
+{
+	struct dec_sym_frame at = {};
+	Dwarf_Die child;
+
+	if (!enter(s, rip, &at) || dwarf_child(at.function, &child) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine ||
+		    (is_variable(&child) && !is_in_memory(&child)))
+			return false;
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return true;
+}

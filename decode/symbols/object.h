@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Which variable is at an address that code computes? Of a function's frame DWARF says it, of static data
+ * the symbol table.
+ */
+#ifndef DECODE_SYMBOLS_OBJECT_H
+#define DECODE_SYMBOLS_OBJECT_H
+
+#include "decode/symbols/frame.h"
+
+/** A variable in memory. */
+struct dec_object {
+	const char *name;     ///< as long as the symbols live; NULL: there is none
+	uint64_t start, size; ///< at run time; bytes
+};
+
+/** What may be meant by an address: what lies there, or what ends there. */
+struct dec_around {
+	struct dec_object at, before;
+	bool is_static; ///< both are; else of the frame's function
+	/** Of a frame: up to there, and from there on, is what surely is something else: the nearest other
+	 * variables, the return address, what is below the frame. What has no name may have the place of
+	 * a variable, where code was optimized, and be larger. */
+	uint64_t other_end, other_start;
+};
+
+/** @return whether an object is at @p addr, or ends there, where the code of frame @p f computes it: a variable
+ * of its function, or static. Of several in one place, that whose scope it is. */
+bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64_t addr,
+			struct dec_around *ret);
+
+/** @return whether a static object begins at @p addr, which is @p ret. */
+bool dec_symbols_begins(struct dec_symbols *s, uint64_t addr, struct dec_object *ret);
+
+/** @return whether the function at @p rip keeps all its variables in memory, as without optimization: then
+ * its addresses are the source's own. */
+bool dec_symbols_is_literal(struct dec_symbols *s, uint64_t rip);
+
+#endif

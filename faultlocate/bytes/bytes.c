@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The replay, instruction by instruction: threads, the allocator, string functions, the kernel. What these do
+ * with bytes is judged by what they are asked to do, not by each of their instructions.
+ */
+#include "faultlocate/bytes/bytes.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "decode/history/allocator.h"
+#include "faultlocate/bytes/bytes_int.h"
+
+#define TEXT_ROOM 512 // of what is not known, so much is kept to see where a text ends
+
+/* ---- places ------------------------------------------------------------------------------------- */
+
+bool fl_bytes_is_own(struct bytes_walk *w, struct fl_bytes_place *p)
+{
+	if (!p->statement)
+		p->statement = dec_frames_statement(w->frames, p->pc);
+	p->frames = w->frames;
+	return dec_frames_is_own(w->frames, p->statement);
+}
+
+const struct insn_model *fl_bytes_model(struct bytes_walk *w, const struct dec_insn *insn)
+{
+	const uint64_t *known = map_get(&w->models, insn->rip);
+	struct insn_model *m = known ? (struct insn_model *)(uintptr_t)*known : NULL;
+
+	if (m && !memcmp(m->bytes, insn->bytes, insn->len))
+		return m;
+	m = arena_alloc(&w->arena, sizeof(*m));
+	if (!m || map_put(&w->models, insn->rip, (uintptr_t)m))
+		return NULL;
+	fl_model_make(insn, m);
+	return m;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+static struct err *switch_thread(struct bytes_walk *w, uint32_t tid)
+{
+	struct bytes_thread **known;
+
+	if (w->thread && w->thread->tid == tid)
+		return NULL;
+	if (w->events->access) {
+		hg_derive_thread(&w->objects.derive, tid);
+		if (!w->objects.derive.regs)
+			return &err_nomem;
+	}
+	known = vec_find(&w->threads, t, (*t)->tid == tid);
+	w->thread = known ? *known : calloc(1, sizeof(*w->thread));
+	if (!w->thread)
+		return &err_nomem;
+	if (known)
+		return NULL;
+	w->thread->tid = tid;
+	return vec_add(&w->threads, w->thread);
+}
+
+/* Modules were mapped: look for the functions in them that are to be known. */
+static struct err *find_entries(struct bytes_walk *w)
+{
+	uint64_t entry[16];
+
+	for (const struct dec_allocator_function *a = dec_allocator; a->name; a++) {
+		size_t n = dec_symbols_entries(w->symbols, a->name, entry, 16);
+
+		for (size_t i = 0; i < n && i < 16; i++)
+			if (map_put(&w->entries, entry[i], 1))
+				return &err_nomem;
+	}
+	w->n_mapped = w->frames->n_mapped;
+	return hg_strings_add(&w->strings, w->symbols);
+}
+
+/* ---- string functions --------------------------------------------------------------------------- */
+
+static uint32_t object_in(const struct bytes_walk *w, int reg)
+{
+	return w->events->access ? w->objects.derive.regs->gpr[reg] : 0;
+}
+
+/* What is known to be a variable's may be read to its end; of other memory the text is looked for. */
+static void enter_read(struct bytes_walk *w, struct hg_string_call *c, size_t i, int reg)
+{
+	uint32_t number = object_in(w, reg);
+	uint64_t room = number ? fl_objects_room(w, number, c->read[i].start) : 0;
+	bool has_none = w->events->use && fl_values_first(&w->values, c->read[i].start,
+							  TEXT_ROOM) != UINT64_MAX;
+
+	if (!room && has_none)
+		room = TEXT_ROOM;
+	if (number || has_none)
+		hg_string_call_read(c, i, number ? number : UINT32_MAX, room);
+}
+
+static void enter_string(struct bytes_walk *w, const struct dec_step *s)
+{
+	struct hg_string_call *c = &w->thread->string;
+
+	if (!hg_strings_enter(&w->strings, c, s->insn->rip, w->thread->gpr))
+		return;
+	if (dec_frames_is_own(w->frames, c->pc)) {
+		c->rsp = 0; // the user's own function of that name
+		return;
+	}
+	c->position = s->position;
+	enter_read(w, c, 0, CAP_RDI);
+	enter_read(w, c, 1, CAP_RSI);
+	c->statement = dec_frames_statement(w->frames, c->pc);
+}
+
+static struct err *leave_string(struct bytes_walk *w, uint64_t rax)
+{
+	struct hg_string_call *c = &w->thread->string;
+	struct fl_bytes_place p = { .time = c->position,
+				    .pc = c->pc,
+				    .statement = c->statement };
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < HG_STRING_READS && !err; i++) {
+		uint64_t start = c->read[i].start, first, size;
+
+		if (!c->read[i].derivation || !(size = hg_string_call_reach(c, i, rax)))
+			continue;
+		if (c->read[i].derivation != UINT32_MAX)
+			err = fl_objects_check(w, p, c->read[i].derivation, start, size,
+					       false, true);
+		if (err || !w->events->use || hg_string_call_copies(c))
+			continue;
+		// What is behind the end is told of already.
+		if (c->read[i].room && size > c->read[i].room)
+			size = c->read[i].room;
+		first = fl_values_first(&w->values, start, size);
+		if (first != UINT64_MAX && fl_bytes_is_own(w, &p))
+			err = w->events->use(w->events->ctx, &p, FL_USE_TEXT, first);
+	}
+	return err ? err : hg_strings_leave(&w->strings, c, rax);
+}
+
+/* ---- the kernel --------------------------------------------------------------------------------- */
+
+static void enter_kernel(struct bytes_walk *w, const struct dec_step *s)
+{
+	static const int args[3] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	struct bytes_thread *t = w->thread;
+
+	t->syscall_pc = s->insn->rip;
+	for (int i = 0; i < 3; i++) {
+		t->syscall_arg[i] = t->gpr[args[i]];
+		t->syscall_object[i] = object_in(w, args[i]);
+	}
+}
+
+static struct err *check_kernel(struct bytes_walk *w, uint64_t time, int i, uint64_t size,
+				bool is_write)
+{
+	const struct bytes_thread *t = w->thread;
+	const struct fl_bytes_place p = { .time = time, .pc = t->syscall_pc };
+
+	return t->syscall_object[i] ?
+		       fl_objects_check(w, p, t->syscall_object[i], t->syscall_arg[i],
+					size, is_write, true) :
+		       NULL;
+}
+
+/* What it read is known of those calls that return how much that was. */
+static struct err *leave_kernel(struct bytes_walk *w, const struct dec_step *s,
+				uint64_t number)
+{
+	int64_t result = s->gpr[CAP_RAX];
+
+	w->thread->syscall_left = result;
+	if (number == SYS_mmap && result > 0 && w->events->use)
+		return fl_values_set(&w->values, result, w->thread->syscall_arg[1], true);
+	if (result <= 0 ||
+	    (number != SYS_write && number != SYS_pwrite64 && number != SYS_sendto))
+		return NULL;
+	return check_kernel(w, s->position, 1, result, false);
+}
+
+/* As in hg_access.c: not more bytes than the call returned. */
+static struct err *on_kernel_write(struct bytes_walk *w, const struct dec_step *s)
+{
+	struct bytes_thread *t = w->thread;
+	const struct dec_ref *r = &s->refs[0];
+	int64_t size = r->size < t->syscall_left ? r->size : t->syscall_left;
+
+	for (int i = 0; i < 3 && size > 0; i++) {
+		struct err *err;
+
+		if (!t->syscall_object[i] || t->syscall_arg[i] != r->addr)
+			continue;
+		err = check_kernel(w, s->position, i, size, true);
+		t->syscall_arg[i] += size;
+		t->syscall_left -= size;
+		return err;
+	}
+	return NULL;
+}
+
+/* ---- instructions ------------------------------------------------------------------------------- */
+
+static void follow_return(struct bytes_walk *w, uint64_t rsp)
+{
+	struct bytes_thread *t = w->thread;
+
+	hg_string_call_return(&t->string, rsp);
+	if (!t->allocator_rsp || rsp < t->allocator_rsp)
+		return;
+	t->allocator_rsp = 0;
+	if (w->events->access) {
+		hg_derive_leave(&w->objects.derive);
+		hg_derived_set(w->objects.derive.regs, CAP_RAX, 0);
+	}
+}
+
+static void enter_allocator(struct bytes_walk *w, const struct dec_step *s)
+{
+	if (!map_get(&w->entries, s->insn->rip))
+		return;
+	w->thread->allocator_rsp = w->thread->gpr[CAP_RSP];
+	if (w->events->access)
+		hg_derive_enter(&w->objects.derive);
+}
+
+static struct err *track(struct bytes_walk *w, const struct dec_step *s)
+{
+	struct bytes_thread *t = w->thread;
+	bool is_in_string = t->string.rsp && !dec_frames_is_own(w->frames, s->insn->rip);
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->n_refs && is_in_string && !err; i++)
+		if (s->refs[i].is_mem && !s->refs[i].is_def)
+			err = hg_string_call_load(&t->string, &s->refs[i]);
+	if (!err && w->events->access && t->allocator_rsp)
+		hg_derive_skip(&w->objects.derive, s);
+	else if (!err && w->events->access)
+		err = fl_objects_step(w, s);
+	if (!err && w->events->use)
+		err = fl_values_step(w, s, t->allocator_rsp || is_in_string);
+	return err;
+}
+
+static struct err *on_insn(struct bytes_walk *w, const struct dec_step *s)
+{
+	struct bytes_thread *t = w->thread;
+	uint64_t rsp = t->gpr[CAP_RSP], number = t->gpr[CAP_RAX];
+	bool is_syscall = s->insn->flow == DEC_FLOW_SYSCALL;
+	struct err *err;
+
+	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
+		t->string.rsp = 0;
+	if (t->has_jumped && !t->allocator_rsp)
+		enter_allocator(w, s);
+	if (t->has_jumped && !t->allocator_rsp && !t->string.rsp)
+		enter_string(w, s);
+	if (is_syscall)
+		enter_kernel(w, s);
+	err = track(w, s);
+	if (!err && is_syscall)
+		err = leave_kernel(w, s, number);
+	t->has_jumped = s->insn->flow != DEC_FLOW_NEXT;
+	if (s->insn->flow != DEC_FLOW_RET || err)
+		return err;
+	if (t->string.rsp && rsp >= t->string.rsp)
+		err = leave_string(w, s->gpr[CAP_RAX]);
+	follow_return(w, rsp);
+	return err;
+}
+
+static struct err *on_step(void *ctx, struct frames *frames, const struct dec_step *s)
+{
+	struct bytes_walk *w = ctx;
+	struct err *err = switch_thread(w, s->tid);
+
+	w->frames = frames;
+	w->has_released = false;
+	if (!err && w->n_mapped != frames->n_mapped)
+		err = find_entries(w);
+	if (err)
+		return err;
+	if (s->insn) {
+		err = on_insn(w, s);
+	} else {
+		if (s->n_refs)
+			err = on_kernel_write(w, s);
+		if (!err && w->events->use)
+			err = fl_values_step(w, s, true);
+	}
+	if (s->gpr)
+		memcpy(w->thread->gpr, s->gpr, sizeof(w->thread->gpr));
+	return err;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------- */
+
+static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
+			      uint64_t pc)
+{
+	struct bytes_walk *w = ctx;
+	const uint64_t *known = map_get(&w->blocks, addr);
+
+	(void)time, (void)rip, (void)pc;
+	w->has_released = known != NULL;
+	w->released_size = known ? *known : 0;
+	return NULL;
+}
+
+/* What realloc copied has the values that it had; a block that was released just before, in the same call. */
+static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
+			    bool is_zeroed, uint64_t rip, uint64_t pc)
+{
+	struct bytes_walk *w = ctx;
+	uint64_t kept = w->has_released ? w->released_size : 0;
+
+	(void)time, (void)rip, (void)pc;
+	w->has_released = false;
+	if (map_put(&w->blocks, addr, size))
+		return &err_nomem;
+	kept = kept < size ? kept : size;
+	return fl_values_set(&w->values, addr + kept, size - kept, is_zeroed);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
+static void walk_destroy(struct bytes_walk *w)
+{
+	for (size_t i = 0; i < w->threads.size; i++) {
+		hg_string_call_deinit(&w->threads.data[i]->string);
+		free(w->threads.data[i]);
+	}
+	vec_deinit(&w->threads);
+	map_deinit(&w->entries);
+	map_deinit(&w->models);
+	map_deinit(&w->blocks);
+	arena_deinit(&w->arena);
+	hg_strings_deinit(&w->strings);
+	fl_values_deinit(&w->values);
+	fl_objects_deinit(&w->objects);
+	free(w);
+}
+
+struct err *fl_bytes_find(const struct capture *c, struct dec_symbols *symbols,
+			  const struct fl_bytes_events *events, bool with_progress)
+{
+	struct bytes_walk *w = calloc(1, sizeof(*w));
+	const struct dec_heap_events allocs = { .ctx = w,
+						.alloc = events->use ? on_alloc : NULL,
+						.release = events->use ? on_release :
+									 NULL };
+	const struct dec_heap_options o = {
+		.progress = with_progress ? "looked at the bytes of" : NULL,
+		.step = on_step,
+		.step_ctx = w,
+		.skips_allocator = true,
+	};
+	struct dec_run run = {};
+	struct err *err;
+
+	if (!w)
+		return &err_nomem;
+	w->events = events;
+	w->symbols = symbols;
+	err = fl_objects_init(w);
+	if (!err)
+		err = dec_heap_trace(c, symbols, &o, &allocs, &run);
+	if (!err && !run.has_matched)
+		err = err_new(ERR_DIVERGED, "cannot look at each byte: the replay left "
+					    "the recorded path");
+	dec_run_deinit(&run);
+	walk_destroy(w);
+	return err;
+}

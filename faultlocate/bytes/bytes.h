@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What is each byte: which variable's, and has it a value? Two trackers that go along a run,
+ * instruction by instruction, outside of what heapgraph/ knows:
+ *
+ *   objects   Which variable, of a frame or static, is a pointer to? An access by it elsewhere, or when
+ *	       its function has returned, is told.
+ *   values    Which bits of registers and memory were never given a value (new blocks and frames)? Where such
+ *	       decide something it is told: a branch, an address, what the kernel gets. A copy is
+ *	       no use (Seward and Nethercote's definition, memcheck's).
+ *
+ * What is told are facts; which of them are mistakes rules say (specs/rules/).
+ */
+#ifndef FAULTLOCATE_BYTES_BYTES_H
+#define FAULTLOCATE_BYTES_BYTES_H
+
+#include "base/base.h"
+#include "capture/capture.h"
+#include "decode/symbols/object.h"
+#include "heapgraph/hg_access.h"
+
+/** An access by a pointer to a variable, to what is not that one's. */
+struct fl_bytes_access {
+	struct dec_object object;
+	bool is_static;
+	bool is_gone; ///< its function has returned
+	bool is_write;
+	uint64_t addr, size;
+};
+
+/** What decides something though it has no value. */
+enum fl_bytes_use {
+	FL_USE_BRANCH,	///< the condition of a branch
+	FL_USE_TARGET,	///< where a jump or call leads to
+	FL_USE_ADDRESS, ///< the address of an access
+	FL_USE_TEXT,	///< what a string function looks at
+	FL_USE_SYSCALL, ///< an argument of a system call
+	FL_USE_OUTPUT,	///< memory that the kernel reads
+};
+
+/** Where it is: the same of both. */
+struct fl_bytes_place {
+	uint64_t time, pc, statement;
+	struct frames *frames; ///< the calls under way, until the call returns
+};
+
+/** Who is told; each returns NULL or an error, which ends it. NULL: that tracker does not run. */
+struct fl_bytes_events {
+	void *ctx;
+	struct err *(*access)(void *ctx, const struct fl_bytes_place *p,
+			      const struct fl_bytes_access *x);
+	/** @p addr: the first byte, of memory that is used; else 0. */
+	struct err *(*use)(void *ctx, const struct fl_bytes_place *p,
+			   enum fl_bytes_use use, uint64_t addr);
+};
+
+/** Replay @p c and tell @p events. @return ERR_DIVERGED, ERR_NOMEM, what a machine does. */
+struct err *fl_bytes_find(const struct capture *c, struct dec_symbols *symbols,
+			  const struct fl_bytes_events *events, bool with_progress);
+
+#endif

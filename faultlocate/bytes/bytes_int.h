@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to faultlocate/bytes: the walk (bytes.c) and its trackers (objects.c, values.c).
+ */
+#ifndef FAULTLOCATE_BYTES_BYTES_INT_H
+#define FAULTLOCATE_BYTES_BYTES_INT_H
+
+#include "base/arena.h"
+#include "decode/history/heap.h"
+#include "faultlocate/bytes/bytes.h"
+#include "faultlocate/bytes/model.h"
+#include "heapgraph/hg_derive.h"
+#include "heapgraph/hg_strings.h"
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+#define BYTES_PAGE 4096
+#define BYTES_RED_ZONE 128 // below the stack's end a function may use it
+
+/** Which bits have no value, of a thread: ones. */
+struct bytes_regs {
+	uint64_t gpr[DEC_GPRS];
+	uint8_t vec[32][64];
+	uint32_t live, vec_live; ///< bit n: register n has any
+	bool no_zero, no_sign, no_carry, no_overflow,
+		no_parity; ///< flags without a value
+	uint64_t rsp;
+};
+
+struct bytes_values {
+	struct map
+		pages; ///< number of a page -> pointer to its bits; not there: all have values
+	struct {
+		uint64_t number; ///< 0: nothing
+		uint8_t *bits;
+	} at_hand[512];
+};
+
+/* ---- objects ---------------------------------------------------------------------------------- */
+
+/** A variable of one call, or a static one; its number is its index + 1. */
+struct bytes_object {
+	struct dec_around around;
+	struct dec_object is; ///< that of the two which was meant; no name: not known yet
+	struct frame frame;   ///< of the function whose it is
+	uint32_t tid;
+	bool is_literal;	///< where the pointer was made
+	struct map_slot met[4]; ///< instructions that accessed it as they should, lately
+	uint8_t n_met;
+};
+
+struct bytes_objects {
+	struct hg_derive derive;
+	VEC(struct bytes_object) all;
+	struct map known; ///< hash of the place, address and call -> number
+	struct map sites; ///< rip -> index + 1 of site, or 0
+	VEC(struct dec_around) site;
+	VEC(uint64_t) site_addr; ///< that was asked for
+	struct map literal;	 ///< function's statement -> 1 no, 2 yes
+	struct {
+		uint64_t value;
+		uint32_t number;
+		bool is_known;
+	} words[4096]; ///< static objects by their addresses
+};
+
+/* ---- the walk --------------------------------------------------------------------------------- */
+
+struct bytes_thread {
+	uint32_t tid;
+	struct bytes_regs regs;
+	uint64_t gpr[DEC_GPRS]; ///< behind the last instruction
+	struct hg_string_call string;
+	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
+	bool has_jumped;
+	uint64_t syscall_arg[3];
+	uint32_t syscall_object[3];
+	uint64_t syscall_pc;
+	int64_t syscall_left; ///< bytes that it returned, and were not yet seen to be written
+};
+
+struct bytes_walk {
+	const struct fl_bytes_events *events;
+	struct dec_symbols *symbols;
+	struct frames *frames;
+	struct hg_strings strings;
+	struct map entries; ///< of the allocator -> 1
+	uint32_t n_mapped;
+	VEC(struct bytes_thread *) threads;
+	struct bytes_thread *thread;
+	struct bytes_values values;
+	struct bytes_objects objects;
+	struct map models;	///< rip -> struct insn_model *
+	struct arena arena;	///< of those
+	struct map blocks;	///< start -> size
+	uint64_t released_size; ///< of the block released just before
+	bool has_released;
+};
+
+/** Find the statement of @p p, unless it is known. @return false: it is nobody's that is looked at. */
+bool fl_bytes_is_own(struct bytes_walk *w, struct fl_bytes_place *p);
+
+/** @return what @p insn is; NULL: no memory. */
+const struct insn_model *fl_bytes_model(struct bytes_walk *w,
+					const struct dec_insn *insn);
+
+/* ---- values.c */
+
+/** Memory from @p addr on has values, or has none. @return ERR_NOMEM. */
+struct err *fl_values_set(struct bytes_values *v, uint64_t addr, uint64_t size,
+			  bool has_value);
+
+/** @return the first byte from @p addr on of which a bit has no value; UINT64_MAX: all have. */
+uint64_t fl_values_first(struct bytes_values *v, uint64_t addr, uint64_t size);
+
+/** The instruction of @p s runs: what it uses, and what becomes of its definitions. @p is_quiet: it is
+ * the allocator's, or reads ahead; its uses are none. @return ERR_NOMEM, what events do. */
+struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool is_quiet);
+void fl_values_deinit(struct bytes_values *v);
+
+/* ---- objects.c */
+struct err *fl_objects_init(struct bytes_walk *w);
+void fl_objects_deinit(struct bytes_objects *o);
+struct err *fl_objects_step(struct bytes_walk *w, const struct dec_step *s);
+
+/** @p size bytes at @p addr are accessed by a pointer to object @p number. */
+struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
+			     uint32_t number, uint64_t addr, uint64_t size, bool is_write,
+			     bool is_call);
+
+/** @return how many bytes of object @p number are from @p addr on; 0: none. */
+uint64_t fl_objects_room(const struct bytes_walk *w, uint32_t number, uint64_t addr);
+
+#endif

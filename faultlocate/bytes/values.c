@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Which bits of memory have no value, and where such decide something. What becomes of them in an instruction:
+ * values_flow.c.
+ */
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "faultlocate/bytes/values_int.h"
+
+#include "decode/x86/zydis.h"
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static uint8_t *page_of(struct bytes_values *v, uint64_t number)
+{
+	const uint64_t *known;
+	size_t at = number % (sizeof(v->at_hand) / sizeof(v->at_hand[0]));
+
+	if (v->at_hand[at].number == number && number)
+		return v->at_hand[at].bits;
+	known = map_get(&v->pages, number);
+	v->at_hand[at].number = number;
+	v->at_hand[at].bits = known ? (uint8_t *)(uintptr_t)*known : NULL;
+	return v->at_hand[at].bits;
+}
+
+static uint8_t *add_page(struct bytes_values *v, uint64_t number)
+{
+	uint8_t *bits = calloc(1, BYTES_PAGE);
+
+	if (bits && map_put(&v->pages, number, (uintptr_t)bits)) {
+		free(bits);
+		bits = NULL;
+	}
+	v->at_hand[number % (sizeof(v->at_hand) / sizeof(v->at_hand[0]))].bits = bits;
+	return bits;
+}
+
+struct err *fl_values_set(struct bytes_values *v, uint64_t addr, uint64_t size,
+			  bool has_value)
+{
+	for (uint64_t n; size; addr += n, size -= n) {
+		uint64_t number = addr / BYTES_PAGE, at = addr % BYTES_PAGE;
+		uint8_t *bits = page_of(v, number);
+
+		n = BYTES_PAGE - at < size ? BYTES_PAGE - at : size;
+		if (!bits && !has_value && !(bits = add_page(v, number)))
+			return &err_nomem;
+		if (bits)
+			memset(bits + at, has_value ? 0 : 0xff, n);
+	}
+	return NULL;
+}
+
+uint64_t fl_values_first(struct bytes_values *v, uint64_t addr, uint64_t size)
+{
+	for (uint64_t n; size; addr += n, size -= n) {
+		uint64_t at = addr % BYTES_PAGE;
+		const uint8_t *bits = page_of(v, addr / BYTES_PAGE);
+
+		n = BYTES_PAGE - at < size ? BYTES_PAGE - at : size;
+		for (uint64_t i = 0; bits && i < n; i++)
+			if (bits[at + i])
+				return addr + i;
+	}
+	return UINT64_MAX;
+}
+
+void fl_values_read(struct bytes_values *v, uint64_t addr, uint8_t *ret, uint64_t size)
+{
+	for (uint64_t i = 0; i < size; i++) {
+		const uint8_t *bits = page_of(v, (addr + i) / BYTES_PAGE);
+
+		ret[i] = bits ? bits[(addr + i) % BYTES_PAGE] : 0;
+	}
+}
+
+struct err *fl_values_write(struct bytes_values *v, uint64_t addr, const uint8_t *from,
+			    uint64_t size)
+{
+	for (uint64_t i = 0; i < size; i++) {
+		uint64_t number = (addr + i) / BYTES_PAGE;
+		uint8_t *bits = page_of(v, number);
+
+		if (!bits && from[i] && !(bits = add_page(v, number)))
+			return &err_nomem;
+		if (bits)
+			bits[(addr + i) % BYTES_PAGE] = from[i];
+	}
+	return NULL;
+}
+
+void fl_values_deinit(struct bytes_values *v)
+{
+	for (size_t i = 0; i < v->pages.capacity; i++)
+		if (v->pages.slots[i].key != MAP_EMPTY_KEY)
+			free((void *)(uintptr_t)v->pages.slots[i].value);
+	map_deinit(&v->pages);
+}
+
+/* ---- the stack ---------------------------------------------------------------------------------- */
+
+#define FRAME_MAX (16 << 20) // what is more leads to another stack
+
+/* Does it make room on the stack, rather than go to another one? */
+static bool makes_room(const struct dec_insn *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_PUSH:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_LEA:
+	case ZYDIS_MNEMONIC_ENTER:
+	case ZYDIS_MNEMONIC_CALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What is new on the stack has no value; a function that is called gets nothing below its return address. */
+static struct err *follow_stack(struct bytes_walk *w, const struct dec_step *s)
+{
+	struct bytes_regs *r = &w->thread->regs;
+	uint64_t old = r->rsp, rsp = s->gpr[CAP_RSP], end = old - BYTES_RED_ZONE;
+
+	r->rsp = rsp;
+	if (rsp >= old || old - rsp > FRAME_MAX || !makes_room(s->insn))
+		return NULL;
+	if (s->insn->mnemonic == ZYDIS_MNEMONIC_CALL)
+		end = rsp;
+	return fl_values_set(&w->values, rsp - BYTES_RED_ZONE,
+			     end - (rsp - BYTES_RED_ZONE), false);
+}
+
+/* ---- uses --------------------------------------------------------------------------------------- */
+
+static struct err *tell(struct bytes_walk *w, const struct dec_step *s,
+			enum fl_bytes_use use, uint64_t addr)
+{
+	struct fl_bytes_place p = { .time = s->position, .pc = s->insn->rip };
+
+	return fl_bytes_is_own(w, &p) ? w->events->use(w->events->ctx, &p, use, addr) :
+					NULL;
+}
+
+static bool is_undecided(const struct bytes_regs *r, uint8_t condition)
+{
+	return (condition & MODEL_ZERO && r->no_zero) ||
+	       (condition & MODEL_SIGN && r->no_sign) ||
+	       (condition & MODEL_CARRIES && r->no_carry) ||
+	       (condition & MODEL_OVERFLOW && r->no_overflow) ||
+	       (condition & MODEL_PARITY && r->no_parity);
+}
+
+bool fl_values_is_undecided(const struct bytes_regs *r, const struct insn_model *m)
+{
+	return is_undecided(r, m->condition);
+}
+
+static const struct {
+	uint16_t number;
+	uint8_t n_args;
+	int8_t buffer, length; ///< arguments: what is read; -1: nothing
+} syscalls[] = {
+	{ SYS_write, 3, 1, 2 },	   { SYS_pwrite64, 4, 1, 2 },
+	{ SYS_sendto, 4, 1, 2 },   { SYS_read, 3, -1, -1 },
+	{ SYS_close, 1, -1, -1 },  { SYS_exit_group, 1, -1, -1 },
+	{ SYS_lseek, 3, -1, -1 },  { SYS_open, 2, -1, -1 },
+	{ SYS_openat, 3, -1, -1 }, { SYS_mmap, 6, -1, -1 },
+	{ SYS_munmap, 2, -1, -1 }, { SYS_dup, 1, -1, -1 },
+	{ SYS_dup2, 2, -1, -1 },   { SYS_kill, 2, -1, -1 },
+	{ SYS_exit, 1, -1, -1 },   { SYS_brk, 1, -1, -1 },
+};
+
+/* What is behind a variable's end is told of already. */
+static uint64_t first_of_output(struct bytes_walk *w, int reg, uint64_t addr,
+				uint64_t size)
+{
+	uint32_t number = w->events->access ? w->objects.derive.regs->gpr[reg] : 0;
+	uint64_t room = number ? fl_objects_room(w, number, addr) : 0;
+
+	return fl_values_first(&w->values, addr, room && room < size ? room : size);
+}
+
+/* What a system call gets must have a value; an argument that is an int, its lower half. */
+static struct err *use_syscall(struct bytes_walk *w, const struct dec_step *s)
+{
+	static const uint8_t args[6] = { CAP_RDI, CAP_RSI, CAP_RDX, 10, 8, 9 };
+	const struct bytes_regs *r = &w->thread->regs;
+	uint64_t value[DEC_GPRS] = {}, first;
+
+	for (size_t i = 0; i < s->n_refs; i++)
+		if (!s->refs[i].is_mem && !s->refs[i].is_def &&
+		    s->refs[i].reg < DEC_GPRS && s->refs[i].has_value)
+			memcpy(&value[s->refs[i].reg], s->refs[i].value, 8);
+	for (size_t i = 0; i < sizeof(syscalls) / sizeof(*syscalls); i++) {
+		if (syscalls[i].number != value[CAP_RAX])
+			continue;
+		for (int k = 0; k < syscalls[i].n_args; k++)
+			if ((uint32_t)r->gpr[args[k]])
+				return tell(w, s, FL_USE_SYSCALL, 0);
+		if (syscalls[i].buffer < 0 || (int64_t)s->gpr[CAP_RAX] < 0)
+			return NULL;
+		first = first_of_output(w, args[syscalls[i].buffer],
+					value[args[syscalls[i].buffer]],
+					value[args[syscalls[i].length]]);
+		return first == UINT64_MAX ? NULL : tell(w, s, FL_USE_OUTPUT, first);
+	}
+	return NULL;
+}
+
+/* Are registers of an address without a value? They are not told of again. */
+static bool is_address_unknown(struct bytes_regs *r, const struct dec_insn *insn)
+{
+	bool is_unknown = false;
+
+	for (int i = 0; i < insn->n_mem; i++) {
+		const uint8_t regs[] = { insn->mem[i].base, insn->mem[i].index };
+
+		for (int k = 0; k < 2; k++) {
+			if (regs[k] >= DEC_GPRS || !r->gpr[regs[k]] || regs[k] == CAP_RSP)
+				continue;
+			is_unknown = true;
+			fl_values_put_gpr(r, regs[k], 0);
+		}
+	}
+	return is_unknown;
+}
+
+static struct err *use(struct bytes_walk *w, const struct dec_step *s,
+		       const struct insn_model *m)
+{
+	struct bytes_regs *r = &w->thread->regs;
+	const struct dec_insn *insn = s->insn;
+	struct err *err = NULL;
+
+	if (is_address_unknown(r, insn))
+		err = tell(w, s, FL_USE_ADDRESS, 0);
+	if (err || insn->flow == DEC_FLOW_NEXT)
+		return err;
+	if (insn->flow == DEC_FLOW_SYSCALL)
+		return use_syscall(w, s);
+	if (insn->flow == DEC_FLOW_JCC && is_undecided(r, m->condition)) {
+		r->no_zero = r->no_sign = r->no_carry = r->no_overflow = r->no_parity =
+			false;
+		return tell(w, s, FL_USE_BRANCH, 0);
+	}
+	if ((insn->flow == DEC_FLOW_JMP_IND || insn->flow == DEC_FLOW_CALL_IND) &&
+	    fl_values_operand(w, s, &m->op[0]))
+		return tell(w, s, FL_USE_TARGET, 0);
+	return NULL;
+}
+
+/* ---- a step ------------------------------------------------------------------------------------- */
+
+/* Can it have to do with what has no value? */
+static bool is_concerned(struct bytes_walk *w, const struct dec_step *s)
+{
+	const struct bytes_regs *r = &w->thread->regs;
+	const struct dec_insn *insn = s->insn;
+
+	if (r->live & (insn->gpr_read | insn->gpr_written))
+		return true;
+	if (r->vec_live & (uint32_t)(insn->other_read | insn->other_written))
+		return true;
+	if (insn->reads_flags &&
+	    (r->no_zero || r->no_sign || r->no_carry || r->no_overflow || r->no_parity))
+		return true;
+	if (insn->flow == DEC_FLOW_SYSCALL)
+		return true;
+	for (size_t i = 0; i < s->n_refs; i++)
+		if (s->refs[i].is_mem && !s->refs[i].is_def &&
+		    fl_values_first(&w->values, s->refs[i].addr, s->refs[i].size) !=
+			    UINT64_MAX)
+			return true;
+	return false;
+}
+
+/* What it stores has values. */
+static struct err *define_memory(struct bytes_walk *w, const struct dec_step *s)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->n_refs && !err; i++)
+		if (s->refs[i].is_mem && s->refs[i].is_def)
+			err = fl_values_set(&w->values, s->refs[i].addr, s->refs[i].size,
+					    true);
+	return err;
+}
+
+struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool is_quiet)
+{
+	struct bytes_regs *r = &w->thread->regs;
+	const struct insn_model *m;
+	struct err *err;
+
+	if (!s->insn) { // a signal's frame, or what the kernel wrote
+		r->rsp = s->gpr ? s->gpr[CAP_RSP] : r->rsp;
+		return define_memory(w, s);
+	}
+	err = follow_stack(w, s);
+	if (err)
+		return err;
+	if (!is_concerned(w, s)) {
+		if (s->insn->writes_flags)
+			r->no_zero = r->no_sign = r->no_carry = r->no_overflow =
+				r->no_parity = false;
+		return define_memory(w, s);
+	}
+	m = fl_bytes_model(w, s->insn);
+	if (!m)
+		return &err_nomem;
+	if (!is_quiet)
+		err = use(w, s, m);
+	return err ? err : fl_values_flow(w, s, m);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Rules about variables, and about what was never given a value (bytes/bytes.h).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "faultlocate/bytes/bytes.h"
+#include "faultlocate/fl_check_int.h"
+
+enum { STORAGE_FRAME = 1, STORAGE_STATIC };
+
+struct asked {
+	struct fl_check *c;
+	struct dec_symbols *symbols;
+};
+
+static const char *const uses[] = {
+	[FL_USE_BRANCH] = "a branch depends on it",
+	[FL_USE_TARGET] = "a jump leads there",
+	[FL_USE_ADDRESS] = "as an address",
+	[FL_USE_TEXT] = "by a function of strings",
+	[FL_USE_SYSCALL] = "as an argument of a system call",
+	[FL_USE_OUTPUT] = "the kernel reads it",
+};
+
+/* Of the instructions of a line the first that was met stands for all. */
+static uint64_t statement_of(struct asked *a, uint64_t rip)
+{
+	struct dec_place place = {};
+	uint64_t key = 5381;
+	const uint64_t *known;
+
+	dec_symbols_place(a->symbols, rip, &place);
+	if (!place.file || !place.line)
+		return rip;
+	for (const char *p = place.file; *p; p++)
+		key = key * 33 + (uint8_t)*p;
+	key = key * 1000003 + place.line;
+	known = map_get(&a->c->lines, key);
+	if (known)
+		return *known;
+	map_put(&a->c->lines, key, rip); // what cannot be kept is told apart
+	return rip;
+}
+
+static struct err *add(struct asked *a, const struct fl_bytes_place *p, size_t rule,
+		       uint64_t addr, bool is_write, const char *detail)
+{
+	struct fl_error e = { .rule = rule,
+			      .time = p->time,
+			      .rip = statement_of(a, p->statement),
+			      .pc = p->pc,
+			      .value = { { addr, 0, 0, true } },
+			      .n_values = 1,
+			      .is_write = is_write,
+			      .detail =
+				      arena_strndup(&a->c->arena, detail, strlen(detail)),
+			      .reg = -1 };
+
+	if (!e.detail)
+		return &err_nomem;
+	hg_chain_list(p->frames, p->statement, &e.callers);
+	return fl_check_add(a->c, p->frames, &e);
+}
+
+static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
+			     const struct fl_bytes_access *x)
+{
+	struct asked *a = ctx;
+	struct fl_check *c = a->c;
+	const struct spec_bug_world w = {
+		.time = p->time,
+		.width = x->size,
+		.storage = x->is_static ? STORAGE_STATIC : STORAGE_FRAME,
+		.var_start = x->object.start,
+		.var_end = x->object.start + x->object.size,
+		.is_gone = x->is_gone,
+		.ctx = c,
+	};
+	char detail[256];
+
+	snprintf(detail, sizeof(detail),
+		 "%s of %llu byte%s at byte %lld of %.100s, which has %llu",
+		 x->is_write ? "write" : "read", (unsigned long long)x->size,
+		 x->size == 1 ? "" : "s", (long long)(x->addr - x->object.start),
+		 x->object.name, (unsigned long long)x->object.size);
+	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
+		const struct spec_bug *b = spec_bug(c->rules, i);
+		struct spec_bug_value slots[SPEC_BUG_SLOTS] = { { x->addr, 0, 0, true } };
+		bool is_asked =
+			b->point == SPEC_POINT_DEREF ||
+			b->point == (x->is_write ? SPEC_POINT_WRITE : SPEC_POINT_READ);
+
+		if (c->is_on[i] && is_asked && fl_check_is_about_bytes(c, i) &&
+		    spec_bug_holds(c->rules, i, &w, slots))
+			return add(a, p, i, x->addr, x->is_write, detail);
+	}
+	return NULL;
+}
+
+static struct err *on_use(void *ctx, const struct fl_bytes_place *p,
+			  enum fl_bytes_use use, uint64_t addr)
+{
+	struct asked *a = ctx;
+	struct fl_check *c = a->c;
+	const struct spec_bug_world w = { .time = p->time, .width = 1, .ctx = c };
+
+	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
+		struct spec_bug_value slots[SPEC_BUG_SLOTS] = { { addr, 0, 0, true } };
+
+		if (c->is_on[i] && spec_bug(c->rules, i)->point == SPEC_POINT_USE &&
+		    spec_bug_holds(c->rules, i, &w, slots))
+			return add(a, p, i, addr, false, uses[use]);
+	}
+	return NULL;
+}
+
+bool fl_check_is_short(const struct fl_check *c)
+{
+	return c->is_short;
+}
+
+struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
+			   struct dec_symbols *symbols, uint64_t instructions,
+			   bool with_progress)
+{
+	struct asked a = { c, symbols };
+	struct fl_bytes_events events = { .ctx = &a };
+	bool is_named = false;
+
+	if (capture_info(capture)->mode == CAP_MODE_FLIGHT)
+		return NULL;
+	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
+		if (!c->is_on[i] || !fl_check_is_about_bytes(c, i))
+			continue;
+		is_named |= c->is_named[i];
+		if (spec_bug(c->rules, i)->point == SPEC_POINT_USE)
+			events.use = on_use;
+		else if (dec_symbols_has_debug(symbols, 0))
+			events.access = on_access;
+	}
+	if (!events.use && !events.access)
+		return NULL;
+	c->is_short = instructions > FL_BYTES_MOST && !is_named;
+	return c->is_short ? NULL :
+			     fl_bytes_find(capture, symbols, &events, with_progress);
+}

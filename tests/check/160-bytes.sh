@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Accesses outside of variables, to those of functions that have returned, and uses of what has no value are found
+# in a program that says where they are; and nothing else is. FAULTLINE_CHECK=full: as two compilers make it at
+# three levels, else two of the six.
+. tests/lib.sh
+need jq gcc clang
+need_bpf
+
+source=tests/programs/bytes.c
+grep -n '// expect: ' $source | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' >"$TMPDIR/want"
+[ "$(wc -l <"$TMPDIR/want")" -ge 36 ] || fail "$source expects nothing"
+
+# check_as COMPILER LEVEL
+check_as() {
+	"$1" -std=gnu11 -D_GNU_SOURCE -g "-$2" -fno-builtin -w -o "$TMPDIR/bytes" $source || fail "cannot compile"
+	for kind in right wrong; do
+		rm -rf "$TMPDIR/c"
+		make_capture "$TMPDIR/c" "$TMPDIR/bytes" $kind
+		"$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		local status=$?
+		jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" | sort -u | sort -n >"$TMPDIR/found" ||
+			fail "$1 -$2 $kind: $(cat "$TMPDIR/err")"
+		if [ $kind = right ]; then
+			[ $status = 0 ] && [ ! -s "$TMPDIR/found" ] || fail "$1 -$2: $(cat "$TMPDIR/found")"
+		else
+			[ $status = 1 ] || fail "$1 -$2: status $status"
+			diff "$TMPDIR/want" "$TMPDIR/found" || fail "$1 -$2"
+		fi
+	done
+}
+
+if [ "${FAULTLINE_CHECK:-}" = full ]; then
+	for cc in gcc clang; do
+		for level in O0 O2 O3; do
+			check_as $cc $level
+		done
+	done
+else
+	check_as gcc O0
+	check_as clang O2
+fi
+
+# A run that is long is not looked at so, which is said, unless a rule is named.
+exit 0

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+//
+// Accesses outside of variables, to those of functions that have returned, and uses of what was never given a value:
+// where it says `expect:', and nowhere else. What is written astray is what was there.
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __clang__
+#define KEEP static __attribute__((noinline))
+#else
+#define KEEP static __attribute__((noipa))
+#endif
+
+static volatile long sum;
+static volatile int zero;
+static int before[16], table[8], after[16];
+static char text_before[32], text[8] = "static", text_after[32];
+static const int primes[5] = { 2, 3, 5, 7, 11 };
+static char far[1024];
+static int *held;
+
+KEEP void *same(void *p)
+{
+	__asm__ volatile("" : "+r"(p) : : "memory");
+	return p;
+}
+
+/* ---- elsewhere, by a pointer that was given -------------------------------------------------- */
+
+// clang-format off
+KEEP void s1(volatile int *p, int i) { sum += p[i]; } // expect: STACK-OVERFLOW
+KEEP void s2(volatile char *p, int i) { p[i] = p[i]; } // expect: STACK-OVERFLOW
+KEEP void s3(volatile int *p, int n) { while (n--) sum += *p++; } // expect: STACK-OVERFLOW
+KEEP void s4(volatile long *p) { sum += p[150]; } // expect: STACK-OVERFLOW
+KEEP void s5(volatile short *p, int n) { for (int i = 0; i <= n; i++) sum += p[i]; } // expect: STACK-OVERFLOW
+KEEP void s6(volatile double *p) { sum += p[100] > 0; } // expect: STACK-OVERFLOW
+KEEP void u1(volatile int *p, int i) { sum += p[i]; } // expect: STACK-UNDERFLOW
+KEEP void u2(volatile char *p) { p[-900] = p[-900]; } // expect: STACK-UNDERFLOW
+KEEP void u3(volatile int *p, int n) { for (p += n; n-- >= -300;) sum += *--p; } // expect: STACK-UNDERFLOW
+KEEP void u4(volatile long *p) { sum += *(p - 200); } // expect: STACK-UNDERFLOW
+KEEP void g1(volatile int *p, int i) { sum += p[i]; } // expect: GLOBAL-OVERFLOW
+KEEP void g2(volatile char *p, int i) { p[i] = p[i]; } // expect: GLOBAL-OVERFLOW
+KEEP void g3(volatile int *p, int n) { while (n--) sum += *p++; } // expect: GLOBAL-OVERFLOW
+KEEP void g4(const volatile int *p) { sum += p[5]; } // expect: GLOBAL-OVERFLOW
+KEEP void h1(volatile int *p, int i) { sum += p[i]; } // expect: GLOBAL-UNDERFLOW
+KEEP void h2(volatile char *p) { p[-5] = p[-5]; } // expect: GLOBAL-UNDERFLOW
+KEEP void h3(volatile int *p, int n) { for (p += n; n-- >= 0;) sum += *--p; } // expect: GLOBAL-UNDERFLOW
+
+// clang-format on
+KEEP void give_frames(void)
+{
+	int a[10] = { 1 }, b[6] = { 2 };
+	char c[12] = "01234567890", big[64] = "01234567890123456789";
+	short h[5] = { 1 };
+	double d[4] = { 1 };
+	long one = 1;
+
+	same(a), same(b), same(c), same(big), same(h), same(d), same(&one);
+	s1(a, 200 + zero);
+	s2(c, 1200 + zero);
+	s3(b, 300 + zero);
+	s4(&one);
+	s5(h, 900 + zero);
+	s6(d);
+	u1(a + 3, -400 + zero);
+	u2(c + 4);
+	u3(b, 6 + zero);
+	u4((long *)d + 2);
+	memcpy(same(far), c, 900 + zero);		   // expect: STACK-OVERFLOW
+	memcpy(same(far), b, 1000 + zero);		   // expect: STACK-OVERFLOW
+	write(open("/dev/null", O_WRONLY), c, 800 + zero); // expect: STACK-OVERFLOW
+}
+
+KEEP void give_static(void)
+{
+	char copy[64];
+
+	g1((int *)same(table), 8 + zero);
+	g2((char *)same(text), 8 + zero);
+	g3((int *)same(table), 9 + zero);
+	g4(same((int *)primes));
+	h1((int *)same(table + 3), -4 + zero);
+	h2((char *)same(text + 4));
+	h3((int *)same(table), 8 + zero);
+	memcpy(copy, table, 36 + zero);	     // expect: GLOBAL-OVERFLOW
+	memcpy(copy, primes + 1, 20 + zero); // expect: GLOBAL-OVERFLOW
+	sum += before[0] + after[0] + text_before[0] + text_after[0];
+}
+
+/* ---- variables of functions that have returned ----------------------------------------------- */
+
+KEEP int *gone(void)
+{
+	int local[4] = { 1, 2, 3, 4 };
+
+	held = same(local);
+	return same(local);
+}
+
+// clang-format off
+KEEP void d1(volatile int *p) { sum += p[1]; } // expect: DEAD-FRAME
+KEEP void d2(volatile int *p) { *p = 5; } // expect: DEAD-FRAME
+
+// clang-format on
+KEEP void use_gone(void)
+{
+	int copy[4];
+
+	d1(gone());
+	gone();
+	d2(held);
+	memcpy(copy, gone(), sizeof(copy)); // expect: DEAD-FRAME
+	sum += *gone();			    // expect: DEAD-FRAME
+	gone();
+	sum += held[2]; // expect: DEAD-FRAME
+}
+
+/* ---- without a value --------------------------------------------------------------------------- */
+
+struct mixed {
+	char c;
+	int i;
+	unsigned flag : 1, other : 3, rest : 12;
+	double d;
+};
+
+// clang-format off
+KEEP void v1(int *p) { if (*p == 3) sum++; } // expect: UNINIT-USE
+KEEP void v2(char *p) { if (p[2] > 'a') sum++; } // expect: UNINIT-USE
+KEEP void v3(long *p) { if ((*p & 0xff0) != 0) sum++; } // expect: UNINIT-USE
+KEEP void v4(double *p) { if (*p > 1.0) sum++; } // expect: UNINIT-USE
+KEEP void v5(int *p) { sum += table[*p & 7]; } // expect: UNINIT-USE
+KEEP void v6(int *p) { for (int i = 0; i < (*p & 3); i++) sum++; } // expect: UNINIT-USE
+KEEP void v7(struct mixed *p) { if (p->other) sum++; } // expect: UNINIT-USE
+KEEP void v8(int *p) { int x = *p * 3 + 7; if (x > 100) sum++; } // expect: UNINIT-USE
+KEEP void v9(short *p) { if (p[1] + p[0] < 9) sum++; } // expect: UNINIT-USE
+KEEP void v10(int *p, int n) { int t = 0; while (n--) t += *p++; if (t == 5) sum++; } // expect: UNINIT-USE
+
+// clang-format on
+KEEP void use_unset(void)
+{
+	int *block = malloc(64), local[4];
+	struct mixed m;
+	short pair[2] = { 1 };
+	char c[16], *p;
+	double d;
+	long l;
+
+	same(local), same(&m), same(c), same(&d), same(&l);
+	v1(block + 3);
+	v2(c);
+	v3(&l);
+	v4(&d);
+	v5(local);
+	v6(local + 1);
+	m.flag = 1;
+	same(&m);
+	v7(&m);
+	v8(local + 2);
+	pair[1] = *(short *)(block + 1);
+	v9(pair);
+	block = realloc(block, 256);
+	memset(block, 0, 128);
+	v10(block, 40);
+	write(open("/dev/null", O_WRONLY), c, 4); // expect: UNINIT-USE
+	p = malloc(8);
+	sum += strlen(p) > 100; // expect: UNINIT-USE
+	free(p);
+	free(block);
+}
+
+/* ---- right ones -------------------------------------------------------------------------------- */
+
+KEEP int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+KEEP int depth(int n, int *up)
+{
+	int here[3] = { n, n + 1, n + 2 };
+
+	if (n)
+		return depth(n - 1, here) + up[n % 3];
+	return up[0];
+}
+
+KEEP void backward(int *end, int n)
+{
+	while (n--)
+		*--end = n;
+}
+
+KEEP struct mixed made(int i)
+{
+	struct mixed m = { .c = 'x', .i = i };
+
+	m.flag = 1;
+	m.other = i;
+	return m;
+}
+
+KEEP void right(int n)
+{
+	int a[10], b[10], vla[n + 3], *grown = NULL, *p;
+	struct mixed m = made(3), copy, all[4];
+	char name[32], *word = alloca(n + 1);
+	jmp_buf place;
+	union {
+		int i;
+		char c[4];
+	} both;
+
+	backward(a + 10, 10);
+	for (int i = 9; i >= 0; i--)
+		b[i] = a[i] * 2;
+	for (p = b + 10; p > b;)
+		sum += *--p;
+	for (int i = 1; i <= 10; i++)
+		sum += a[i - 1] + b[10 - i];
+	for (int i = 0; i < n + 3; i++)
+		vla[i] = i;
+	sum += vla[n];
+	qsort(a, 10, sizeof(*a), compare);
+	copy = m;
+	memcpy(&all[1], &copy, sizeof(copy));
+	if (all[1].other == 3 && all[1].flag && all[1].i == 3)
+		sum++;
+	snprintf(name, sizeof(name), "%d-%s", n, "text");
+	if (strchr(name, 'x') && strlen(name) > 3 && !strcmp(name, "4-text"))
+		sum++;
+	memset(word, 'w', n);
+	word[n] = 0;
+	sum += strlen(word) + depth(7, a);
+	both.i = n;
+	if (both.c[1])
+		sum++;
+	for (int i = 0; i < 40; i++) {
+		grown = realloc(grown, (i + 1) * sizeof(*grown));
+		grown[i] = i;
+	}
+	for (int i = 0; i < 40; i++)
+		if (grown[i] != i)
+			sum++;
+	free(grown);
+	grown = calloc(100, 4);
+	for (int i = 0; i < 100; i++)
+		if (grown[i])
+			sum++;
+	free(grown);
+	if (!setjmp(place))
+		longjmp(place, 1);
+	for (int i = 0; i < 8; i++)
+		table[i] = primes[i % 5];
+	for (p = table + 8; p-- > table;)
+		sum += *p;
+	strcpy(text, "1234567");
+	sum += text[7];
+	printf("%s %d %.2f %c\n", name, m.i, m.d, m.c);
+}
+
+int main(int argc, char **argv)
+{
+	char room[4096] = ""; // what is read astray has a value
+
+	same(room);
+	right(3 + argc);
+	if (argc > 1 && !strcmp(argv[1], "wrong")) {
+		give_frames();
+		give_static();
+		use_gone();
+		use_unset();
+	}
+	return 0;
+}
