@@ -74,7 +74,7 @@ BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/programs/*.c))
 SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 
-.PHONY: all tests examples check check-kernels sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
+.PHONY: all tests examples check check-kernels sanitize demo screenshots fuzz fuzz-bins bench benchmarks bench-peers deps man \
 	install deb clean house rooms format format-check help FORCE
 all: $(B)/faultline $(LIBRARY) ## build faultline and its library (the default)
 tests: $(B)/tests/nofault.so $(UNITS) $(subst /fuzz_,/seeds_,$(FUZZERS)) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
@@ -264,6 +264,10 @@ demo: ## deps, build, record and analyze a buggy quad tree, draw it
 	@tools/deps.sh
 	+@$(again) all examples
 	@tools/demo.sh $(B)
+
+screenshots: ## pictures of the pages that are made, to be looked at (with chromium)
+	+@$(again) all examples
+	@tools/screenshots.sh $(B)
 
 # No pointer-overflow: no bytes at a null pointer are fine everywhere.
 FUZZ_CFLAGS := $(strip $(CFLAGS) -fno-sanitize=pointer-overflow)
