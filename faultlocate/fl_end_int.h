@@ -42,7 +42,9 @@ struct valuer {
 	bool is_index;			 ///< an index was found on the way
 	uint64_t index_rip;		 ///< where it was used; 0: not yet
 	struct hg_node_id node;
-	uint64_t read_at;   ///< when it was read from there
+	uint64_t read_at; ///< when it was read from there
+	uint64_t
+		moved_at; ///< when realloc() was called to give it a new place; 0: it was not
 	unsigned n_replays; ///< made for static data
 	struct err *err;
 };
@@ -85,6 +87,10 @@ enum dec_follow_next fl_end_is_unmade(void *ctx, const struct dec_hop *later,
  * @p ctx is the valuer. */
 enum dec_past_known fl_end_known(void *ctx, const struct dec_location *l, uint64_t before,
 				 uint64_t *time);
+
+/** The way back ended in a node that realloc() made: go on from where that had it from. @return what
+ * dec_follow() does. */
+struct err *fl_end_before_realloc(struct valuer *v, enum dec_follow_what what);
 
 /** v->follow is there: say how the value came about. */
 struct err *fl_end_origin(struct valuer *v);

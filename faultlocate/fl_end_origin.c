@@ -16,6 +16,7 @@
 // static data, so many at most.
 #define REPLAY_WORTH 20000000
 #define REPLAYS_MAX 4
+#define REALLOCS_MAX 64 ///< of one block, gone back through
 
 /* ---- statements --------------------------------------------------------------------------- */
 
@@ -233,12 +234,96 @@ static bool is_number(struct valuer *v, const struct dec_hop *hop)
 	       !is_same_function(&index, &made);
 }
 
+/* When what the way ended at was read: of what realloc() gave a new place, by that. */
+static uint64_t limited(const struct valuer *v, uint64_t read_at)
+{
+	return v->moved_at && read_at >= v->moved_at ? v->moved_at - 1 : read_at;
+}
+
+static uint64_t read_time(const struct valuer *v)
+{
+	const struct dec_follow *f = &v->follow;
+
+	return limited(v, f->hops.size ? f->hops.data[f->hops.size - 1].position :
+					 v->e->bad_at);
+}
+
+/* The node that realloc() was called with to make node @p id; NULL: none. */
+static const struct hg_node *resized(const struct hg_graph *g, struct hg_node_id id)
+{
+	const struct hg_node *n = hg_graph_node(g, id), *last = NULL;
+
+	for (uint32_t k = hg_graph_nodes(g); k; k--) {
+		const struct hg_node *o = hg_graph_node(g, (struct hg_node_id){ k });
+
+		if (o->free_rip == n->alloc_rip && o->died <= n->born &&
+		    o->born < n->born && (!last || o->died > last->died))
+			last = o;
+	}
+	return last;
+}
+
+/* What was at @p addr when it was freed is what is at @p now when it was allocated: then it is the same
+ * call. (Else the statement may have called realloc(NULL, ..) this time.) */
+static struct err *is_carried(struct valuer *v, const struct hg_node *old, uint64_t addr,
+			      const struct hg_node *n, uint64_t now, uint32_t size,
+			      bool *ret)
+{
+	uint64_t was = 0, is = 0;
+	struct dec_machine *m;
+	struct err *err = dec_past_seek(v->e->past, n->born, &m), *unread;
+
+	if (!err)
+		err = dec_machine_read(m, now, &is, size);
+	if (!err)
+		err = dec_past_seek(v->e->past, old->died, &m);
+	if (err)
+		return err;
+	// Unmapped meanwhile: the pages were moved, and the call is told of behind that.
+	unread = dec_machine_read(m, addr, &was, size);
+	*ret = unread || (was == is && (is || n->born - old->died < 4096 + old->size));
+	err_destroy(unread);
+	return NULL;
+}
+
+struct err *fl_end_before_realloc(struct valuer *v, enum dec_follow_what what)
+{
+	const struct hg_graph *g = v->e->a->sides[FL_SIDE_APP].graph;
+	struct dec_follow *f = &v->follow;
+	struct err *err = NULL;
+
+	for (int i = 0; i < REALLOCS_MAX && !err && !v->err; i++) {
+		struct dec_location at = f->last;
+		const struct hg_node *n, *old;
+		bool is = false;
+
+		if (f->is_unwritten && at.is_mem)
+			v->made = judge(v, at.addr, read_time(v), 0);
+		if (v->made != FL_MADE_HEAP || !at.is_mem || at.size > 8)
+			return NULL;
+		n = hg_graph_node(g, v->node);
+		old = resized(g, v->node);
+		if (!old || at.addr - n->start + at.size > old->size)
+			return NULL;
+		at.addr += old->start - n->start;
+		err = is_carried(v, old, at.addr, n, f->last.addr, at.size, &is);
+		if (err || !is)
+			return err;
+		v->moved_at = old->died;
+		v->made = FL_MADE_UNKNOWN;
+		f->is_unwritten = f->is_far = false;
+		err = dec_follow(v->e->past, &at, old->died, what, fl_end_is_unmade, v,
+				 f);
+	}
+	return err;
+}
+
 /* dec_follow_stop_fn */
 enum dec_follow_next fl_end_is_unmade(void *ctx, const struct dec_hop *later,
 				      const struct dec_hop *hop)
 {
 	struct valuer *v = ctx;
-	uint64_t read_at = later ? later->position : v->e->bad_at;
+	uint64_t read_at = limited(v, later ? later->position : v->e->bad_at);
 
 	if (v->err || is_taken(ctx, later, hop) != DEC_FOLLOW_ON)
 		return DEC_FOLLOW_STOP;
@@ -276,6 +361,28 @@ static bool is_of_user(const struct valuer *v, const struct dec_hop *hop)
 	return fl_end_users_place(v->e->a, hop->rip, &place);
 }
 
+/* Did hop @p i have a part in a copy of a whole node, or within one? Such moves pointers as they are. */
+static bool is_whole_copy(const struct valuer *v, size_t i)
+{
+	const struct hg_graph *g = v->e->a->sides[FL_SIDE_APP].graph;
+	const struct dec_hop *to = &v->follow.hops.data[i], *load = to;
+	struct hg_node_id from_id, to_id;
+	const struct hg_node *n, *of;
+
+	if (!load->from.is_mem && i + 1 < v->follow.hops.size)
+		load++;
+	if (load->kind != DEC_HOP_COPY || !load->from.is_mem || !to->position)
+		return false;
+	to_id = hg_graph_find(g, to->to.addr, to->position - 1);
+	from_id = hg_graph_find(g, load->from.addr, to->position - 1);
+	if (!to_id.v || !from_id.v)
+		return false;
+	n = hg_graph_node(g, to_id);
+	of = hg_graph_node(g, from_id);
+	return to_id.v == from_id.v ||
+	       to->to.addr - n->start == load->from.addr - of->start;
+}
+
 /* Of characters the last that put them where a pointer was: a copy that went too far. */
 static size_t overwriting(const struct valuer *v)
 {
@@ -283,7 +390,8 @@ static size_t overwriting(const struct valuer *v)
 
 	for (size_t i = 0; i < f->hops.size && v->v->bad == FL_BAD_TEXT; i++)
 		if (f->hops.data[i].to.is_mem &&
-		    (!is_of_user(v, &f->hops.data[i]) || f->hops.data[i].written > 8))
+		    (!is_of_user(v, &f->hops.data[i]) || f->hops.data[i].written > 8) &&
+		    !is_whole_copy(v, i))
 			return i;
 	return f->hops.size - 1;
 }
@@ -321,21 +429,27 @@ static void set_statement(struct valuer *v, uint64_t time, uint64_t rip)
 }
 
 /* Compilers load a constant, or begin a sum, where it suits them: of hop @p i of @p f, if it is
- * displaced, the statement is the one that stores what came of it. @return its hop. */
+ * displaced, or a constant amid others' instructions, the statement is the one that stores what came of it,
+ * in a loop perhaps before it. @return its hop. */
 static size_t storing(const struct valuer *v, const struct dec_follow *f, size_t i)
 {
 	const struct dec_hop *hops = f->hops.data;
 	struct dec_place made, used;
+	bool is_constant, is_sum;
 	size_t k = i;
 
-	if (!i || hops[i].to.is_mem || !fl_end_users_place(v->e->a, hops[i].rip, &made) ||
-	    (!made.is_displaced && hops[i].kind != DEC_HOP_OFFSET))
+	if (!i || hops[i].to.is_mem || !fl_end_users_place(v->e->a, hops[i].rip, &made))
+		return i;
+	is_constant = hops[i].kind == DEC_HOP_CONSTANT &&
+		      (made.is_within || made.is_displaced);
+	is_sum = hops[i].kind == DEC_HOP_OFFSET || hops[i - 1].kind == DEC_HOP_OFFSET;
+	if (!made.is_displaced && !is_sum && !is_constant)
 		return i;
 	while (k && !hops[k].to.is_mem) {
 		const struct dec_hop *hop = &hops[--k];
 
 		if ((hop->kind == DEC_HOP_COPY ? hop->from.is_mem : hop->to.is_mem) ||
-		    (hop->rip <= hops[i].rip && hops[i].kind != DEC_HOP_OFFSET) ||
+		    (hop->rip <= hops[i].rip && !is_sum && !is_constant) ||
 		    !fl_end_users_place(v->e->a, hop->rip, &used) ||
 		    !is_same_function(&made, &used))
 			return i;
@@ -412,11 +526,9 @@ static struct err *set_unmade(struct valuer *v)
 static struct err *set_origin(struct valuer *v)
 {
 	const struct dec_follow *f = &v->follow;
-	uint64_t read_at = f->hops.size ? f->hops.data[f->hops.size - 1].position :
-					  v->e->bad_at;
 
 	if (f->is_unwritten && f->last.is_mem)
-		v->made = judge(v, f->last.addr, read_at, 0);
+		v->made = judge(v, f->last.addr, read_time(v), 0);
 	if (v->made != FL_MADE_UNKNOWN)
 		return set_unmade(v);
 	if (f->is_far)

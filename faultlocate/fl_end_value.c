@@ -193,6 +193,8 @@ struct err *fl_end_value(struct fl_ender *e)
 	if (!err && e->end->has_value)
 		err = dec_follow(e->past, &e->bad, e->bad_at, what, fl_end_is_unmade, &v,
 				 &v.follow);
+	if (!err && e->end->has_value)
+		err = fl_end_before_realloc(&v, what);
 	if (!err)
 		err = take_ptr(&v.err);
 	if (!err && e->end->has_value)

@@ -7,8 +7,11 @@
 
 #include "decode/x86/zydis.h"
 
-// Copies followed; and how far a pointer may be from what it was made of.
+// Copies followed; writes looked at that are none; and how far a pointer may be from what it was made of.
 #define HOPS_MAX 400
+#define PIECES_MAX 32
+// Of an address in user space: the two above are 0.
+#define ADDRESS_BYTES 6
 #define NEAR_BYTES (1 << 16)
 
 static bool begins(const char *name, const char *with)
@@ -175,12 +178,44 @@ static bool is_near(uint64_t a, uint64_t b)
 	return a - b + NEAR_BYTES <= 2 * NEAR_BYTES;
 }
 
+/* May it step a pointer? What multiplies or shifts makes numbers; what sets bits makes no index of them. */
+static bool is_stepping(const struct dec_insn *insn)
+{
+	static const char *const names[] = { "add", "sub", "lea", "inc", "dec", "xadd" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (begins(dec_insn_name(insn), names[i]))
+			return true;
+	return false;
+}
+
+/* lea of a register by a scale, perhaps with itself: a multiple. */
+static bool is_scaling(const struct dec_insn *insn)
+{
+	const uint8_t *b = insn->bytes;
+
+	if (!begins(dec_insn_name(insn), "lea") || !insn->gpr_read ||
+	    insn->gpr_read & (insn->gpr_read - 1))
+		return false;
+	while (b < insn->bytes + 8 && *b != 0x8d) // prefixes are none
+		b++;
+	return (b[1] & 7) == 4 && b[1] < 0xc0 && (b[2] >> 3 & 7) != 4;
+}
+
+static bool is_marking(const struct dec_insn *insn)
+{
+	const char *name = dec_insn_name(insn);
+
+	return begins(name, "and") || !strcmp(name, "or") || !strcmp(name, "xor");
+}
+
 /* The operand that the pointer is a little away from; NULL where it can come of each, or none. */
 static const struct dec_past_ref *
 pointer_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_t value)
 {
 	const struct dec_insn *insn = dec_past_insn(p, s);
 	const struct dec_past_ref *r, *best = NULL;
+	uint32_t n_near = 0;
 
 	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
 		uint64_t n = number(p, r);
@@ -188,32 +223,40 @@ pointer_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_
 		if (!is_data(insn, r) || r->size < 8 || !is_near(n, value) ||
 		    (!r->is_mem && r->reg >= DEC_GPRS))
 			continue;
+		n_near++;
 		// Of NULL and an index it is NULL that is the pointer.
 		if (!best ||
 		    (is_near(value, 0) ? n < number(p, best) : n > number(p, best)))
 			best = r;
 	}
+	if (n_near > 1 && is_near(value, 0) && number(p, best))
+		return NULL; // a sum of small numbers
 	return best;
 }
 
 /* The operand that is no pointer, beside one or alone. */
 static const struct dec_past_ref *index_operand(const struct dec_past *p,
-						const struct dec_past_step *s)
+						const struct dec_past_step *s,
+						enum dec_follow_what what)
 {
 	const struct dec_insn *insn = dec_past_insn(p, s);
-	const struct dec_past_ref *r, *found = NULL;
-	uint32_t n = 0;
+	const struct dec_past_ref *r, *found = NULL, *only = NULL;
+	uint32_t n = 0, n_all = 0;
 
 	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
 		uint64_t is = number(p, r);
 
 		if (!is_data(insn, r) || (!r->is_mem && r->reg >= DEC_GPRS))
 			continue;
+		only = r;
+		n_all++;
 		if (is >= UINT64_C(1) << 32 && is < UINT64_C(1) << 47)
 			continue; // in the range of addresses
 		found = r;
 		n++;
 	}
+	if (n_all == 1 && what == DEC_FOLLOW_INDEX)
+		return only;
 	return n == 1 ? found : NULL;
 }
 
@@ -233,13 +276,16 @@ static void make_sum(const struct dec_past *p, const struct dec_past_step *s,
 {
 	const struct dec_past_ref *r = NULL;
 
-	if (what == DEC_FOLLOW_POINTER && !is_frame(p, s)) {
+	const struct dec_insn *insn = dec_past_insn(p, s);
+
+	if (what == DEC_FOLLOW_POINTER && !is_frame(p, s) &&
+	    (is_marking(insn) || (is_stepping(insn) && !is_scaling(insn)))) {
 		hop->kind = DEC_HOP_OFFSET;
 		r = pointer_operand(p, s, hop->value);
 	}
-	if (!r && what != DEC_FOLLOW_NUMBER) {
+	if (!r && what != DEC_FOLLOW_NUMBER && !is_marking(insn)) {
 		hop->kind = DEC_HOP_INDEX;
-		r = index_operand(p, s);
+		r = index_operand(p, s, what);
 	}
 	if (r)
 		hop->from = location_of(r, s->tid, 0, r->size < 8 ? r->size : 8);
@@ -339,6 +385,85 @@ static struct err *check_index(struct dec_past *p, const struct dec_past_step *s
 	return err;
 }
 
+/* A sum of two that may be addresses, of which one leads somewhere: the other is an index. */
+static struct err *find_index(struct dec_past *p, const struct dec_past_step *s,
+			      struct dec_hop *hop)
+{
+	const struct dec_insn *insn = dec_past_insn(p, s);
+	const struct dec_past_ref *r, *index = NULL;
+	struct dec_machine *m;
+	struct err *err = NULL;
+	size_t n = 0, n_led = 0;
+
+	if (!insn || hop->kind != DEC_HOP_COMPUTED || !is_stepping(insn))
+		return NULL;
+	err = dec_past_seek(p, hop->position, &m);
+	for (uint32_t i = 0; !err && (r = dec_past_ref(p, s, i)); i++) {
+		if (!is_data(insn, r) || r->size < 8 ||
+		    (!r->is_mem && r->reg >= DEC_GPRS))
+			continue;
+		n++;
+		if (is_memory(m, number(p, r)))
+			n_led++;
+		else
+			index = r;
+	}
+	if (err || n != 2 || n_led != 1)
+		return err;
+	hop->kind = DEC_HOP_INDEX;
+	hop->from = location_of(index, s->tid, 0, 8);
+	return NULL;
+}
+
+/* Did the write of a piece of @p at leave all that is there as it was? So do the moves that overlap, of
+ * which memcpy and compilers make one of a size between theirs. */
+static struct err *is_same_again(struct dec_past *p, const struct dec_past_step *s,
+				 const struct dec_location *at, bool *ret)
+{
+	const struct dec_past_ref *def = definition(p, s, at);
+	const uint8_t *is = dec_past_value(p, def);
+	uint64_t start = at->addr > def->addr ? at->addr : def->addr;
+	uint64_t end = at->addr + at->size < def->addr + def->size ?
+			       at->addr + at->size :
+			       def->addr + def->size;
+	struct dec_machine *m;
+	uint8_t was[8];
+	struct err *err;
+
+	*ret = false;
+	if (!is || end - start > sizeof(was) || end - def->addr > 64)
+		return NULL;
+	err = dec_past_seek(p, s->position, &m);
+	if (!err)
+		err = dec_machine_read(m, start, was, end - start);
+	*ret = !err && !memcmp(was, is + (start - def->addr), end - start);
+	return err;
+}
+
+/* A piece that has all of an address is what there is to follow. @return whether it is one. */
+static bool narrow(const struct dec_past *p, const struct dec_past_step *s,
+		   struct dec_location *at)
+{
+	const struct dec_past_ref *def = definition(p, s, at);
+
+	if (at->addr < def->addr || at->addr + ADDRESS_BYTES > def->addr + def->size)
+		return false;
+	at->size = def->addr + def->size - at->addr;
+	return true;
+}
+
+/* @p hop wrote only a piece of @p at: may the way go on behind it (@p is_over), or with the piece? */
+static struct err *look_at_piece(struct dec_past *p, const struct dec_past_step *s,
+				 enum dec_follow_what what, struct dec_location *at,
+				 struct dec_hop *hop, bool *is_over)
+{
+	struct err *err = is_same_again(p, s, at, is_over);
+
+	if (!err && !*is_over && narrow(p, s, at))
+		dec_follow_hop(p, s, at, what, hop);
+	return err;
+}
+
 /* Four bytes that a pointer was cut to, or that were a number: they are where it comes from. */
 static bool is_cut(const struct dec_location *at, const struct dec_hop *hop,
 		   const struct dec_past *p, const struct dec_past_step *s)
@@ -370,12 +495,28 @@ static void forget_number(struct dec_follow *f)
 	}
 }
 
+/* Of a number that was computed and counted up in registers the last sum made the pointer, too. */
+static void forget_start(struct dec_follow *f)
+{
+	const struct dec_hop *hops = f->hops.data;
+	size_t i = f->hops.size, last = 0;
+
+	if (!i-- || hops[i].kind != DEC_HOP_COMPUTED || hops[i].to.is_mem)
+		return;
+	while (i-- && !hops[i].to.is_mem && !hops[i].from.is_mem)
+		if (hops[i].kind == DEC_HOP_OFFSET)
+			last = i + 1;
+	if (last)
+		f->hops.size = last;
+}
+
 struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_t before,
 		       enum dec_follow_what what, dec_follow_stop_fn stop, void *ctx,
 		       struct dec_follow *ret)
 {
 	struct dec_location at = *l;
-	bool is_pointer = what == DEC_FOLLOW_POINTER;
+	bool is_pointer = what == DEC_FOLLOW_POINTER, is_over;
+	int n_pieces = 0;
 
 	while (ret->hops.size < HOPS_MAX) {
 		const struct dec_past_step *s;
@@ -393,10 +534,21 @@ struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_
 			return NULL;
 		}
 		dec_follow_hop(p, s, &at, what, &hop);
+		is_over = false;
+		if (hop.kind == DEC_HOP_PIECE && at.is_mem && n_pieces++ < PIECES_MAX)
+			err = look_at_piece(p, s, what, &at, &hop, &is_over);
+		if (err)
+			return err;
+		if (is_over) {
+			before = hop.position;
+			continue;
+		}
 		if (is_pointer && ret->hops.size && is_cut(&at, &hop, p, s))
 			return NULL;
 		if (hop.kind == DEC_HOP_INDEX && what == DEC_FOLLOW_POINTER)
 			err = check_index(p, s, &hop);
+		else if (what == DEC_FOLLOW_POINTER)
+			err = find_index(p, s, &hop);
 		if (err)
 			return err;
 		if (ret->hops.size)
@@ -409,8 +561,10 @@ struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_
 		if (next == DEC_FOLLOW_LAST)
 			return NULL;
 		if (!goes_on(&hop)) {
-			if (is_pointer)
+			if (is_pointer) {
 				forget_number(ret);
+				forget_start(ret);
+			}
 			return NULL;
 		}
 		if (hop.kind == DEC_HOP_INDEX && what == DEC_FOLLOW_POINTER)

@@ -474,6 +474,7 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 	cu = dec_sym_unit_cu(u, addr);
 	if (cu) {
 		row = place_line(u, cu, addr, p);
+		p->is_within = row && row + u->debug_bias != addr;
 		sp_place_function(s, u, cu, addr, p);
 		// What a function begins with has the line of its head.
 		p->is_displaced |= p->outer && row + u->debug_bias == addr - p->offset;

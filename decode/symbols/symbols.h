@@ -36,6 +36,7 @@ struct dec_place {
 	bool is_inlined;
 	bool is_filled; ///< no statement's: it has the line of the one before
 	bool is_displaced; ///< so, or its statement does not begin there, as the line table says
+	bool is_within; ///< nothing begins at the instruction: its row began before it
 	const struct dec_inlined
 		*inlined; ///< the calls, innermost first; as strings live
 	uint32_t n_inlined;

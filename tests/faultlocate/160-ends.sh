@@ -5,6 +5,7 @@
 # Of a program that a signal ended `faultline analyze` says, without a specification, where in the
 # user's code it was, which value was wrong, and which statement made it: tests/programs/ends.c
 # has the truth in comments.
+# time limit: 300
 . tests/lib.sh
 need jq gcc
 need_bpf

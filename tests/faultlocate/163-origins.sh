@@ -4,21 +4,23 @@
 #
 # The statement that stored the value that ended the program is found in what gcc and clang make
 # with and without optimisation: tests/programs/origins.c has the truth in comments.
+# time limit: 300
 . tests/lib.sh
 need jq gcc clang
 need_bpf
 
 source=tests/programs/origins.c program=$TMPDIR/origins
 forms=(bucket unlink global tls tagged wipe assign strcpy sprintf ops negative tree reuse
-	varargs cut swap)
+	varargs cut swap packed shift poison grown ungrown tripled mark cursor sorted)
 
 . tests/faultlocate/ends.bash
 
 for compiler in gcc clang; do
-	for level in -O0 -O2; do
-		# What differs without optimisation: numbers that become pointers, and back.
-		some=(bucket negative cut)
-		[ $level = -O0 ] || some=("${forms[@]}")
+	for level in -O0 -O1 -O2; do
+		# What differs without optimisation: numbers that become pointers, and back; with some: constants.
+		some=(bucket negative cut packed tripled cursor)
+		[ $level != -O1 ] || some=(mark sorted)
+		[ $level != -O2 ] || some=("${forms[@]}")
 		$compiler -std=gnu11 -g $level -fno-builtin -w -o "$program" $source ||
 			fail "cannot compile"
 		record "${some[@]}"

@@ -354,6 +354,211 @@ static int do_swap(void)
 	return of_second(all);
 }
 
+/* The values of pointers that are copied with what they are in. */
+struct rec {
+	char kind;
+	struct item *i;
+	short n;
+} __attribute__((packed));
+static APART void rec_set(struct rec *r, long k)
+{
+	r->i = (struct item *)(k << 20); /* BAD packed */
+	r->kind = 'i';
+}
+static APART int rec_use(struct rec *r)
+{
+	return r->i->id + r->n; /* USE packed */
+}
+static int do_packed(void)
+{
+	struct rec *r = calloc(2, sizeof(*r)), *copy = calloc(1, sizeof(*copy));
+
+	rec_set(r, 3 + zero);
+	memcpy(copy, r, sizeof(*copy)); // moves that overlap
+	return rec_use(copy);
+}
+/* an array in which others are put before it */
+static APART void shift_break(struct item **v, int at)
+{
+	v[at] = (struct item *)0x5a5a5a5a5a; /* BAD shift */
+}
+static APART void shift_by(struct item **v, int n, int at)
+{
+	memmove(v + at + 1, v + at, (n - at) * sizeof(*v));
+	v[at] = item_new(NULL, at);
+}
+static APART int shift_sum(struct item **v, int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += v[i]->id; /* USE shift */
+	return sum;
+}
+static int do_shift(void)
+{
+	struct item **v = calloc(20, sizeof(*v));
+
+	for (int i = 0; i < 10; i++)
+		v[i] = item_new(NULL, i);
+	shift_break(v, 4);
+	shift_by(v, 10, 2);
+	shift_by(v, 11, 0);
+	return shift_sum(v, 12);
+}
+/* one that is wiped, and copied */
+static APART void poison(struct item **v, int n)
+{
+	memset(v, 0x5a, n * sizeof(*v)); /* BAD poison */
+}
+static APART int poisoned(struct item **v)
+{
+	return v[3]->id; /* USE poison */
+}
+static int do_poison(void)
+{
+	struct item **v = calloc(8, sizeof(*v)), **copy = calloc(8, sizeof(*copy));
+
+	poison(v, 6 + zero);
+	memcpy(copy, v, 8 * sizeof(*v));
+	return poisoned(copy);
+}
+/* one that realloc leaves where it is, moves, and maps anew */
+static APART void grow_bad(struct item **v, int i)
+{
+	v[i] = (struct item *)(uintptr_t)(0x999 + i); /* BAD grown */
+}
+static APART int grown(struct item **v)
+{
+	return v[5]->id; /* USE grown */
+}
+static int do_grown(void)
+{
+	struct item **v = NULL, *wall;
+
+	v = realloc(v, 48);
+	for (int i = 0; i < 5; i++)
+		v[i] = NULL;
+	grow_bad(v, 5);
+	for (size_t n = 96; n < 2000000; n *= n < 200 ? 2 : 60) {
+		v = realloc(v, n * 8);
+		wall = n > 100 ? item_new(NULL, 1) : NULL;
+	}
+	return grown(v) + wall->id;
+}
+/* .. and of one that it gave an element that nobody stored */
+static APART struct item **grow_only(struct item **v, int n)
+{
+	v = realloc(v, n * sizeof(*v)); /* BAD ungrown */
+	v[0]->id++;
+	return v;
+}
+static APART int ungrown(struct item **v)
+{
+	return v[3]->id; /* USE ungrown */
+}
+static int do_ungrown(void)
+{
+	struct item **v = malloc(2 * sizeof(*v)), *p = malloc(8 * sizeof(*v));
+
+	v[0] = v[1] = item_new(NULL, 1);
+	memset(p, 0x11, 8 * sizeof(*v));
+	free(p);
+	return ungrown(grow_only(v, 8));
+}
+/* numbers that become pointers */
+struct pair {
+	struct item *a;
+	long n;
+};
+static APART void pair_bad(struct pair *p)
+{
+	p->a = (struct item *)(p->n * 3 + 1); /* BAD tripled */
+}
+static APART int pairs_sum(struct pair *p, int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += p[i].a->id; /* USE tripled */
+	return sum;
+}
+static int do_tripled(void)
+{
+	struct pair p[6], copy[6];
+
+	for (int i = 0; i < 6; i++)
+		p[i] = (struct pair){ item_new(NULL, i), i + 2 };
+	pair_bad(&p[2]);
+	for (int i = 0; i < 6; i++)
+		copy[i] = p[5 - i];
+	return pairs_sum(copy, 6);
+}
+static APART void set_mark(struct item *i)
+{
+	i->prev = (void *)((uintptr_t)i->prev | 1ul << 63 | 1); /* BAD mark */
+}
+static APART int marked(struct item *i)
+{
+	return ((struct item *)((uintptr_t)i->prev & ~(uintptr_t)1))->id; /* USE mark */
+}
+static int do_mark(void)
+{
+	struct item *i = item_new(NULL, 1);
+
+	i->prev = item_new(NULL, 2);
+	set_mark(i);
+	return marked(i);
+}
+struct cursor {
+	long at, end;
+};
+static APART void seek_to(struct cursor *c, long k)
+{
+	c->at = k * 4096; /* BAD cursor */
+}
+static APART int at_cursor(const int *v, const struct cursor *c)
+{
+	return v[c->at]; /* USE cursor */
+}
+static int do_cursor(void)
+{
+	struct cursor c = {}, copy;
+	int *v = calloc(10, sizeof(*v));
+
+	seek_to(&c, 1000000 + zero);
+	copy = c;
+	return at_cursor(v, &copy);
+}
+/* a constant that a loop loads where it begins again */
+static APART void fill_pairs(struct pair *p, int n)
+{
+	for (int i = 0; i < n; i++) {
+		p[i].n = n - i;
+		p[i].a = i == 3 ? (void *)0x77 : item_new(0, i); /* BAD sorted */
+	}
+}
+static int by_n(const void *a, const void *b)
+{
+	return (int)((const struct pair *)a)->n - (int)((const struct pair *)b)->n;
+}
+static APART int sorted_sum(struct pair *p, int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += p[i].a->id; /* USE sorted */
+	return sum;
+}
+static int do_sorted(void)
+{
+	struct pair *p = malloc(8 * sizeof(*p));
+
+	fill_pairs(p, 8);
+	qsort(p, 8, sizeof(*p), by_n);
+	return sorted_sum(p, 8);
+}
+
 static int run(const char *f)
 {
 #define FORM(n, c)          \
@@ -375,6 +580,15 @@ static int run(const char *f)
 	FORM(varargs, do_varargs());
 	FORM(cut, do_cut());
 	FORM(swap, do_swap());
+	FORM(packed, do_packed());
+	FORM(shift, do_shift());
+	FORM(poison, do_poison());
+	FORM(grown, do_grown());
+	FORM(ungrown, do_ungrown());
+	FORM(tripled, do_tripled());
+	FORM(mark, do_mark());
+	FORM(cursor, do_cursor());
+	FORM(sorted, do_sorted());
 	return 3;
 }
 int main(int argc, char **argv)
