@@ -18,6 +18,8 @@
 #define HEED_SPANS 64
 // So many stretches are searched at once behind one that was written to, but not where it matters.
 #define HEED_PAUSE 8
+// A piece that was written to is gone through once more in so many parts, before it is logged.
+#define FINER 16
 
 #define ON_MEMORY (DEC_TRAP_READ | DEC_TRAP_WRITE)
 #define ON_EVENTS (DEC_TRAP_SYSCALL | DEC_TRAP_SIGNAL | DEC_TRAP_SWITCH | DEC_TRAP_LOAD)
@@ -45,6 +47,7 @@ struct search {
 	struct dec_span span[HEED_SPANS];
 	VEC(struct dec_span) clean; ///< back: stretches of the run without a write
 	uint64_t heeded;	    ///< back: from here on that is known
+	uint64_t refined;	    ///< .. and finely
 	struct log_reader reader;
 	uint32_t tid;
 	uint64_t fs_base;
@@ -529,8 +532,8 @@ static uint64_t checkpoint_before(const struct search *s, uint64_t since, uint64
 	return at > since ? at : since;
 }
 
-/* From @p from, where it stands, to @p to: which stretches of that are clean? */
-static struct err *heed_way(struct search *s, uint64_t from, uint64_t to)
+/* From @p from, where it stands, to @p to: which stretches of @p piece instructions are clean? */
+static struct err *heed_way(struct search *s, uint64_t from, uint64_t to, uint64_t piece)
 {
 	struct err *err = NULL;
 
@@ -540,7 +543,7 @@ static struct err *heed_way(struct search *s, uint64_t from, uint64_t to)
 		struct dec_where w;
 		bool is_clean;
 
-		next = to - from > dec_trap_piece ? from + dec_trap_piece : to;
+		next = to - from > piece ? from + piece : to;
 		err = heed(s, next, &is_clean, &w);
 		if (err || !is_clean)
 			continue;
@@ -564,12 +567,13 @@ static struct err *lay_checkpoints(struct search *s, uint64_t since, uint64_t en
 	n = n < CHECKPOINTS_LAID ? n : CHECKPOINTS_LAID;
 	step = (end - from) / (n + 1);
 	for (uint64_t i = 0, at = from; i < n && !err; i++, at += step) {
-		err = is_heeding ? heed_way(s, at, at + step) : go(s, at + step, &w);
+		err = is_heeding ? heed_way(s, at, at + step, dec_trap_piece) :
+				   go(s, at + step, &w);
 		if (!err)
 			err = dec_machine_checkpoint(s->m);
 	}
 	if (is_heeding && !err)
-		err = heed_way(s, from + n * step, end);
+		err = heed_way(s, from + n * step, end, dec_trap_piece);
 	s->heeded = is_heeding ? from : s->heeded;
 	return err;
 }
@@ -585,9 +589,31 @@ static void leave_out_clean(const struct search *s, uint64_t since, uint64_t *fr
 		}
 	*end = *end > since ? *end : since;
 	*from = checkpoint_before(s, since, *end);
+	// What lies before that is to be gone through first.
+	if (s->is_heeding && *from < s->heeded)
+		*from = s->heeded < *end ? s->heeded : *end;
 	for (size_t i = 0; i < s->clean.size; i++)
 		if (s->clean.data[i].end > *from && s->clean.data[i].end < *end)
 			*from = s->clean.data[i].end;
+}
+
+/* The same more finely, where [*@p from, *@p end) is long: gone through once more that is
+ * done in a fraction of the time of a log. */
+static struct err *refine(struct search *s, uint64_t since, uint64_t *from, uint64_t *end)
+{
+	uint64_t piece = dec_trap_piece / FINER ?: 1;
+	struct dec_where w;
+	struct err *err;
+
+	if (!s->is_heeding || *end <= *from + piece || *from >= s->refined)
+		return NULL;
+	s->refined = *from;
+	err = go(s, *from, &w);
+	if (!err)
+		err = heed_way(s, *from, *end, piece);
+	if (!err)
+		leave_out_clean(s, since, from, end);
+	return err;
 }
 
 static struct err *search_back(struct search *s, uint64_t since, struct dec_trapped *ret)
@@ -597,10 +623,12 @@ static struct err *search_back(struct search *s, uint64_t since, struct dec_trap
 	struct err *err = NULL;
 
 	s->first = since;
-	s->end = s->heeded = end;
+	s->end = s->heeded = s->refined = end;
 	while (!err && !t && end > since) {
 		err = lay_checkpoints(s, since, end);
 		leave_out_clean(s, since, &from, &end);
+		if (!err)
+			err = refine(s, since, &from, &end);
 		if (!err && from < end)
 			err = list(s, from, end, &ret->where);
 		if (!err && from < end)
