@@ -142,7 +142,7 @@ struct err *dec_machine_set_reg(struct dec_machine *m, uint32_t tid, int reg,
 struct err *dec_machine_write(struct dec_machine *m, uint64_t addr, const void *bytes,
 			      size_t size);
 
-/** What has become of it, astray: set behind DEC_AT_END. */
+/** What has become of it, astray: set behind DEC_AT_END; `parted` before, too. */
 struct err *dec_machine_outcome(struct dec_machine *m, struct dec_outcome *ret);
 
 #endif

@@ -14,6 +14,7 @@
 #define LINE_BITS 6 ///< memory is put in place by lines of so many bytes
 #define LINE (1u << LINE_BITS)
 #define REGS 64
+#define OTHER 0x5a ///< what was left out is this far, by exclusive or, from what it was
 
 /** A line of memory that a piece wrote to, or several. */
 typedef VEC(struct cap_write) writes;
@@ -29,11 +30,10 @@ struct making {
 	struct log_reader reader;
 	uint64_t fs_base;
 	bool is_inside;	  ///< a piece
-	bool is_bare;	  ///< this one
-	struct map lines; ///< that it has written to
+	struct map lines; ///< that it has written to: which of their bytes
 	uint64_t defined; ///< registers from 16 on that it defines
 	uint64_t omitted; ///< steps so far, but for one a piece
-	/** Of is_bare: bytes of each register that are garbage. */
+	/** Of is_bare: bytes of each register, as effect.h has them, that are not as they were. */
 	uint64_t garbage[REGS];
 	VEC(uint64_t) addresses;
 	writes writes;
@@ -46,10 +46,15 @@ struct making {
 
 static struct err *touch(struct making *m, uint64_t addr, uint64_t size)
 {
-	for (uint64_t line = addr >> LINE_BITS; line <= (addr + size - 1) >> LINE_BITS;
-	     line++)
-		if (map_put(&m->lines, line, 1))
+	for (uint64_t at = addr, n; at < addr + size; at += n) {
+		uint64_t first = at % LINE, *has = map_get(&m->lines, at >> LINE_BITS);
+		uint64_t bytes = ~0ull << first;
+
+		n = LINE - first < addr + size - at ? LINE - first : addr + size - at;
+		bytes &= ~0ull >> (LINE - first - n);
+		if (map_put(&m->lines, at >> LINE_BITS, bytes | (has ? *has : 0)))
 			return &err_nomem;
+	}
 	return NULL;
 }
 
@@ -66,10 +71,10 @@ static struct err *spoil(struct making *m, const struct dec_insn *insn)
 
 		if (def->is_mem)
 			continue;
-		if (!m->is_inside)
-			m->garbage[def->reg] &= ~def->bytes;
-		else if (!def->is_maybe)
+		if (m->is_inside)
 			m->garbage[def->reg] |= def->bytes;
+		else
+			m->garbage[def->reg] &= ~def->bytes;
 	}
 	return NULL;
 }
@@ -135,10 +140,13 @@ static struct err *on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 	struct making *m = ctx;
 
 	(void)time;
-	if (rec->id == DEC_REC_STATE)
+	if (rec->id == DEC_REC_STATE) {
 		m->fs_base = rec->value[17];
-	else if (rec->id == DEC_REC_SYSCALL)
+		memset(m->garbage, 0, CAP_GPRS * sizeof(*m->garbage));
+	} else if (rec->id == DEC_REC_SYSCALL) {
 		m->fs_base = rec->value[13];
+		m->garbage[CAP_RAX] = m->garbage[CAP_RCX] = m->garbage[CAP_R11] = 0;
+	}
 	return NULL;
 }
 
@@ -158,6 +166,27 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Of bare captures: the bytes that were written, of @p n lines from @p addr, become others. */
+static struct err *spoil_memory(struct making *m, uint64_t addr, size_t n, uint8_t *to)
+{
+	struct err *err = NULL;
+
+	for (size_t from = 0, end; from < n * LINE && !err; from = end + 1) {
+		for (end = from; end < n * LINE; end++) {
+			uint64_t has = *map_get(&m->lines, (addr + end) >> LINE_BITS);
+
+			if (!(has >> end % LINE & 1))
+				break;
+			to[end] ^= OTHER;
+		}
+		if (end > from)
+			err = vec_add(&m->writes,
+				      (struct cap_write){ addr + from, end - from,
+							  to + from });
+	}
+	return err;
+}
+
 /* What is now in the lines that were written to; neighbours together. */
 static struct err *gather_memory(struct making *m)
 {
@@ -168,8 +197,7 @@ static struct err *gather_memory(struct making *m)
 	for (size_t i = 0; i < m->lines.capacity && !err; i++)
 		if (m->lines.slots[i].key != MAP_EMPTY_KEY)
 			err = vec_add(&m->addresses, m->lines.slots[i].key);
-	map_deinit(&m->lines);
-	if (err || m->is_bare)
+	if (err)
 		return err;
 	qsort(m->addresses.data, m->addresses.size, 8, by_address);
 	if (vec_reserve(&m->bytes, m->addresses.size * LINE))
@@ -177,48 +205,63 @@ static struct err *gather_memory(struct making *m)
 	line = m->addresses.data;
 	for (size_t i = 0, n; i < m->addresses.size && !err; i += n) {
 		uint8_t *to = m->bytes.data + i * LINE;
+		uint64_t addr = line[i] << LINE_BITS;
 
 		for (n = 1; i + n < m->addresses.size && line[i + n] == line[i] + n;)
 			n++;
-		err = dec_machine_read(m->machine, line[i] << LINE_BITS, to, n * LINE);
-		if (!err)
+		err = dec_machine_read(m->machine, addr, to, n * LINE);
+		if (!err && m->options->is_bare)
+			err = spoil_memory(m, addr, n, to);
+		else if (!err)
 			err = vec_add(&m->writes,
-				      (struct cap_write){ line[i] << LINE_BITS, n * LINE,
-							  to });
+				      (struct cap_write){ addr, n * LINE, to });
 	}
+	map_deinit(&m->lines);
 	return err;
 }
 
-/* Of bare captures: make garbage of what holds it. */
-static void garble(struct making *m, int reg, uint8_t *value, size_t n)
+/* Of bare captures: make others of the bytes of @p reg that the slice knows nothing of. */
+static void spoil_register(const struct making *m, int reg, uint8_t *value, size_t n)
 {
 	for (size_t b = 0; b < n && reg != CAP_RSP; b++)
 		if (m->garbage[reg] >> b & 1)
-			value[b] ^= 0x5a;
+			value[b] ^= OTHER;
 }
 
-/* The registers that the piece has defined. */
-static struct err *gather_registers(struct making *m, bool is_bare, struct cap_event *ev)
+static void spoil_flags(const struct making *m, uint64_t *rflags)
+{
+	static const uint8_t bit[] = {
+		[EFFECT_CF] = 0, [EFFECT_PF] = 2, [EFFECT_AF] = 4,
+		[EFFECT_ZF] = 6, [EFFECT_SF] = 7, [EFFECT_OF] = 11
+	};
+
+	for (size_t i = 0; i < sizeof(bit); i++)
+		*rflags ^= (m->garbage[DEC_REG_FLAGS] >> i & 1) << bit[i];
+}
+
+/* The registers that the piece has defined, and those that are not what they were. */
+static struct err *gather_registers(struct making *m, bool is_spoilt,
+				    struct cap_event *ev)
 {
 	struct err *err = dec_machine_regs(m->machine, &ev->regs);
 
-	for (int reg = 0; reg < CAP_GPRS; reg++) {
-		m->garbage[reg] = is_bare ? m->garbage[reg] : 0;
-		garble(m, reg, (uint8_t *)&ev->regs.gpr[reg], 8);
-	}
+	for (int reg = 0; reg < CAP_GPRS && is_spoilt; reg++)
+		spoil_register(m, reg, (uint8_t *)&ev->regs.gpr[reg], 8);
+	if (is_spoilt)
+		spoil_flags(m, &ev->regs.rflags);
 	for (int reg = DEC_GPRS; reg < REGS && !err; reg++) {
 		struct cap_value *v = &m->values[ev->n_values];
 		uint8_t *value = m->value[ev->n_values];
 		size_t n;
 
-		if (reg == DEC_REG_FLAGS || !(m->defined >> (reg - DEC_GPRS) & 1))
+		if (reg == DEC_REG_FLAGS ||
+		    !(m->defined >> (reg - DEC_GPRS) & 1 || m->garbage[reg]))
 			continue;
 		err = dec_machine_reg(m->machine, reg, value, &n);
 		if (err || !n)
 			continue;
-		m->garbage[reg] = is_bare ? m->garbage[reg] : 0;
-		if (reg < DEC_REG_FLAGS)
-			garble(m, reg, value, n);
+		if (reg < DEC_REG_FLAGS && is_spoilt)
+			spoil_register(m, reg, value, n);
 		*v = (struct cap_value){ reg, n, value };
 		ev->n_values++;
 	}
@@ -284,7 +327,6 @@ static struct err *write_piece(struct making *m, const struct pieces *all,
 	ev.tid = w.tid;
 	ev.at_ns = w.at_ns;
 	m->is_inside = true;
-	m->is_bare = m->options->is_bare && p->from >= m->options->bare_from;
 	m->defined = 0;
 	if (!err)
 		err = go(m, p->to, &w);
@@ -292,9 +334,8 @@ static struct err *write_piece(struct making *m, const struct pieces *all,
 	if (!err)
 		err = gather_memory(m);
 	if (!err)
-		err = gather_registers(m, m->is_bare && !p->is_before_kernel, &ev);
-	if (!m->is_bare)
-		memset(m->garbage, 0, sizeof(m->garbage));
+		err = gather_registers(m, m->options->is_bare && !p->is_before_kernel,
+				       &ev);
 	ev.writes = m->writes.data;
 	ev.n_writes = m->writes.size;
 	m->omitted += ev.n_steps - 1;
@@ -406,7 +447,7 @@ struct err *fl_slice_capture(struct fl_trace *t, const struct fl_slice *s,
 	if (!err)
 		err = dec_machine_checkpoint(m->machine);
 	if (!err)
-		err = fl_pieces_find(m->machine, s, end, o->least,
+		err = fl_pieces_find(m->machine, s, end, o->is_bare ? 1 : o->least,
 				     o->is_bare ? SIZE_MAX : PIECES_MOST, &all);
 	if (!err)
 		err = write_capture(m, &all, end, dir);

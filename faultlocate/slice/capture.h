@@ -21,12 +21,12 @@ struct fl_capture_options {
 	/** Pieces of fewer steps are executed: it costs less than putting in place what they did. 0:
 	 * of any length. */
 	uint64_t least;
-	/** To judge slices: memory keeps what it had before a piece, registers get garbage in the
-	 * bytes that it defined, but for rsp and flags, and but for the last one before a system
-	 * call, a signal or a switch of threads. If the slice is right, that makes no difference
-	 * to it. */
+	/** To judge slices: pieces of any length are left out, and what they defined gets wrong
+	 * values instead of its own: each byte of memory and registers, each flag. Not rsp, which
+	 * slices do not follow; and registers are right before a system call, a signal and a
+	 * switch of threads, where replay compares them, until the next piece. If the slice is
+	 * right, all that makes no difference to it. */
 	bool is_bare;
-	uint64_t bare_from; ///< pieces that begin before this position are like any other
 	void (*progress)(void *ctx, uint64_t position); ///< or NULL
 	void *ctx;
 };
