@@ -30,6 +30,7 @@ enum {
 	KEY_CONTROL_ONLY,
 	KEY_NO_ADDRESSES,
 	KEY_PRUNE,
+	KEY_RIGHT,
 	KEY_KEEP_SAVES,
 	KEY_STACK_POINTER,
 	KEY_ALL,
@@ -44,7 +45,7 @@ struct arguments {
 	bool is_json, is_sarif, is_dot, shows_all, into_libraries, has_potential;
 	uint64_t from, to; ///< of the region; to 0: none
 	struct fl_slice_options slice;
-	fl_texts vars, prunes;
+	fl_texts vars, prunes, rights;
 };
 
 static const struct argp_option options[] = {
@@ -64,6 +65,11 @@ static const struct argp_option options[] = {
 	  "do not follow a register (rax), what the code of a function used (FUNC), memory "
 	  "(0xA..0xB), what was used at a position (@N), or a global variable (may be given "
 	  "again)",
+	  0 },
+	{ "right", KEY_RIGHT, "PLACE [VAR...]", 0,
+	  "what this place, as --at takes it, used, or these variables were right there: leave out "
+	  "what made values that are told by those, through copies and sums with a constant (may be "
+	  "given again)",
 	  0 },
 	{ "into-libraries", KEY_INTO_LIBRARIES, NULL, 0,
 	  "show what libraries did inside, and what the dynamic linker did; otherwise the "
@@ -106,6 +112,7 @@ static const char doc[] =
 	"  faultline slice crash.flt\n"
 	"  faultline slice crash.flt --at list.c:40 node\n"
 	"  faultline slice crash.flt --at insert#3 --data-only\n"
+	"  faultline slice crash.flt --at list.c:52 total --right 'list.c:50 n'\n"
 	"  faultline slice crash.flt --at 120000 rax --json | jq '.statements[].place'\n"
 	"  faultline slice crash.flt --capture small.flt && faultline debug small.flt\n"
 	"  faultline slice crash.flt --at list.c:40 --dot | dot -Tsvg >slice.svg\n";
@@ -195,8 +202,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		text_guard_json();
 	if (set(a, key, arg))
 		return 0;
-	if (key == KEY_PRUNE || (key == ARGP_KEY_ARG && a->capture)) {
-		cmd_command_push(state, key == KEY_PRUNE ? &a->prunes : &a->vars, arg);
+	if (key == KEY_PRUNE || key == KEY_RIGHT || (key == ARGP_KEY_ARG && a->capture)) {
+		cmd_command_push(state,
+				 key == KEY_PRUNE ? &a->prunes :
+				 key == KEY_RIGHT ? &a->rights :
+						    &a->vars,
+				 arg);
 		return 0;
 	}
 	if (key == ARGP_KEY_ARG) {
@@ -239,7 +250,7 @@ struct slicing {
 	struct capture *capture;
 	struct fl_trace *trace;
 	struct dec_symbols *symbols;
-	struct fl_slice *slice;
+	struct fl_slice *slice, *right;
 	maps maps;
 	fl_prunes prunes;
 	fl_seeds seeds;
@@ -253,6 +264,7 @@ static void slicing_deinit(struct slicing *s)
 	fl_potentials_deinit(&s->potential);
 	fl_view_deinit(&s->view);
 	fl_slice_destroy(s->slice);
+	fl_slice_destroy(s->right);
 	fl_trace_destroy(s->trace);
 	dec_symbols_destroy(s->symbols);
 	capture_close(s->capture);
@@ -278,6 +290,43 @@ static struct err *ask(struct slicing *s, uint64_t *begin)
 		       fl_question_cut_linker(s->trace, s->symbols, &s->prunes);
 }
 
+/* Add the seeds of @p text, a place and variables there. */
+static struct err *ask_right(struct slicing *s, const char *text, fl_seeds *seeds)
+{
+	_cleanup_free_ char *words = strdup(text);
+	struct fl_question told;
+	fl_texts vars = {};
+	char *rest = NULL, *word = words ? strtok_r(words, " ", &rest) : NULL;
+	struct err *err = words ? NULL : &err_nomem;
+
+	for (char *var = word; var && !err;)
+		if ((var = strtok_r(NULL, " ", &rest)))
+			err = vec_add(&vars, var);
+	if (!err)
+		err = fl_question_ask(s->trace, s->symbols, word ?: "", vars.data,
+				      vars.size, 0, seeds, &told);
+	vec_deinit(&vars);
+	return err;
+}
+
+/* Find out which values are right, given that those of --right are. */
+static struct err *find_right(struct slicing *s)
+{
+	const struct arguments *a = s->args;
+	const struct fl_slice_options o = { .begin = a->from,
+					    .only_told = true,
+					    .keeps_instances = true };
+	fl_seeds seeds = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < a->rights.size && !err; i++)
+		err = ask_right(s, a->rights.data[i], &seeds);
+	if (!err && a->rights.size)
+		err = fl_slice_walk(s->trace, seeds.data, seeds.size, &o, &s->right);
+	vec_deinit(&seeds);
+	return err;
+}
+
 static struct err *make(struct slicing *s)
 {
 	const struct arguments *a = s->args;
@@ -294,6 +343,9 @@ static struct err *make(struct slicing *s)
 	so.begin = a->from;
 	if (!err)
 		err = ask(s, &so.begin);
+	if (!err)
+		err = find_right(s);
+	so.right = s->right;
 	so.prunes = s->prunes.data;
 	so.n_prunes = s->prunes.size;
 	if (!err)
@@ -388,5 +440,6 @@ int cmd_slice(int argc, char **argv)
 	slicing_deinit(&s);
 	vec_deinit(&args.vars);
 	vec_deinit(&args.prunes);
+	vec_deinit(&args.rights);
 	return err ? EXIT_COULD_NOT : 0;
 }

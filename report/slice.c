@@ -107,6 +107,11 @@ static void head(const struct report_slice *r, FILE *out)
 		fprintf(out,
 			"%lu instruction%s of libraries left out (--into-libraries)\n",
 			r->view->n_folded, plural(r->view->n_folded));
+	if (st->n_right)
+		fprintf(out,
+			"%lu instruction%s left out that made what is right "
+			"(--right)\n",
+			st->n_right, plural(st->n_right));
 	if (st->is_full)
 		fprintf(out, "incomplete: more memory was wanted at once than is kept "
 			     "track of\n");

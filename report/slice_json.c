@@ -111,6 +111,7 @@ struct err *report_slice_json(const struct report_slice *r, FILE *out)
 	cJSON_AddNumberToObject(o, "instructions_before", st->n_walked);
 	cJSON_AddNumberToObject(o, "instructions_folded", r->view->n_folded);
 	cJSON_AddNumberToObject(o, "saves_left_out", st->n_pairs);
+	cJSON_AddNumberToObject(o, "right_left_out", st->n_right);
 	cJSON_AddBoolToObject(o, "is_complete", !st->is_full);
 	return print(o, out);
 }

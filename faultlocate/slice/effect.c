@@ -34,7 +34,7 @@ static int add_def(struct making *m, struct effect_def def)
 {
 	if (m->n_defs == EFFECT_DEFS)
 		return -1;
-	def.copies = -1;
+	def.copies = def.tells = -1;
 	m->def[m->n_defs] = def;
 	return m->n_defs++;
 }
@@ -404,6 +404,48 @@ static void find_copies(struct making *m)
 	}
 }
 
+/* Does its result tell what it was made of? */
+static bool is_one_to_one(const struct making *m)
+{
+	switch (m->d.mnemonic) {
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+	case ZYDIS_MNEMONIC_NEG:
+	case ZYDIS_MNEMONIC_NOT:
+	case ZYDIS_MNEMONIC_BSWAP:
+		return true;
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_XOR:
+		return m->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	case ZYDIS_MNEMONIC_LEA: // of one register, whole
+		return m->n_uses == 1 && m->op[0].size == 64 && !m->insn->is_slow_addr &&
+		       (m->op[1].mem.index == ZYDIS_REGISTER_NONE ||
+			m->op[1].mem.scale == 1);
+	default:
+		return false;
+	}
+}
+
+static void find_told(struct making *m)
+{
+	bool is_mem = m->op[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
+	struct effect_def *def = is_mem		   ? def_of_mem(m) :
+				 m->def_of[0] >= 0 ? &m->def[m->def_of[0]] :
+						     NULL;
+
+	for (int i = 0; i < m->n_defs; i++) {
+		m->def[i].tells = m->def[i].copies;
+		m->def[i].n_told = m->def[i].n_copied;
+	}
+	if (!def || !is_one_to_one(m) || (!is_mem && is_high_byte(m->op[0].reg.value)))
+		return;
+	def->tells = m->d.mnemonic == ZYDIS_MNEMONIC_LEA ? 0 :
+		     is_mem				 ? use_of_mem(m, 0) :
+							   m->use_of[0];
+	def->n_told = m->op[0].size / 8;
+}
+
 static void feed(struct making *m)
 {
 	for (int i = 0; i < m->n_defs; i++)
@@ -427,6 +469,7 @@ static void feed(struct making *m)
 	else if (m->insn->is_string)
 		feed_string(m);
 	find_copies(m);
+	find_told(m);
 }
 
 /* ---- branches, saved registers ----------------------------------------------------------- */

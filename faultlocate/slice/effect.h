@@ -47,6 +47,10 @@ struct effect_def {
 	int8_t copies;
 	uint8_t n_copied;
 	bool is_signed;
+	/** Who knows the first n_told bytes of what is made knows those of use[tells]: all else in it
+	 * is constant. -1: no such. A copy tells what it copies. */
+	int8_t tells;
+	uint8_t n_told;
 };
 
 struct effect {

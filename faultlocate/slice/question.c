@@ -463,6 +463,7 @@ struct err *fl_question_ask(struct fl_trace *t, struct dec_symbols *symbols,
 	_cleanup_free_ char *what = strdup(at);
 	char *hash = what ? strchr(what, '#') : NULL;
 	uint64_t address[ADDRESSES], wanted = 0;
+	struct dec_where w;
 	struct err *err;
 	size_t n;
 
@@ -480,6 +481,11 @@ struct err *fl_question_ask(struct fl_trace *t, struct dec_symbols *symbols,
 				       ret->position, t->end.position);
 		if (n_vars)
 			return take_statement(&q);
+		err = dec_machine_seek(t->machine, ret->position, &w);
+		if (err)
+			return err;
+		ret->tid = w.tid;
+		ret->rip = w.rip;
 		return add_seed(&q, (struct fl_seed){ .kind = FL_SEED_INSN,
 						      .position = ret->position });
 	}

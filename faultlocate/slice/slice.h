@@ -111,6 +111,14 @@ struct fl_slice_options {
 	bool keeps_saves; ///< registers saved and restored are followed through their slots
 	bool keeps_instances; ///< fl_slice_has() is going to be asked
 	size_t max_nodes;     ///< 0: a million; see struct fl_node
+	/** Only from values to those that they tell: back through copies, and what adds a constant and
+	 * the like. If those that the seeds are of are right, so is what all that is in this slice
+	 * made. */
+	bool only_told;
+	/** Such a slice, with keeps_instances, of the same trace: instances in its slice 0 made
+	 * what is right, and are not in this one, nor what only they needed. Or NULL. Borrowed, while the
+	 * walk lasts. */
+	const struct fl_slice *right;
 	const struct fl_prune *prunes;
 	size_t n_prunes;
 	void (*progress)(void *ctx, uint64_t position); ///< or NULL
@@ -205,6 +213,7 @@ struct fl_slice_stats {
 	uint64_t n_walked;    ///< instructions gone back over
 	uint64_t n_instances; ///< in the slices
 	uint64_t n_insns;     ///< different instructions in them
+	uint64_t n_right;     ///< instances left out since what they made is right
 	uint64_t n_pairs;     ///< saves and restores left out, pairs
 	uint64_t n_skipped;   ///< blocks passed over
 	uint64_t n_blocks;    ///< blocks

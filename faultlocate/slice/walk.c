@@ -342,7 +342,9 @@ struct err *fl_slice_walk(struct fl_trace *t, const struct fl_seed *seeds, size_
 	s->trace = t;
 	s->options = o ? *o : (struct fl_slice_options){};
 	s->max_nodes = s->options.max_nodes ?: NODES;
-	s->remembers = true;
+	s->remembers = !s->options.right && !s->options.only_told;
+	if (s->options.only_told)
+		s->options.without_control = s->options.without_addresses = true;
 	for (size_t i = 0; i < s->options.n_prunes; i++) {
 		s->remembers &= s->options.prunes[i].kind != FL_PRUNE_AT;
 		s->prunes_memory |= s->options.prunes[i].kind == FL_PRUNE_MEM;

@@ -175,6 +175,14 @@ static struct err *take_def(struct fl_slice *s, const struct effect_def *d,
 	return fl_walk_take_mem(s, addr, o->mem[d->mem].size, d->is_maybe, ret);
 }
 
+/* @return whether what is wanted of @p d, which is right, tells what that was made of. */
+static bool is_told(const struct effect_def *d, const struct live_want *w)
+{
+	uint64_t low = d->n_told < 64 ? (UINT64_C(1) << d->n_told) - 1 : ~UINT64_C(0);
+
+	return d->tells >= 0 && !d->is_maybe && (w->bytes & low) == low;
+}
+
 /* What instruction @p insn defines is no longer wanted; what of it is, comes into @p t. */
 static struct err *take(struct fl_slice *s, const struct effect *e,
 			const struct operands *o, struct taken *t)
@@ -187,7 +195,7 @@ static struct err *take(struct fl_slice *s, const struct effect *e,
 		struct live_want w;
 
 		err = take_def(s, d, o, &w);
-		if (err || !w.who)
+		if (err || !w.who || (s->options.only_told && !is_told(d, &w)))
 			continue;
 		others |= d->copies >= 0 ? d->from & ~(UINT64_C(1) << d->copies) :
 					   d->from;
@@ -240,6 +248,11 @@ struct err *fl_walk_insn(struct fl_slice *s, uint32_t insn, const struct operand
 		err = save(s, e, fl_walk_address(s, o, 0));
 	if (!err)
 		err = take(s, e, o, &t);
+	if (!err && t.who && s->options.right &&
+	    fl_slice_has(s->options.right, s->position, 0)) {
+		s->stats.n_right++;
+		return NULL;
+	}
 	return err || !t.who ? err : enter(s, insn, &t, o, &node);
 }
 
@@ -321,7 +334,7 @@ struct err *fl_walk_touched(struct fl_slice *s, uint32_t at,
 						.copies = -1 },
 			  &w);
 	}
-	if (err || !t.who)
+	if (err || !t.who || s->options.only_told)
 		return err;
 	if (!e->n_uses)
 		t.uses.from = 0;

@@ -183,16 +183,17 @@ static bool choose(const struct run *r, uint64_t *seed, struct criterion *c)
 	return false;
 }
 
-/* A general register that a step outside of the slice defined. */
-static bool choose_outside(const struct run *r, const struct fl_slice *s, uint64_t *seed,
-			   uint64_t before, uint64_t reach, uint64_t *position,
-			   uint8_t *reg)
+/* A general register that a step defined which is in the slice, or not. */
+static bool choose_step(const struct run *r, const struct fl_slice *s, bool is_in,
+			uint64_t *seed, uint64_t before, uint64_t reach,
+			uint64_t *position, uint8_t *reg)
 {
 	uint64_t from = before > reach ? before - reach : 1;
 	const struct kept *k =
 		&r->steps.data[step_at(r, from + random_word(seed) % (before - from))];
 
-	if (k->insn < 0 || k->position >= before || fl_slice_has(s, k->position, 0) ||
+	if (k->insn < 0 || k->position >= before ||
+	    fl_slice_has(s, k->position, 0) != is_in ||
 	    r->trace->insns.data[k->insn].insn.flow != DEC_FLOW_NEXT)
 		return false;
 	for (uint32_t i = 0; i < k->n; i++) {
@@ -314,8 +315,8 @@ static void executed(void **state)
 				bool is_kept;
 				uint8_t reg;
 
-				if (!choose_outside(&r, slice, &seed, c.position, reach,
-						    &at, &reg))
+				if (!choose_step(&r, slice, false, &seed, c.position,
+						 reach, &at, &reg))
 					continue;
 				done++;
 				if (alter(&r, at, reg, &c, bits, &is_kept) &&
@@ -339,6 +340,74 @@ static void executed(void **state)
 	printf("%lu alterations arrived, %lu did not; %lu violations\n", n_kept, n_left,
 	       n_wrong);
 	assert_true(n_kept > n * 2);
+	assert_int_equal(n_wrong, 0);
+}
+
+/* What a value tells: any other one there would have made it another. */
+static void told(void **state)
+{
+	const char *many = getenv("FAULTLINE_SLICES");
+	size_t n = many ? strtoul(many, NULL, 10) / 8 : 8;
+	uint64_t seed = 0x94d049bb133111eb, n_kept = 0, n_wrong = 0;
+	const char *program;
+
+	(void)state;
+	for (size_t p = 0; (program = programs(p)) && (many || p < CAPTURED); p++) {
+		struct run r;
+
+		begin(&r, program);
+		for (size_t done = 0, tries = 0; done < n && tries < 100 * n; tries++) {
+			const struct fl_slice_options o = { .keeps_instances = true,
+							    .only_told = true };
+			struct criterion c;
+			struct fl_slice *slice;
+			struct cap_regs regs;
+			struct dec_where w;
+			struct fl_seed s;
+			uint64_t at, bits;
+			uint8_t reg;
+			bool is_kept;
+
+			if (!choose(&r, &seed, &c))
+				continue;
+			s = (struct fl_seed){ .kind = FL_SEED_REG,
+					      .position = c.position,
+					      .reg = c.reg,
+					      .bytes = 0xff };
+			ok(fl_slice_walk(r.trace, &s, 1, &o, &slice));
+			for (int i = 0; i < 40 && fl_slice_stats(slice)->n_instances > 1;
+			     i++) {
+				uint64_t reach = 8 << random_word(&seed) % 9;
+
+				if (!choose_step(&r, slice, true, &seed, c.position,
+						 reach, &at, &reg) ||
+				    reg == CAP_RSP)
+					continue;
+				ok(dec_machine_seek(fl_trace_machine(r.trace), c.position,
+						    &w));
+				ok(dec_machine_regs(fl_trace_machine(r.trace), &regs));
+				c.value = regs.gpr[c.reg];
+				done++;
+				bits = 1ull << random_word(&seed) % 8;
+				if (alter(&r, at, reg, &c, bits, &is_kept) || !is_kept ||
+				    !alter_slowly(&r, at, reg, &c, bits)) {
+					n_kept += is_kept;
+					break;
+				}
+				n_kept++;
+				n_wrong++;
+				printf("%s: %s at %lu does not tell %s made at %lu (%#lx)\n",
+				       program, dec_reg_gpr_name(c.reg), c.position,
+				       dec_reg_gpr_name(reg), at,
+				       r.steps.data[step_at(&r, at)].rip);
+				break;
+			}
+			fl_slice_destroy(slice);
+		}
+		end(&r);
+	}
+	printf("%lu values told, of these %lu were not\n", n_kept, n_wrong);
+	assert_true(n_kept > n);
 	assert_int_equal(n_wrong, 0);
 }
 
@@ -1042,6 +1111,7 @@ int main(void)
 		cmocka_unit_test(captured),
 		cmocka_unit_test(plain),
 		cmocka_unit_test(executed),
+		cmocka_unit_test(told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
