@@ -360,7 +360,9 @@ static bool take_omitted(struct cap_events *it, struct cursor *c, struct cap_eve
 	ev->regs = b.regs;
 	ev->position = b.position;
 	ev->n_steps = b.n_steps;
-	for (uint64_t i = 0; i < b.n_values; i++) {
+	ev->kept_gprs = b.kept_gprs;
+	ev->kept_flags = b.kept_flags;
+	for (uint32_t i = 0; i < b.n_values; i++) {
 		struct cap_rec_value head;
 		struct cap_value v;
 

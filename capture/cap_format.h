@@ -126,7 +126,8 @@ struct cap_body_probe {
 struct cap_body_omitted {
 	struct cap_regs regs;
 	uint64_t position, n_steps;
-	uint64_t n_values; ///< as many struct cap_rec_value follow, each with its bytes
+	uint32_t n_values; ///< as many struct cap_rec_value follow, each with its bytes
+	uint16_t kept_gprs, kept_flags;
 };
 
 struct cap_rec_value {

@@ -241,8 +241,9 @@ static size_t make_body(const struct cap_event *ev, void *body)
 		return sizeof(struct cap_body_switch);
 	case CAP_EV_OMITTED:
 		*(struct cap_body_omitted *)body =
-			(struct cap_body_omitted){ ev->regs, ev->position, ev->n_steps,
-						   ev->n_values };
+			(struct cap_body_omitted){ ev->regs,	  ev->position,
+						   ev->n_steps,	  ev->n_values,
+						   ev->kept_gprs, ev->kept_flags };
 		return sizeof(struct cap_body_omitted);
 	case CAP_EV_KINDS:
 		break;

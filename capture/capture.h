@@ -218,6 +218,8 @@ struct cap_event {
 	const struct cap_value
 		*values; ///< OMITTED: other registers that it changed. Borrowed
 	size_t n_values;
+	/** OMITTED: bit n: gpr[n], bit n of rflags, stays what this capture's own run made it. */
+	uint16_t kept_gprs, kept_flags;
 
 	int32_t exit_code; ///< EXIT: exit status; -1 when a signal ended it
 	/** GAP: what is missing and why. SYSCALL, unlisted, to a writer: its name. Borrowed. */

@@ -256,13 +256,19 @@ static enum dec_verdict omit(struct dec_replay *r)
 {
 	struct dec_ctx *c = r->engine.ctx;
 	const struct cap_event *ev = &r->next;
+	struct cap_regs regs = ev->regs;
 	enum dec_verdict v;
 
 	if (ev->position != r->engine.now || ev->tid != dec_threads_current(r)->tid)
 		return replay_out_of_order(r);
 	if (!ev->n_steps)
 		return DEC_END;
-	dec_replay_set_regs(c, &ev->regs);
+	for (int i = 0; i < CAP_GPRS; i++)
+		if (ev->kept_gprs >> i & 1)
+			regs.gpr[i] = c->gpr[i];
+	regs.rflags = (regs.rflags & ~(uint64_t)ev->kept_flags) |
+		      (c->rflags & ev->kept_flags);
+	dec_replay_set_regs(c, &regs);
 	c->fs_base = ev->regs.fs_base;
 	c->gs_base = ev->regs.gs_base;
 	dec_replay_state_record(r, DEC_STATE_OMITTED, NULL);

@@ -228,15 +228,20 @@ static void spoil_register(const struct making *m, int reg, uint8_t *value, size
 			value[b] ^= OTHER;
 }
 
-static void spoil_flags(const struct making *m, uint64_t *rflags)
+/* The flags, likewise; *@p ret_kept: those of them that are the slice's. */
+static void spoil_flags(const struct making *m, uint64_t *rflags, uint16_t *ret_kept)
 {
 	static const uint8_t bit[] = {
 		[EFFECT_CF] = 0, [EFFECT_PF] = 2, [EFFECT_AF] = 4,
 		[EFFECT_ZF] = 6, [EFFECT_SF] = 7, [EFFECT_OF] = 11
 	};
 
-	for (size_t i = 0; i < sizeof(bit); i++)
-		*rflags ^= (m->garbage[DEC_REG_FLAGS] >> i & 1) << bit[i];
+	for (size_t i = 0; i < sizeof(bit); i++) {
+		uint64_t is_garbage = m->garbage[DEC_REG_FLAGS] >> i & 1;
+
+		*rflags ^= is_garbage << bit[i];
+		*ret_kept |= !is_garbage << bit[i];
+	}
 }
 
 /* The registers that the piece has defined, and those that are not what they were. */
@@ -245,10 +250,14 @@ static struct err *gather_registers(struct making *m, bool is_spoilt,
 {
 	struct err *err = dec_machine_regs(m->machine, &ev->regs);
 
-	for (int reg = 0; reg < CAP_GPRS && is_spoilt; reg++)
+	for (int reg = 0; reg < CAP_GPRS && is_spoilt; reg++) {
 		spoil_register(m, reg, (uint8_t *)&ev->regs.gpr[reg], 8);
+		// What the slice has made is not put right.
+		if (!m->garbage[reg] && reg != CAP_RSP)
+			ev->kept_gprs |= 1u << reg;
+	}
 	if (is_spoilt)
-		spoil_flags(m, &ev->regs.rflags);
+		spoil_flags(m, &ev->regs.rflags, &ev->kept_flags);
 	for (int reg = DEC_GPRS; reg < REGS && !err; reg++) {
 		struct cap_value *v = &m->values[ev->n_values];
 		uint8_t *value = m->value[ev->n_values];

@@ -108,6 +108,8 @@ static struct cap_event make_kind(enum cap_event_kind kind, unsigned i)
 	case CAP_EV_OMITTED:
 		ev.position = 1000;
 		ev.n_steps = 77;
+		ev.kept_gprs = 0x8421;
+		ev.kept_flags = 0x8c5;
 		ev.values = values;
 		ev.n_values = 2;
 		make_memory(&ev, i % 2);
@@ -164,6 +166,7 @@ static bool same_event(struct cap_event a, struct cap_event b)
 	       !memcmp(a.cpuid, b.cpuid, sizeof(a.cpuid)) && a.heap_fn == b.heap_fn &&
 	       !memcmp(a.heap_args, b.heap_args, sizeof(a.heap_args)) &&
 	       a.position == b.position && a.n_steps == b.n_steps &&
+	       a.kept_gprs == b.kept_gprs && a.kept_flags == b.kept_flags &&
 	       same_values(&a, &b) && a.exit_code == b.exit_code &&
 	       a.probe_site == b.probe_site && a.probe_gprs == b.probe_gprs;
 }
