@@ -65,6 +65,11 @@ static void advise_run(struct advice *a, const struct cap_info *info)
 
 	if (info->is_unfinished)
 		advise(a, "replay", "", "how far it can be run again");
+	// Others would take what a slice capture leaves out for what did not happen.
+	if (info->slice_of) {
+		advise(a, "debug", "", "walk through the slice, forward and backward");
+		return;
+	}
 	if (is_killed)
 		advise(a, "analyze", "",
 		       "why it was ended: which value was wrong, and which statement made it");

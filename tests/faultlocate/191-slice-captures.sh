@@ -82,6 +82,9 @@ for command in check slice "analyze --accesses" inputs; do
 	"$FAULTLINE" $command "$TMPDIR/s" >"$TMPDIR/out" 2>&1
 	[ $? = 2 ] && grep -q "slice capture" "$TMPDIR/out" || fail "$command: $(cat "$TMPDIR/out")"
 done
+"$FAULTLINE" info "$TMPDIR/s" >"$TMPDIR/out" || fail "info: $(cat "$TMPDIR/out")"
+grep -q "faultline debug" "$TMPDIR/out" && ! grep -Eq "faultline (check|analyze)" "$TMPDIR/out" ||
+	fail "info suggests what refuses it: $(cat "$TMPDIR/out")"
 "$FAULTLINE" dump "$TMPDIR/s" | grep -q "OMITTED [0-9]* steps at position" || fail "dump tells of no piece"
 "$FAULTLINE" slice "$TMPDIR/c" --capture "$TMPDIR/s" >"$TMPDIR/out" 2>&1 && fail "it writes over a capture"
 [ -f "$TMPDIR/s/manifest.json" ] || fail "it removed what was there"
