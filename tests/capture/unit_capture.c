@@ -108,8 +108,6 @@ static struct cap_event make_kind(enum cap_event_kind kind, unsigned i)
 	case CAP_EV_OMITTED:
 		ev.position = 1000;
 		ev.n_steps = 77;
-		ev.kept_gprs = 0x8421;
-		ev.kept_flags = 0x8c5;
 		ev.values = values;
 		ev.n_values = 2;
 		make_memory(&ev, i % 2);
@@ -122,7 +120,15 @@ static struct cap_event make_kind(enum cap_event_kind kind, unsigned i)
 
 static struct cap_event make_event(unsigned i)
 {
-	return make_kind(i < 10 ? i % 7 + 1 : CAP_EV_HEAP_DONE + (i - 10), i);
+	struct cap_event ev =
+		make_kind(i < 10 ? i % 7 + 1 : CAP_EV_HEAP_DONE + (i - 10), i);
+
+	// Younger than the golden file, whose zeros say the same.
+	if (ev.kind == CAP_EV_OMITTED) {
+		ev.kept_gprs = 0x8421;
+		ev.kept_flags = 0x8c5;
+	}
+	return ev;
 }
 
 static bool same_writes(const struct cap_event *a, const struct cap_event *b)
