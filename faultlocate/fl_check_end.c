@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "decode/symbols/object.h"
 #include "faultlocate/fl_check_int.h"
 
 #define PIECE_BYTES 65536
@@ -39,14 +40,26 @@ struct reach {
 	VEC(uint32_t) todo; ///< blocks that were reached and not looked into
 	uint64_t stack_dead_start,
 		stack_dead_end; ///< of the thread that runs: nobody's variables
+	struct dec_symbols *symbols;
+	uint64_t allocator; ///< where it is entered; 0: not known
+	bool is_allocators; ///< what is looked into is its module's
 	uint8_t piece[PIECE_BYTES];
 };
+
+/* glibc's allocator knows where the chunk behind the last block begins: in that block's last 8 bytes. */
+static bool is_next_chunk(const struct reach *r, struct hg_node_id id, uint64_t value)
+{
+	const struct hg_node *n = hg_graph_node(r->c->graph, id);
+
+	return value % 16 == 0 && value > n->start && value + 8 >= n->start + n->size;
+}
 
 static struct err *meet(struct reach *r, uint64_t value)
 {
 	struct hg_node_id id = hg_access_live_at(r->c->finder, value);
 
-	if (!id.v || r->c->reached[id.v])
+	if (!id.v || r->c->reached[id.v] ||
+	    (r->is_allocators && is_next_chunk(r, id, value)))
 		return NULL;
 	r->c->reached[id.v] = 1;
 	return vec_add(&r->todo, id.v);
@@ -88,6 +101,12 @@ static bool is_heap(const struct fl_check *c, const struct dec_range *range)
 	return false;
 }
 
+static bool is_allocators(const struct reach *r, const struct dec_range *range)
+{
+	return r->allocator &&
+	       dec_symbols_same_module(r->symbols, r->allocator, range->start);
+}
+
 static struct err *look_at_roots(struct reach *r)
 {
 	struct dec_range range;
@@ -99,8 +118,11 @@ static struct err *look_at_roots(struct reach *r)
 			err = meet(r, t.regs.gpr[k]);
 	err_destroy(none);
 	for (size_t i = 0; !err && !(none = dec_machine_range(r->m, i, &range)); i++)
-		if (range.prot & PROT_WRITE && !is_heap(r->c, &range))
+		if (range.prot & PROT_WRITE && !is_heap(r->c, &range)) {
+			r->is_allocators = is_allocators(r, &range);
 			err = look_into(r, range.start, range.end);
+			r->is_allocators = false;
+		}
 	err_destroy(none);
 	return err;
 }
@@ -135,6 +157,9 @@ static struct err *reach_all(struct fl_check *c, struct dec_machine *m,
 	}
 	r->c = c;
 	r->m = m;
+	r->symbols = frames->symbols;
+	if (!dec_symbols_entries(r->symbols, "malloc", &r->allocator, 1))
+		r->allocator = 0;
 	find_dead_stack(r, frames);
 	err = look_at_roots(r);
 	while (r->todo.size && !err) {

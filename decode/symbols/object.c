@@ -87,6 +87,14 @@ bool dec_symbols_begins(struct dec_symbols *s, uint64_t addr, struct dec_object 
 	return ret->name && ret->start == addr;
 }
 
+bool dec_symbols_same_module(struct dec_symbols *s, uint64_t a, uint64_t b)
+{
+	const struct dec_sym_mapping *x = dec_sym_module_of(s, a);
+	const struct dec_sym_mapping *y = dec_sym_module_of(s, b);
+
+	return x && y && x->unit == y->unit;
+}
+
 /* ---- of a frame ------------------------------------------------------------------------------- */
 
 struct search {

@@ -35,6 +35,9 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 /** @return whether a static object begins at @p addr, which is @p ret. */
 bool dec_symbols_begins(struct dec_symbols *s, uint64_t addr, struct dec_object *ret);
 
+/** @return whether both are in one module: code or data. */
+bool dec_symbols_same_module(struct dec_symbols *s, uint64_t a, uint64_t b);
+
 /** @return whether the function at @p rip keeps all its variables in memory, as without optimization: then
  * its addresses are the source's own. */
 bool dec_symbols_is_literal(struct dec_symbols *s, uint64_t rip);

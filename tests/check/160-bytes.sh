@@ -43,5 +43,15 @@ else
 	check_as clang O2
 fi
 
-# A run that is long is not looked at so, which is said, unless a rule is named.
+# The last block is lost though the allocator knows where it ends.
+cat >"$TMPDIR/last.c" <<-'END'
+	#include <stdlib.h>
+	static void lose(void) { *(volatile char *)malloc(17) = 1; }
+	int main(void) { lose(); return 0; }
+END
+gcc -g -O0 -o "$TMPDIR/last" "$TMPDIR/last.c" || fail "cannot compile"
+rm -rf "$TMPDIR/c"
+make_capture "$TMPDIR/c" "$TMPDIR/last"
+expect_status 1 "$FAULTLINE" check --only DEFINITE-LEAK "$TMPDIR/c"
+grep -q "17 bytes in 1 block" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 exit 0
