@@ -283,7 +283,9 @@ static void make_sum(const struct dec_past *p, const struct dec_past_step *s,
 		hop->kind = DEC_HOP_OFFSET;
 		r = pointer_operand(p, s, hop->value);
 	}
-	if (!r && what != DEC_FOLLOW_NUMBER && !is_marking(insn)) {
+	// Links that are XORed of two addresses are no marks.
+	if (!r && what != DEC_FOLLOW_NUMBER &&
+	    (!is_marking(insn) || !strcmp(dec_insn_name(insn), "xor"))) {
 		hop->kind = DEC_HOP_INDEX;
 		r = index_operand(p, s, what);
 	}
