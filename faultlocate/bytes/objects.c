@@ -116,14 +116,14 @@ static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t
 	struct dec_frame f = { .rip = rip, .read = read_nothing };
 	struct dec_around around = {};
 	size_t index;
+	bool is_one;
 
 	if (!known) {
 		memcpy(f.gpr, gpr, sizeof(f.gpr));
-		if (dec_symbols_around(w->symbols, &f, addr, &around) &&
-		    (vec_add(&o->site, around) || vec_add(&o->site_addr, addr)))
+		is_one = dec_symbols_around(w->symbols, &f, addr, &around);
+		if (is_one && (vec_add(&o->site, around) || vec_add(&o->site_addr, addr)))
 			return 0;
-		if (map_put(&o->sites, key,
-			    around.at.name || around.before.name ? o->site.size : 0))
+		if (map_put(&o->sites, key, is_one ? o->site.size : 0))
 			return 0;
 		known = map_get(&o->sites, key);
 	}
@@ -348,6 +348,8 @@ struct err *fl_objects_step(struct bytes_walk *w, const struct dec_step *s)
 	if (is_new)
 		memcpy(before, d->regs->value, sizeof(before));
 	hg_derive_step(d, s);
+	// Where the stack ends is no pointer to what lies there, whatever it was set from.
+	hg_derived_set(d->regs, CAP_RSP, 0);
 	if (is_new && !d->regs->gpr[reg])
 		hg_derived_set(d->regs, reg, at_site(w, s, addr, before, false));
 	return err ? err : d->is_out_of_memory ? &err_nomem : NULL;

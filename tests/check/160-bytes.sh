@@ -4,7 +4,7 @@
 #
 # Accesses outside of variables, to those of functions that have returned, and uses of what has no value are found
 # in a program that says where they are; and nothing else is. FAULTLINE_CHECK=full: as two compilers make it at
-# three levels, else two of the six.
+# three levels, else three of the six.
 . tests/lib.sh
 need jq gcc clang
 need_bpf
@@ -40,6 +40,7 @@ if [ "${FAULTLINE_CHECK:-}" = full ]; then
 	done
 else
 	check_as gcc O0
+	check_as clang O0
 	check_as clang O2
 fi
 
