@@ -44,13 +44,22 @@ static bool bit(const struct page *p, uint64_t addr)
 	return p->corrupt[addr % PAGE / 8] >> (addr % 8) & 1;
 }
 
+/* The end of the page of @p addr, or @p end, which is before: behind the last page there is none. */
+static uint64_t piece_end(uint64_t addr, uint64_t end)
+{
+	return (end - 1) / PAGE > addr / PAGE ? (addr / PAGE + 1) * PAGE : end;
+}
+
 bool dec_nullify_is_corrupt(const struct nul_run *n, uint64_t addr, uint64_t size)
 {
-	for (uint64_t end = addr + size; addr < end;) {
-		uint64_t upto = (addr / PAGE + 1) * PAGE;
+	// How much a call is to write is what an altered register says: the kernel writes no more at once.
+	uint64_t end = addr + (size < INT32_MAX ? size : INT32_MAX);
+
+	while (addr < end && n->n_corrupt) {
+		uint64_t upto = piece_end(addr, end);
 		const struct page *p = page_of(n, addr);
 
-		for (; p && p->n_corrupt && addr < end && addr < upto; addr++)
+		for (; p && p->n_corrupt && addr < upto; addr++)
 			if (bit(p, addr))
 				return true;
 		addr = upto;
@@ -74,11 +83,10 @@ void dec_nullify_mark(struct nul_run *n, uint64_t addr, uint64_t size, bool is_c
 	uint64_t end = addr + size;
 
 	for (round_to_words(n, &addr, &end, is_corrupt); addr < end;) {
-		uint64_t upto = (addr / PAGE + 1) * PAGE;
+		uint64_t upto = piece_end(addr, end);
 		struct page *p = is_corrupt ? page_make(n, addr) : page_of(n, addr);
 
-		for (; p && (is_corrupt || p->n_corrupt) && addr < end && addr < upto;
-		     addr++) {
+		for (; p && (is_corrupt || p->n_corrupt) && addr < upto; addr++) {
 			if (bit(p, addr) == is_corrupt)
 				continue;
 			p->corrupt[addr % PAGE / 8] ^= 1u << (addr % 8);
