@@ -129,6 +129,15 @@ unfinished_call(struct ptc_process *p, struct ptc_thread *t, const struct rec_sw
 	return t->has_held ? &t->held : NULL;
 }
 
+/* Was @p t, which @p leaves tells to be left, only looked at by the kernel? Then it is in the call in which it was
+ * left before, and nothing has been logged since it was let in. */
+static bool is_still_in_call(const struct ptc_process *p, const struct ptc_thread *t,
+			     const struct cap_event *leaves)
+{
+	return leaves->switch_flags & CAP_SWITCH_IN_CALL &&
+	       t->left_at == leaves->regs.rip && p->log.n_events == p->let_in_at;
+}
+
 void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 			const struct rec_switch *s)
 {
@@ -156,8 +165,10 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 		ptc_writes_add(&t->from_child, s->word_at, &s->word, sizeof(s->word));
 	ptc_writes_give(&t->from_child, &ev);
 	p->running = s->next_tid;
-	p->n_switches++;
+	p->n_ran += !t->vfork_memory && !is_still_in_call(p, t, &ev);
+	t->left_at = call ? ev.regs.rip : 0;
 	ptc_log_event(&p->log, &ev);
+	p->let_in_at = p->log.n_events;
 	ptc_writes_clear(&t->from_child);
 	ptc_threads_left(p, t);
 }

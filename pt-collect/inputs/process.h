@@ -66,6 +66,8 @@ struct ptc_thread {
 	int status;
 	/** Signal handlers entered and not yet returned from; PTC_FRAMES_UNKNOWN + them. */
 	unsigned n_frames;
+	uint64_t
+		left_at; ///< the instruction behind the call in which it was left; 0: in none
 	/** What a vfork child wrote into our memory, for the call that is about to end. */
 	struct ptc_writes from_child;
 	struct ptc_snapshot *vfork_memory; ///< as it was before that child
@@ -107,8 +109,10 @@ struct ptc_process {
 	bool has_threads;   ///< it has, or had, several: they share one CPU
 	cpu_set_t affinity; ///< before that
 	int cpu;
-	pid_t running;	     ///< has_threads: who is current at the end of the log
-	uint64_t n_switches; ///< has_threads: that the log has
+	pid_t running; ///< has_threads: who is current at the end of the log
+	/** has_threads: how often one of them was left that had run, but for parents that wait for
+	 * a vfork child; and how many events the log had when the running one was let in. */
+	uint64_t n_ran, let_in_at;
 	struct ptc_probes probes;
 	struct ptc_pt_process pt;
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none

@@ -35,8 +35,8 @@ struct ptc_snapshot {
 	struct ptc_maps maps;
 	struct ptc_range areas[AREAS]; ///< what is compared, when not all
 	bool has_areas;
-	bool is_by_word;     ///< the program has threads
-	uint64_t n_switches; ///< among them, until then
+	bool is_by_word; ///< the program has threads
+	uint64_t n_ran;	 ///< how often one of them had run, until then
 	struct ptc_ranges ranges;
 	uint8_t *bytes; ///< of the ranges, one after the other
 	size_t size;
@@ -119,7 +119,7 @@ static struct err *find_areas(struct ptc_process *p, pid_t parent,
 		return err;
 	page = u.fs_base & -(uint64_t)PAGE;
 	snap->is_by_word = true;
-	snap->n_switches = p->n_switches;
+	snap->n_ran = p->n_ran;
 	snap->areas[0] = stack_around(&snap->maps, u.rsp);
 	snap->areas[1] = stack_around(&snap->maps, child_stack(p, &u));
 	snap->areas[2] = (struct ptc_range){ page - PAGE, page + PAGE };
@@ -262,7 +262,8 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	if (!snap)
 		return;
 	c.bytes = snap->bytes;
-	snap->has_areas |= snap->is_by_word && p->n_switches != snap->n_switches;
+	snap->has_areas |= snap->is_by_word &&
+			   (p->n_ran != snap->n_ran || p->running != parent);
 	err = ptc_maps_read(p->tracee.pid, &maps);
 	if (err || (!snap->has_areas && !same_maps(&snap->maps, &maps)))
 		ptc_log_gap(&p->log, parent,

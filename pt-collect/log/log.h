@@ -17,6 +17,7 @@
 struct ptc_log {
 	struct cap_writer *writer;
 	bool is_recording;
+	uint64_t n_events;   ///< logged
 	struct err *failure; ///< the first thing that went wrong; recording is off since
 };
 
