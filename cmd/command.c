@@ -30,6 +30,27 @@ struct err *cmd_command_process(const char *capture, const char *process,
 	return err;
 }
 
+struct err *cmd_command_note_map(void *maps, const struct dec_where *w)
+{
+	return vec_add((cmd_maps *)maps, *w);
+}
+
+struct err *cmd_command_symbols(const struct capture *c, const cmd_maps *maps,
+				const char *sources, struct dec_symbols **ret)
+{
+	struct err *err = dec_symbols_create(c, ret);
+
+	for (size_t i = 0; i < maps->size && !err; i++) {
+		const struct dec_where *w = &maps->data[i];
+
+		err = dec_symbols_add(*ret, w->map.file, w->map.addr, w->map.size,
+				      w->map.file_offset);
+	}
+	if (!err)
+		dec_symbols_sources(*ret, sources);
+	return err;
+}
+
 void cmd_command_tell_trace(struct fl_trace *trace, const char *lost)
 {
 	const struct dec_where *end = fl_trace_end(trace);

@@ -24,6 +24,18 @@ void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text);
 struct err *cmd_command_process(const char *capture, const char *process,
 				const fl_texts *specs, char **ret);
 
+/** Where a run mapped its modules. */
+typedef VEC(struct dec_where) cmd_maps;
+
+/** Notes one; `mapped` of machines and traces, whose ctx is a cmd_maps then. */
+struct err *cmd_command_note_map(void *maps, const struct dec_where *w);
+
+/** Make the symbols of @p c's run, with the modules that it mapped on its way. @p sources: the directory
+ * with the program's sources, borrowed; or NULL. @return as dec_symbols_create(), dec_symbols_add();
+ * @p ret for dec_symbols_destroy() whatever comes of it. */
+struct err *cmd_command_symbols(const struct capture *c, const cmd_maps *maps,
+				const char *sources, struct dec_symbols **ret);
+
 /** Say what the replay that made @p trace could not do. @p lost: what that means behind the end, "the
  * slice knows nothing". */
 void cmd_command_tell_trace(struct fl_trace *trace, const char *lost);

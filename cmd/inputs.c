@@ -101,16 +101,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return option_only(state, key, arg, "capture", &a->capture);
 }
 
-/** Modules that the program maps as it runs, for the symbols. */
-typedef VEC(struct dec_where) maps;
-
 struct asking {
 	const struct arguments *args;
 	struct capture *capture;
 	struct fl_sources sources;
 	struct fl_trace *trace;
 	struct dec_symbols *symbols;
-	maps maps;
+	cmd_maps maps;
 	fl_seeds seeds;
 	fl_prunes prunes;
 	fl_strings strings;
@@ -138,27 +135,17 @@ static void show_progress(void *ctx, uint64_t position)
 		fprintf(stderr, TEXT_AGAIN "back at position %lu", position);
 }
 
-static struct err *note_map(void *ctx, const struct dec_where *w)
-{
-	return vec_add((maps *)ctx, *w);
-}
-
 static struct err *find(struct asking *a)
 {
-	const struct fl_trace_options to = { .mapped = note_map, .ctx = &a->maps };
+	const struct fl_trace_options to = { .mapped = cmd_command_note_map,
+					     .ctx = &a->maps };
 	const struct arguments *args = a->args;
 	struct err *err = capture_open(args->capture, &a->capture);
 
 	if (!err)
 		err = fl_trace_create(a->capture, &to, &a->trace);
 	if (!err)
-		err = dec_symbols_create(a->capture, &a->symbols);
-	for (size_t i = 0; i < a->maps.size && !err; i++) {
-		const struct dec_where *w = &a->maps.data[i];
-
-		err = dec_symbols_add(a->symbols, w->map.file, w->map.addr, w->map.size,
-				      w->map.file_offset);
-	}
+		err = cmd_command_symbols(a->capture, &a->maps, NULL, &a->symbols);
 	if (!err)
 		err = fl_question_ask(a->trace, a->symbols, args->at, args->vars.data,
 				      args->vars.size, 0, &a->seeds, &a->question);

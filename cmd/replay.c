@@ -122,7 +122,7 @@ struct replay {
 	const struct replay_options *o;
 	struct capture *capture;
 	struct dec_machine *machine;
-	VEC(struct dec_where) maps; ///< at each, a file was mapped as code
+	cmd_maps maps;
 	double start;
 	bool has_shown;		///< some progress
 	struct dec_where where; ///< at its end
@@ -148,7 +148,7 @@ static struct err *note_map(void *ctx, const struct dec_where *w)
 {
 	struct replay *r = ctx;
 
-	return vec_add(&r->maps, *w);
+	return cmd_command_note_map(&r->maps, w);
 }
 
 static void replay_deinit(struct replay *r)
@@ -158,19 +158,6 @@ static void replay_deinit(struct replay *r)
 	err_destroy(r->parted);
 	capture_close(r->capture);
 	vec_deinit(&r->maps);
-}
-
-static struct err *replay_symbols(const struct replay *r, struct dec_symbols **ret)
-{
-	struct err *err = dec_symbols_create(r->capture, ret);
-
-	for (size_t i = 0; !err && i < r->maps.size; i++) {
-		const struct dec_where *w = &r->maps.data[i];
-
-		err = dec_symbols_add(*ret, w->map.file, w->map.addr, w->map.size,
-				      w->map.file_offset);
-	}
-	return err;
 }
 
 static void show_place(const struct replay *r, struct dec_symbols *s)
@@ -278,7 +265,7 @@ static void report_divergence(const struct replay *r)
 		fflush(r->talk);
 	}
 	if (!r->o->as_json || r->o->explains)
-		err = replay_symbols(r, &s);
+		err = cmd_command_symbols(r->capture, &r->maps, NULL, &s);
 	if (!err && !r->o->as_json)
 		show_place(r, s);
 	if (!err && r->o->explains)
@@ -308,7 +295,7 @@ static void report_parted(const struct replay *r)
 	}
 	print_label(r->o, r->talk);
 	fprintf(r->talk, "diverged: %s\n", text_line(r->parted->message));
-	err = replay_symbols(r, &s);
+	err = cmd_command_symbols(r->capture, &r->maps, NULL, &s);
 	if (!err)
 		show_place(r, s);
 	dec_symbols_destroy(s);

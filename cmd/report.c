@@ -86,9 +86,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- what is found out -------------------------------------------------------------------- */
 
-/** Modules that the program maps as it runs, for the symbols. */
-typedef VEC(struct dec_where) maps;
-
 /** A page being made. */
 struct reporting {
 	const struct arguments *args;
@@ -99,7 +96,7 @@ struct reporting {
 	struct capture *capture;
 	struct fl_trace *trace;
 	struct dec_symbols *symbols;
-	maps maps;
+	cmd_maps maps;
 	fl_prunes prunes;
 	report_tolds told;
 	struct fl_sources sources;
@@ -171,28 +168,16 @@ static struct err *analyze(struct reporting *r)
 	return err ?: report_findings_list(&r->analysis, NULL, &r->findings, &n_known);
 }
 
-static struct err *note_map(void *ctx, const struct dec_where *w)
-{
-	return vec_add((maps *)ctx, *w);
-}
-
 static struct err *trace(struct reporting *r)
 {
-	const struct fl_trace_options o = { .mapped = note_map, .ctx = &r->maps };
+	const struct fl_trace_options o = { .mapped = cmd_command_note_map,
+					    .ctx = &r->maps };
 	struct err *err = fl_trace_create(r->capture, &o, &r->trace);
 
 	if (!err)
-		err = dec_symbols_create(r->capture, &r->symbols);
-	for (size_t i = 0; i < r->maps.size && !err; i++) {
-		const struct dec_where *w = &r->maps.data[i];
-
-		err = dec_symbols_add(r->symbols, w->map.file, w->map.addr, w->map.size,
-				      w->map.file_offset);
-	}
-	if (err)
-		return err;
-	dec_symbols_sources(r->symbols, r->args->sources);
-	return fl_question_cut_linker(r->trace, r->symbols, &r->prunes);
+		err = cmd_command_symbols(r->capture, &r->maps, r->args->sources,
+					  &r->symbols);
+	return err ?: fl_question_cut_linker(r->trace, r->symbols, &r->prunes);
 }
 
 /* ---- stories --------------------------------------------------------------------------------- */

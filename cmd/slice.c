@@ -221,29 +221,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- a slice --------------------------------------------------------------------------- */
 
-/** Modules that the program maps as it runs, for the symbols. */
-typedef VEC(struct dec_where) maps;
-
-static struct err *note_map(void *ctx, const struct dec_where *w)
-{
-	maps *m = ctx;
-
-	return vec_add(m, *w);
-}
-
-static struct err *load_symbols(const struct capture *c, const maps *m,
-				const char *sources, struct dec_symbols **ret)
-{
-	struct err *err = dec_symbols_create(c, ret);
-
-	for (size_t i = 0; i < m->size && !err; i++)
-		err = dec_symbols_add(*ret, m->data[i].map.file, m->data[i].map.addr,
-				      m->data[i].map.size, m->data[i].map.file_offset);
-	if (!err)
-		dec_symbols_sources(*ret, sources);
-	return err;
-}
-
 /* A slice being made. */
 struct slicing {
 	const struct arguments *args;
@@ -251,7 +228,7 @@ struct slicing {
 	struct fl_trace *trace;
 	struct dec_symbols *symbols;
 	struct fl_slice *slice, *right;
-	maps maps;
+	cmd_maps maps;
 	fl_prunes prunes;
 	fl_seeds seeds;
 	struct fl_view view;
@@ -330,7 +307,7 @@ static struct err *find_right(struct slicing *s)
 static struct err *make(struct slicing *s)
 {
 	const struct arguments *a = s->args;
-	const struct fl_trace_options to = { .mapped = note_map,
+	const struct fl_trace_options to = { .mapped = cmd_command_note_map,
 					     .end = a->to,
 					     .ctx = &s->maps };
 	struct fl_slice_options so = a->slice;
@@ -339,7 +316,7 @@ static struct err *make(struct slicing *s)
 	if (!err)
 		err = fl_trace_create(s->capture, &to, &s->trace);
 	if (!err)
-		err = load_symbols(s->capture, &s->maps, a->sources, &s->symbols);
+		err = cmd_command_symbols(s->capture, &s->maps, a->sources, &s->symbols);
 	so.begin = a->from;
 	if (!err)
 		err = ask(s, &so.begin);
