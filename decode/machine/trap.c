@@ -426,7 +426,9 @@ static struct err *heed(struct search *s, uint64_t to, bool *ret_clean,
 	*ret_clean = !err && !dec_machine_heeded(s->m) &&
 		     (!(s->on & DEC_TRAP_SIGNAL) || w.handlers == ret->handlers) &&
 		     (!(s->on & DEC_TRAP_SWITCH) || w.switches == ret->switches) &&
-		     (!(s->on & (DEC_TRAP_SYSCALL | DEC_TRAP_LOAD)) || w.seq == ret->seq);
+		     // The call that ends the program has no event.
+		     (!(s->on & (DEC_TRAP_SYSCALL | DEC_TRAP_LOAD)) ||
+		      (w.seq == ret->seq && ret->at == DEC_AT_POSITION));
 	err_destroy(dec_machine_heed(s->m, NULL, 0));
 	return err;
 }

@@ -10,6 +10,7 @@
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "decode/machine/trace.h"
 #include "decode/machine/trap.h"
@@ -399,6 +400,22 @@ static void waiting_threads(struct run *r)
 						 &(size_t){ 0 }));
 }
 
+/* The call that a program ends with is met when it is alone in the last piece, too. */
+static void last_call(struct run *r)
+{
+	const struct dec_trap call = { .on = DEC_TRAP_SYSCALL, .number = SYS_exit_group };
+	uint64_t piece = dec_trap_piece;
+	struct dec_trapped t;
+	struct dec_where w;
+
+	dec_trap_piece = 2;
+	ok(dec_machine_seek(r->machine, r->end, &w));
+	ok(dec_machine_back(r->machine, &call, 1, r->end - 16, &t));
+	assert_int_equal(t.trap, 0);
+	assert_int_equal(t.position, r->end - 1);
+	dec_trap_piece = piece;
+}
+
 static void events(void **state)
 {
 	_cleanup_free_ char *signals = NULL, *threads = NULL;
@@ -413,6 +430,7 @@ static void events(void **state)
 	assert_true(a.n_signals > 5);
 	assert_int_equal(count(&a, DEC_TRAP_SIGNAL), a.n_signals);
 	assert_true(count(&a, DEC_TRAP_LOAD) >= 1);
+	last_call(&a);
 	end(&a);
 	begin(&b, threads);
 	assert_true(b.n_switches > 5);
