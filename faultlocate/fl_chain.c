@@ -13,6 +13,14 @@ void fl_chain_deinit(struct fl_chain *c)
 	vec_deinit(&c->links);
 }
 
+size_t fl_chain_length(const struct fl_chain *c)
+{
+	for (size_t i = 0; i < c->links.size; i++)
+		if (c->links.data[i].is_arithmetic)
+			return i + 1;
+	return c->links.size;
+}
+
 /** What the way back knows. */
 struct way {
 	const struct fl_analysis *a;
@@ -157,13 +165,13 @@ int fl_chain_register(struct dec_past *past, uint64_t time, uint64_t addr)
 // Each takes a look at the run behind what it is about: the first ones are told.
 #define CHAINS_MAX 16
 
-/** One value to be followed: of finding number `index`. */
+/** One value to be followed: of finding number `index`, at statement `rip`. */
 struct wanted {
 	bool is_access;
 	size_t index;
 	const char *name;
 	bool is_freed; ///< what the first release got
-	uint64_t time, addr;
+	uint64_t time, addr, rip;
 	struct hg_node_id node;
 	int reg; ///< -1: the operand's
 };
@@ -210,6 +218,7 @@ static struct err *list_wanted(const struct fl_analysis *a, wants *ret)
 					    .index = i,
 					    .time = x->time,
 					    .addr = x->addr,
+					    .rip = x->rip,
 					    .node = x->from,
 					    .reg = -1 },
 			   ret);
@@ -222,6 +231,7 @@ static struct err *list_wanted(const struct fl_analysis *a, wants *ret)
 			   (struct wanted){ .index = i,
 					    .time = e->time,
 					    .addr = e->value[0].n,
+					    .rip = e->rip,
 					    .node = { e->value[0].bid },
 					    .reg = is_free ? CAP_RDI : e->reg },
 			   ret);
@@ -229,11 +239,35 @@ static struct err *list_wanted(const struct fl_analysis *a, wants *ret)
 	return err;
 }
 
+/* Does the instruction at @p time compute what it accesses from a pointer and an index? */
+static bool is_indexed(struct dec_past *past, uint64_t time)
+{
+	const struct dec_past_step *step = NULL;
+	const struct dec_insn *insn;
+	_cleanup_err_ struct err *err = dec_past_step_at(past, time, &step);
+
+	insn = !err && step ? dec_past_insn(past, step) : NULL;
+	for (int i = 0; insn && i < insn->n_mem; i++)
+		if (insn->mem[i].base < DEC_GPRS && insn->mem[i].base != CAP_RSP)
+			return insn->mem[i].index < DEC_GPRS;
+	return false;
+}
+
+static struct err *add_harm(const struct wanted *w, bool is_made, struct fl_chain *c)
+{
+	return vec_add(&c->links, (struct fl_chain_link){ .time = w->time,
+							  .rip = w->rip,
+							  .value = w->addr,
+							  .has_value = true,
+							  .is_arithmetic = is_made });
+}
+
 static struct err *follow_wanted(struct fl_analysis *a, struct dec_past *past,
 				 const struct wanted *w)
 {
 	struct fl_found_chain *c = vec_push(&a->chains);
 	int reg = w->reg;
+	struct err *err = NULL;
 
 	if (!c)
 		return &err_nomem;
@@ -246,7 +280,13 @@ static struct err *follow_wanted(struct fl_analysis *a, struct dec_past *past,
 		a->chains.size--;
 		return NULL;
 	}
-	return fl_chain_follow(a, past, w->time, reg, w->node, &c->chain);
+	if (w->reg < 0 && is_indexed(past, w->time))
+		err = add_harm(w, true, &c->chain);
+	if (!err)
+		err = fl_chain_follow(a, past, w->time, reg, w->node, &c->chain);
+	if (!err && !c->chain.links.size && !w->is_freed)
+		err = add_harm(w, false, &c->chain); // libraries alone had it
+	return err;
 }
 
 struct err *fl_chains_find(struct fl_analysis *a)

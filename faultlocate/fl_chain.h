@@ -37,6 +37,10 @@ struct fl_chain {
 
 void fl_chain_deinit(struct fl_chain *c);
 
+/** @return how many of the links are copies of one value: the paper's chain. Behind it is told whence that came which
+ * it was computed from. */
+size_t fl_chain_length(const struct fl_chain *c);
+
 /** A chain of something that bug rules found. */
 struct fl_found_chain {
 	bool is_access;	  ///< of fl_analysis.accesses; else of the check's errors

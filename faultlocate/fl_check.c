@@ -455,6 +455,14 @@ static bool is_own_release(struct frames *frames, const struct hg_point *p)
 		       frames, frames->stack.data[frames->stack.size - 1].return_rip - 1);
 }
 
+/* .. but what it releases for a call of the user's (fclose) is not to be released again. */
+static bool is_again_for_user(const struct fl_check *c, struct frames *frames,
+			      const struct hg_point *p)
+{
+	return p->node[0].v && hg_graph_node(c->graph, p->node[0])->died < p->position &&
+	       dec_frames_is_own(frames, dec_frames_statement(frames, p->pc));
+}
+
 struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_point *p)
 {
 	struct fl_check *c = ctx;
@@ -472,7 +480,8 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 
 	if (p->kind == HG_POINT_RETURN && !strcmp(c->functions.data[p->which], "main"))
 		c->has_main_returned = true;
-	if (p->kind == HG_POINT_RELEASE && is_own_release(frames, p))
+	if (p->kind == HG_POINT_RELEASE && is_own_release(frames, p) &&
+	    !is_again_for_user(c, frames, p))
 		return NULL;
 	if (is_unknown(c, p)) {
 		c->n_unknown++;

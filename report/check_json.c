@@ -150,6 +150,7 @@ static bool add_chains(const struct fl_analysis *a, cJSON *o,
 		if (chain && (!cJSON_AddItemToArray(list, chain) ||
 			      !add_text(chain, "of", c->name) ||
 			      !add_text(chain, "end", report_chain_end(c->chain.end)) ||
+			      !add_number(chain, "length", fl_chain_length(&c->chain)) ||
 			      !add(chain, "links", json_links(a, &c->chain))))
 			return false;
 	}
