@@ -137,11 +137,26 @@ static struct err *list_processes(const char *dir, char **ret)
 	return err;
 }
 
+/* Another process of the capture. */
+static struct err *open_process(void *ctx, uint32_t pid, struct capture **ret)
+{
+	const struct arguments *a = ctx;
+	_cleanup_free_ char *dir = NULL;
+	char which[16];
+	struct err *err;
+
+	snprintf(which, sizeof(which), "%u", pid);
+	err = capture_process_dir(a->capture, which, &dir);
+	return err ?: capture_open(dir, ret);
+}
+
 static struct err *serve(const struct arguments *a)
 {
 	struct dbg_options o = { .in = a->listener < 0 ? STDIN_FILENO : -1,
 				 .out = a->listener < 0 ? STDOUT_FILENO : -1,
-				 .listener = a->listener };
+				 .listener = a->listener,
+				 .open = open_process,
+				 .ctx = (void *)a };
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	_cleanup_free_ char *dir = NULL, *processes = NULL;
 	const fl_texts none = {};

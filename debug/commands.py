@@ -113,8 +113,8 @@ class Process(gdb.Command):
 process              those of `faultline dump --processes'
 process NUMBER|PID   this one, from its beginning; breakpoints stay
 
-A child's run begins behind the fork() or exec() that made it. Where a parent does that, `catch
-syscall fork' and the like stop."""
+A child's run begins behind the fork() that made it, or behind the last exec() soon after. `catch fork'
+stops there in the parent; with `set follow-fork-mode child' gdb goes on with the child."""
 
     def __init__(self):
         super().__init__("process", gdb.COMMAND_RUNNING)

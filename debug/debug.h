@@ -15,6 +15,9 @@ struct dbg_options {
 	int listener;	       ///< a listening socket; -1: none
 	uint64_t position;     ///< where to begin
 	const char *processes; ///< the list of those that were recorded, for people
+	/** Open process @p pid of the same recording. @return ERR_NOT_FOUND: there is none. */
+	struct err *(*open)(void *ctx, uint32_t pid, struct capture **ret);
+	void *ctx; ///< of that
 };
 
 /** Serve the process in @p c until the connection ends; with a listener, one gdb after the other

@@ -355,7 +355,7 @@ void dbg_monitor(struct dbg_stub *st, const char *line)
 	else if (!strcmp(word, "alter"))
 		alter(st, rest);
 	else if (!strcmp(word, "processes"))
-		say(st, "%s", st->processes ?: "");
+		say(st, "%s", st->options->processes ?: "");
 	else if (!strcmp(word, "seek"))
 		monitor_seek(st, rest);
 	else if (!strcmp(word, "help"))

@@ -20,8 +20,6 @@
 // Steps in a line before it is taken for a loop, and run: a run has a price of its own.
 #define STEPS_MOST 64
 
-typedef VEC(struct dec_trap) traps;
-
 /* ---- after a move --------------------------------------------------------------------------- */
 
 /* The user wanted it to stop: it stands where it had got to. */
@@ -107,7 +105,7 @@ static void stop_at_end(struct dbg_session *s, struct dbg_stop *ret)
 
 /* ---- traps ---------------------------------------------------------------------------------- */
 
-static struct err *add_points(const struct dbg_session *s, traps *v)
+static struct err *add_points(const struct dbg_session *s, dbg_traps *v)
 {
 	static const unsigned on[] = { [DBG_POINT_SOFTWARE] = DEC_TRAP_EXECUTE,
 				       [DBG_POINT_HARDWARE] = DEC_TRAP_EXECUTE,
@@ -132,7 +130,7 @@ static struct err *add_points(const struct dbg_session *s, traps *v)
 
 /* The first points.size traps are the points. @p aim: another one, or NULL. */
 static struct err *make_traps(const struct dbg_session *s, const struct dec_trap *aim,
-			      traps *v)
+			      dbg_traps *v)
 {
 	struct err *err = add_points(s, v);
 
@@ -188,12 +186,25 @@ static struct err *stop_at_call(struct dbg_session *s, uint64_t position, bool i
 	return dec_machine_seek(s->machine, position + !is_entry, &s->where);
 }
 
+/* @return whether call @p number is one that is caught. */
+static bool is_caught(const struct dbg_session *s, int64_t number)
+{
+	return s->catches_calls &&
+	       (!s->calls.size || vec_find(&s->calls, c, *c == number));
+}
+
 /* A trap was met: it is a stop, or the aim (NULL: none), or is passed. @p is_entry: a call's first
  * side is the one that was not told yet. @p is_done: here the move ends. */
 static struct err *meet(struct dbg_session *s, const struct dec_trapped *t,
 			const struct dec_trap *aim, bool is_entry, bool *has_met,
 			bool *is_done, struct dbg_stop *ret)
 {
+	if (t->on == DEC_TRAP_SYSCALL && !is_caught(s, t->number)) {
+		*is_done = dbg_fork_made(s, t->tid ?: s->where.tid, 0, ret);
+		return *is_done ?
+			       dec_machine_seek(s->machine, t->position + 1, &s->where) :
+			       NULL;
+	}
 	*is_done = is_stop(s, t, aim != NULL, ret);
 	if (*is_done)
 		return t->on == DEC_TRAP_SYSCALL ?
@@ -222,12 +233,14 @@ static bool enter_handler(struct dbg_session *s, struct dbg_stop *ret)
 static struct err *forward(struct dbg_session *s, const struct dec_trap *aim,
 			   bool *has_met, struct dbg_stop *ret)
 {
-	traps v = {};
+	dbg_traps v = {};
 	struct dec_trapped t;
 	struct err *err = make_traps(s, aim, &v);
 	bool is_done = false;
 
 	*has_met = s->is_going_back = false;
+	if (!err)
+		err = dbg_fork_traps(s, &v);
 	while (!err && !is_done) {
 		uint64_t entry = s->entry_told;
 
@@ -294,13 +307,6 @@ static bool has_watches(const struct dbg_session *s)
 	return vec_find(&s->points, p, p->kind >= DBG_POINT_WRITE) != NULL;
 }
 
-/* @return whether call @p number is one that is caught. */
-static bool is_caught(const struct dbg_session *s, int64_t number)
-{
-	return s->catches_calls &&
-	       (!s->calls.size || vec_find(&s->calls, c, *c == number));
-}
-
 /* The running thread executes an instruction. */
 static struct err *step_once(struct dbg_session *s, struct dbg_stop *ret)
 {
@@ -334,6 +340,8 @@ static struct err *step_once(struct dbg_session *s, struct dbg_stop *ret)
 			ret->number = e->number;
 		}
 	}
+	if (ret->why == DBG_STOP_STEP && s->tells_forks)
+		dbg_fork_made(s, before.tid, before.seq, ret);
 	signal = handled_in(s, before.seq, s->where.seq);
 	if (signal && signal->tid == s->where.tid && ret->why == DBG_STOP_STEP)
 		stop_before(s, signal, ret);
@@ -439,7 +447,7 @@ static struct err *back(struct dbg_session *s, const struct dec_trap *aim, bool 
 			struct dbg_stop *ret)
 {
 	uint64_t from = s->where.position;
-	traps v = {};
+	dbg_traps v = {};
 	struct dec_trapped t;
 	struct err *err = make_traps(s, aim, &v);
 	bool is_done = false;
@@ -558,7 +566,7 @@ struct err *dbg_execution(struct dbg_session *s, const uint64_t *rip, size_t n,
 {
 	struct dec_trapped t;
 	struct err *err = dbg_seek(s, from);
-	traps v = {};
+	dbg_traps v = {};
 
 	for (size_t i = 0; i < n && !err; i++)
 		err = vec_add(&v, (struct dec_trap){ .on = DEC_TRAP_EXECUTE,

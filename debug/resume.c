@@ -70,6 +70,20 @@ static void put_reason(struct dbg_stub *st, const struct dbg_stop *stop)
 	case DBG_STOP_RETURN:
 		dbg_print(to, "syscall_return:%lx;", stop->number);
 		break;
+	case DBG_STOP_FORK:
+	case DBG_STOP_VFORK:
+		dbg_print(to, "%s:p%lx.%lx;",
+			  stop->why == DBG_STOP_FORK ? "fork" : "vfork", stop->number,
+			  stop->number);
+		break;
+	case DBG_STOP_VFORKED:
+		dbg_print(to, "vforkdone:;");
+		break;
+	case DBG_STOP_EXEC:
+		dbg_print(to, "exec:");
+		dbg_put_hex(to, st->session.info->exe, strlen(st->session.info->exe));
+		dbg_print(to, ";");
+		break;
 	case DBG_STOP_BEGIN:
 		dbg_print(to, "replaylog:begin;");
 		break;
@@ -116,11 +130,26 @@ static struct err *make(struct dbg_session *s, const struct move *m, struct dbg_
 	return m->is_step ? dbg_step(s, m->tid, m->from, m->to, ret) : dbg_go(s, ret);
 }
 
+/* What gdb has to know before anything moves. @return whether there is something. */
+static bool owes(struct dbg_stub *st, struct dbg_stop *ret)
+{
+	*ret = (struct dbg_stop){ .tid = st->session.where.tid };
+	if (!st->has_to_vfork && !st->has_to_exec)
+		return false;
+	ret->why = st->has_to_exec ? DBG_STOP_EXEC : DBG_STOP_VFORKED;
+	st->has_to_vfork = st->has_to_exec = false;
+	return true;
+}
+
 static void resume(struct dbg_stub *st, const struct move *m)
 {
 	struct dbg_session *s = &st->session;
 	struct err *err = NULL;
 
+	if (owes(st, &st->stop)) {
+		dbg_resume_tell(st);
+		return;
+	}
 	// It was put elsewhere behind gdb's back: this is how gdb learns of it.
 	if (st->is_moved) {
 		st->stop =
@@ -133,6 +162,9 @@ static void resume(struct dbg_stub *st, const struct move *m)
 		st->is_running = false;
 	}
 	st->general = st->stop.tid; // so gdb takes it
+	st->has_to_vfork = st->stop.why == DBG_STOP_VFORK;
+	if (st->has_to_vfork || st->stop.why == DBG_STOP_FORK)
+		st->child = st->stop.number;
 	if (err) {
 		// The machine is lost, and with it all that there is to see.
 		s->failure = err;
@@ -185,6 +217,9 @@ static bool take_action(struct dbg_cursor *c, struct move *m)
 void dbg_resume_vcont(struct dbg_stub *st, struct dbg_cursor *c)
 {
 	struct move m = {};
+	struct err *err = NULL;
+	bool is_child = false;
+	uint32_t pid = 0;
 
 	// Threads run as recorded: the first one that steps says how far, all do what comes before.
 	do {
@@ -194,9 +229,23 @@ void dbg_resume_vcont(struct dbg_stub *st, struct dbg_cursor *c)
 		while (dbg_left(c) && *c->at != ':' && *c->at != ';')
 			c->at++;
 		if (dbg_take(c, ":"))
-			dbg_stub_take_thread(c, &one.tid);
+			dbg_stub_take_thread(c, &pid, &one.tid);
+		if (pid && pid != st->session.info->pid && !err) {
+			is_child = st->has_to_vfork && pid == st->child;
+			err = is_child ? NULL :
+					 err_new(ERR_UNSUPPORTED,
+						 "process %u is not the one that is "
+						 "debugged: see help process",
+						 pid);
+		}
 		if (one.is_step && !m.is_step)
 			m = one;
 	} while (dbg_take(c, ";"));
-	resume(st, &m);
+	// Of vfork() gdb leaves the parent only when the child does not use its memory any more.
+	if (!err && is_child)
+		err = dbg_stub_follow(st);
+	if (err)
+		dbg_stub_fail(st, err);
+	else
+		resume(st, &m);
 }

@@ -27,6 +27,8 @@ static struct err *keep_event(void *ctx, const struct cap_event *ev)
 	struct err *err = vec_add(&s->events, e);
 	struct dbg_signal *signal;
 
+	if (!err)
+		err = dbg_fork_keep(s, ev);
 	if (!err && ev->kind == CAP_EV_SYSCALL && ev->file && ev->ret > 0)
 		err = vec_add(&s->mapped,
 			      (struct dbg_mapped){ ev->seq, ev->ret,
@@ -149,7 +151,7 @@ void dbg_session_reset(struct dbg_session *s)
 	dbg_altered_leave(s);
 	dbg_points_clear(s);
 	s->calls.size = 0;
-	s->catches_calls = false;
+	s->catches_calls = s->tells_forks = false;
 	s->passes = 0;
 }
 
@@ -162,12 +164,32 @@ void dbg_session_deinit(struct dbg_session *s)
 		cap_core_close(s->core);
 	vec_deinit(&s->events);
 	vec_deinit(&s->signals);
+	vec_deinit(&s->forks);
 	vec_deinit(&s->mapped);
 	dbg_points_clear(s);
 	vec_deinit(&s->points);
 	vec_deinit(&s->calls);
 	fl_slice_destroy(s->slice);
 	fl_trace_destroy(s->trace);
+}
+
+struct err *dbg_session_follow(struct dbg_session *s, const struct capture *c)
+{
+	// What the client has said of all processes stays.
+	struct dbg_session next = { .tells_forks = s->tells_forks,
+				    .catches_calls = s->catches_calls,
+				    .passes = s->passes,
+				    .malloc_at = s->malloc_at,
+				    .interrupted = s->interrupted,
+				    .tell = s->tell,
+				    .ctx = s->ctx };
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->calls.size && !err; i++)
+		err = vec_add(&next.calls, s->calls.data[i]);
+	dbg_session_deinit(s);
+	*s = next;
+	return err ?: dbg_session_init(s, c);
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */

@@ -43,6 +43,14 @@ struct dbg_event {
 	uint8_t signo;	 ///< SIGNAL
 };
 
+/** A call that made a process; or a thread, which only its flags tell. */
+struct dbg_fork {
+	uint64_t seq;
+	uint64_t flags; ///< clone: these; clone3: where they are
+	uint32_t tid, child;
+	int64_t number;
+};
+
 /** A file of the capture's was mapped. */
 struct dbg_mapped {
 	uint64_t seq; ///< by this event; 0: it was there at the beginning
@@ -66,6 +74,10 @@ enum dbg_why {
 	DBG_STOP_POINT,	    ///< point
 	DBG_STOP_ENTRY,	    ///< a system call is about to be made: number
 	DBG_STOP_RETURN,    ///< it was
+	DBG_STOP_FORK,	    ///< a process was made: number
+	DBG_STOP_VFORK,	    ///< by vfork()
+	DBG_STOP_VFORKED,   ///< .. which lets go of memory; it stands where it stood
+	DBG_STOP_EXEC,	    ///< it executes another program, and is at its beginning
 	DBG_STOP_SIGNAL,    ///< signo
 	DBG_STOP_INTERRUPT, ///< the user wants it
 	DBG_STOP_BEGIN,	    ///< there is nothing before it
@@ -82,6 +94,8 @@ struct dbg_stop {
 	int signo;
 };
 
+typedef VEC(struct dec_trap) dbg_traps;
+
 struct dbg_session {
 	const struct capture *capture;
 	const struct cap_info *info;
@@ -96,9 +110,11 @@ struct dbg_session {
 	VEC(struct dbg_event) events; ///< by seq
 	uint64_t first_ns;	      ///< when the first of them was
 	VEC(struct dbg_signal) signals;
+	VEC(struct dbg_fork) forks;
 	VEC(struct dbg_mapped) mapped;
 	VEC(struct dbg_point) points;
 	bool is_going_back; ///< then nothing is printed at them
+	bool tells_forks;   ///< processes that are made are stops
 	bool catches_calls;
 	VEC(int64_t) calls; ///< these; none: all
 	uint64_t passes;    ///< bit n: signal n is no reason to stop
@@ -124,6 +140,10 @@ void dbg_session_deinit(struct dbg_session *s);
 /** Drop what a client has set: another one comes. */
 void dbg_session_reset(struct dbg_session *s);
 
+/** Be at the beginning of the process in @p c, which is borrowed, for the same client; its points
+ * are gone. @return as dbg_session_init(); then it is good for dbg_session_deinit() alone. */
+struct err *dbg_session_follow(struct dbg_session *s, const struct capture *c);
+
 /** Tell a line made of @p fmt. */
 void dbg_session_tell(struct dbg_session *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -147,6 +167,19 @@ const struct dbg_signal *dbg_session_signal(const struct dbg_session *s);
 bool dbg_session_point(const struct dbg_session *s, enum dbg_point_kind first,
 		       enum dbg_point_kind last, uint64_t addr, uint64_t size,
 		       struct dbg_point *ret);
+
+/* ---- processes that are made (forks.c) ------------------------------------------------------ */
+
+/** Keep @p ev if it may have made a process. */
+struct err *dbg_fork_keep(struct dbg_session *s, const struct cap_event *ev);
+
+/** Add to @p v what meets those calls. */
+struct err *dbg_fork_traps(const struct dbg_session *s, dbg_traps *v);
+
+/** Did the last call of thread @p tid, which is an event behind number @p after, make a process? @p ret
+ * is the stop. */
+bool dbg_fork_made(struct dbg_session *s, uint32_t tid, uint64_t after,
+		   struct dbg_stop *ret);
 
 /* ---- points (points.c) ---------------------------------------------------------------------- */
 

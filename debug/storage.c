@@ -52,9 +52,9 @@ void dbg_storage_address(struct dbg_stub *st, struct dbg_cursor *c)
 	uint64_t offset, module, table, number, block;
 	struct dec_thread t;
 	struct err *err;
-	uint32_t tid;
+	uint32_t pid, tid;
 
-	if (!dbg_stub_take_thread(c, &tid) || !dbg_take(c, ",") ||
+	if (!dbg_stub_take_thread(c, &pid, &tid) || !dbg_take(c, ",") ||
 	    !dbg_take_hex(c, &offset) || !dbg_take(c, ",") || !dbg_take_hex(c, &module)) {
 		dbg_print(&st->reply, "E01");
 		return;

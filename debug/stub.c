@@ -43,14 +43,15 @@ void dbg_stub_put_thread(struct dbg_stub *st, struct dbg_text *to, uint32_t tid)
 	dbg_print(to, "%x", tid);
 }
 
-bool dbg_stub_take_thread(struct dbg_cursor *c, uint32_t *ret)
+bool dbg_stub_take_thread(struct dbg_cursor *c, uint32_t *pid, uint32_t *ret)
 {
 	uint64_t n = 0;
 
-	*ret = 0;
+	*ret = *pid = 0;
 	if (dbg_take(c, "p")) {
 		if (!dbg_take(c, "-1") && !dbg_take_hex(c, &n))
 			return false;
+		*pid = n;
 		if (!dbg_take(c, "."))
 			return true;
 	}
@@ -69,12 +70,17 @@ static void select_thread(struct dbg_stub *st, struct dbg_cursor *c)
 	bool is_general = dbg_take(c, "g");
 	struct dec_thread t;
 	struct err *err = NULL;
-	uint32_t tid;
+	uint32_t pid, tid;
+	bool is_elsewhere;
 
-	if ((!is_general && !dbg_take(c, "c")) || !dbg_stub_take_thread(c, &tid)) {
+	if ((!is_general && !dbg_take(c, "c")) || !dbg_stub_take_thread(c, &pid, &tid)) {
 		fail_usage(st);
 		return;
 	}
+	// A child that was just made looks as its parent does.
+	is_elsewhere = pid && pid == st->child && pid != st->session.info->pid;
+	tid = is_elsewhere ? 0 : tid;
+	st->is_elsewhere = is_general ? is_elsewhere : st->is_elsewhere;
 	if (tid)
 		err = dbg_session_thread(&st->session, tid, &t);
 	if (!err && is_general)
@@ -87,9 +93,9 @@ static void select_thread(struct dbg_stub *st, struct dbg_cursor *c)
 static void is_alive(struct dbg_stub *st, struct dbg_cursor *c)
 {
 	struct dec_thread t;
-	uint32_t tid;
+	uint32_t pid, tid;
 
-	if (dbg_stub_take_thread(c, &tid))
+	if (dbg_stub_take_thread(c, &pid, &tid))
 		finish(st, dbg_session_thread(&st->session, tid, &t));
 	else
 		fail_usage(st);
@@ -282,7 +288,9 @@ static void change_point(struct dbg_stub *st, struct dbg_cursor *c, bool is_set)
 		fail_usage(st);
 		return;
 	}
-	if (!is_set)
+	if (st->is_elsewhere)
+		is_set = false; // a child's
+	else if (!is_set)
 		dbg_point_clear(s, &p);
 	else if (kind <= DBG_POINT_HARDWARE)
 		err = dbg_code_take(s, c, &code);
@@ -331,17 +339,27 @@ static void pass_signals(struct dbg_stub *st, struct dbg_cursor *c)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
+static bool offers(const struct dbg_cursor *c, const char *what)
+{
+	return memmem(c->at, dbg_left(c), what, strlen(what)) != NULL;
+}
+
 static void agree(struct dbg_stub *st, struct dbg_cursor *c)
 {
-	st->is_multiprocess = memmem(c->at, dbg_left(c), "multiprocess+", 13) != NULL;
+	st->is_multiprocess = offers(c, "multiprocess+");
+	// Who knows of one of the three knows of all.
+	st->session.tells_forks = st->is_multiprocess && offers(c, "vfork-events+") &&
+				  offers(c, "exec-events+");
 	dbg_print(&st->reply,
 		  "PacketSize=%x;QStartNoAckMode+;multiprocess+;swbreak+;hwbreak+;"
 		  "vContSupported+;QCatchSyscalls+;QPassSignals+;binary-upload+;"
 		  "ConditionalBreakpoints+;BreakpointCommands+;"
 		  "ReverseStep+;ReverseContinue+;qXfer:features:read+;qXfer:auxv:read+;"
 		  "qXfer:exec-file:read+;qXfer:threads:read+;qXfer:siginfo:read+;"
-		  "qXfer:libraries-svr4:read+;qXfer:memory-map:read+",
-		  DBG_PACKET_MOST);
+		  "qXfer:libraries-svr4:read+;qXfer:memory-map:read+%s",
+		  DBG_PACKET_MOST,
+		  st->session.tells_forks ? ";fork-events+;vfork-events+;exec-events+" :
+					    "");
 }
 
 static void want_no_acks(struct dbg_stub *st, struct dbg_cursor *c)
@@ -358,12 +376,57 @@ static void say_ok(struct dbg_stub *st, struct dbg_cursor *c)
 	dbg_stub_ok(st);
 }
 
-/* Before gdb leaves, and where it would kill. */
+/* Was another program executed before what was recorded of this process begins? The kernel leaves it
+ * no registers but the stack pointer. */
+static bool is_executed(struct dbg_session *s)
+{
+	struct dec_thread t;
+	_cleanup_err_ struct err *err = dbg_session_thread(s, 0, &t);
+	uint64_t any = 0;
+
+	for (int i = 0; i < CAP_GPRS && !err; i++)
+		any |= i == CAP_RSP ? 0 : t.regs.gpr[i];
+	return !err && !any && s->info->exe;
+}
+
+struct err *dbg_stub_follow(struct dbg_stub *st)
+{
+	const struct dbg_options *o = st->options;
+	struct capture *c;
+	struct err *err = o->open(o->ctx, st->child, &c);
+
+	if (err) { // what gdb shows of it is that something is wrong
+		dbg_session_tell(&st->session,
+				 "cannot follow the child: %s (see record -f, set "
+				 "follow-fork-mode)\n",
+				 err->message);
+		return err;
+	}
+	err = dbg_session_follow(&st->session, c);
+	capture_close(st->followed);
+	st->followed = c;
+	st->session.failure = err;
+	st->general = st->stepping = 0;
+	st->is_elsewhere = st->has_to_vfork = false;
+	st->has_to_exec = !err && is_executed(&st->session);
+	st->stop =
+		(struct dbg_stop){ .why = DBG_STOP_PLACE, .tid = st->session.where.tid };
+	return NULL;
+}
+
+/* gdb leaves a process: one of a parent and its child, and goes on with the other; or the last. */
 static void leave(struct dbg_stub *st, struct dbg_cursor *c)
 {
-	(void)c;
-	dbg_stub_ok(st);
-	st->has_to_end = true;
+	uint64_t pid = st->session.info->pid;
+	bool is_own = !dbg_take(c, ";") || !dbg_take_hex(c, &pid) ||
+		      pid == st->session.info->pid;
+	struct err *err = NULL;
+
+	if (is_own && st->stop.why == DBG_STOP_FORK)
+		err = dbg_stub_follow(st);
+	else // with two processes gdb has files to close yet
+		st->has_to_end = is_own && !st->followed;
+	finish(st, err);
 }
 
 static void leave_silently(struct dbg_stub *st, struct dbg_cursor *c)
@@ -528,6 +591,8 @@ static void serve_one(struct dbg_stub *st)
 	dbg_session_reset(&st->session);
 	st->general = st->stepping = 0;
 	st->is_moved = st->is_multiprocess = false;
+	st->is_elsewhere = st->has_to_vfork = st->has_to_exec = false;
+	st->child = 0;
 	st->module_number_at = st->session.malloc_at = 0;
 	dbg_link_close(&st->link);
 }
@@ -560,10 +625,11 @@ struct err *dbg_serve(const struct capture *c, const struct dbg_options *o)
 	if (!st)
 		return &err_nomem;
 	signal(SIGPIPE, SIG_IGN);
-	st->processes = o->processes;
+	st->options = o;
 	dbg_link_init(&st->link, o->in, o->out, o->listener);
 	err = serve(st, c, o);
 	dbg_session_deinit(&st->session);
+	capture_close(st->followed);
 	dbg_link_deinit(&st->link);
 	dbg_text_deinit(&st->reply);
 	free(st);

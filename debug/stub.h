@@ -29,13 +29,19 @@ struct dbg_stub {
 	struct dbg_text reply;
 	bool is_multiprocess; ///< gdb tells processes apart
 	uint32_t general,
-		stepping; ///< threads that requests are about; 0: the one that runs
-	bool is_moved;	  ///< and gdb does not know yet
+		stepping;  ///< threads that requests are about; 0: the one that runs
+	bool is_elsewhere; ///< `general` is of another process, as far as gdb is concerned
+	bool is_moved;	   ///< and gdb does not know yet
+	bool has_to_vfork; ///< a parent that waits for its child has not been told to go on
+	bool has_to_exec; ///< the process is another program's, and gdb does not know yet
+	uint32_t child;	  ///< that was told last
+	struct capture
+		*followed; ///< whose session it is, once that is not the one served
+	const struct dbg_options *options;
 	bool has_to_end;
 	bool is_running;      ///< a resume is under way: text may be told at once
 	struct dbg_stop stop; ///< the last one
 	struct dbg_file files[DBG_FILES_MOST];
-	const char *processes;	   ///< dbg_options.processes
 	uint64_t module_number_at; ///< in a struct link_map; 0: not known
 };
 
@@ -48,8 +54,13 @@ void dbg_stub_ok(struct dbg_stub *st);
 /** Put thread @p tid as gdb writes it. */
 void dbg_stub_put_thread(struct dbg_stub *st, struct dbg_text *to, uint32_t tid);
 
-/** Take a thread: p1.2, 2; 0 and -1 are any (*@p ret 0). @return whether there is one. */
-bool dbg_stub_take_thread(struct dbg_cursor *c, uint32_t *ret);
+/** Take a thread: p1.2, 2; 0 and -1 are any (*@p ret 0). @p pid: its process, 0: any, or none is
+ * told. @return whether there is one. */
+bool dbg_stub_take_thread(struct dbg_cursor *c, uint32_t *pid, uint32_t *ret);
+
+/** gdb goes on with the child that was told last: so does the stub. @return ERR_NOT_FOUND: it was not
+ * recorded. */
+struct err *dbg_stub_follow(struct dbg_stub *st);
 
 /** resume.c: c, s, bc, bs, vCont;... and the answer to each: why it stopped. */
 void dbg_resume(struct dbg_stub *st, struct dbg_cursor *c);
