@@ -67,7 +67,7 @@ seek end
 reverse-stepi 3
 GDB
 
-says one "hit Breakpoint 1, work \(arg=0x[12]\)" '"debugged"' '^\* .* "worker-[12]" .* work' '= 0$' '= [12]$'
+says one "hit Breakpoint 1, work \(arg=0x[12]\)" '"debugged"' '^\* .* "worker-[12]" .*work' '= 0$' '= [12]$'
 says all 'Breakpoint' 'Breakpoint' 'Breakpoint' 'Breakpoint' 'Breakpoint' '= 9$'
 says back 'Breakpoint 1, work' '= [78]$'
 says signal 'received signal SIGUSR1' '= 10$' '= 0$' '^#0 .*kill'
