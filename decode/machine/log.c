@@ -264,6 +264,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		[DEC_REC_SYSCALL - DEC_REC_BLOCK] = 15,
 		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,
 		[DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
+		[DEC_REC_QUIET - DEC_REC_BLOCK] = 1,
 		[DEC_REC_THREAD - DEC_REC_BLOCK] = DEC_REC_THREAD_WORDS,
 	};
 	struct err *err = NULL;
@@ -277,6 +278,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 	case DEC_REC_SYSCALL:
 	case DEC_REC_WRITE:
 	case DEC_REC_HEAP:
+	case DEC_REC_QUIET:
 	case DEC_REC_THREAD:
 		if (rec->size < sizeof(*rec) + 8 * words[rec->id - DEC_REC_BLOCK])
 			return log_damaged("a short record");
@@ -290,6 +292,11 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 			return log_damaged("a bad write");
 		if (rec->id == DEC_REC_HEAP && rec->value[0] >= CAP_HEAP_FNS)
 			return log_damaged("an unknown allocator function");
+		if (rec->id == DEC_REC_QUIET) {
+			r->time += (uint32_t)(r->quiet - rec->value[0]);
+			r->quiet = rec->value[0];
+			return NULL;
+		}
 		if (sink->other)
 			err = sink->other(sink->ctx, rec, r->time);
 		if (rec->id == DEC_REC_SYSCALL ||
@@ -344,7 +351,7 @@ struct err *dec_log_reader_feed(struct log_reader *r, const struct log_sink *sin
 			err = log_control(r, sink, rec);
 		} else {
 			struct log_block *b;
-			uint32_t ran;
+			uint32_t ran, skipped;
 
 			b = rec->id < r->blocks.size ? r->blocks.data[rec->id] : NULL;
 			if (!b || !b->bytes)
@@ -352,6 +359,9 @@ struct err *dec_log_reader_feed(struct log_reader *r, const struct log_sink *sin
 			if (b->bytes > (size_t)(end - log))
 				return log_damaged("it ends in a block");
 			ran = log_ran(b, log, end - log, &skip);
+			skipped = log_quiet(r, rec);
+			r->quiet -= skipped;
+			r->time += skipped;
 			if (sink->block)
 				err = sink->block(sink->ctx, b, log, ran, r->time);
 			r->time += ran;

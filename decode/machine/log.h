@@ -132,6 +132,7 @@ struct log_sink {
 struct log_reader {
 	enum dec_log_mode mode;
 	uint64_t time;			///< position of the next instruction
+	uint64_t quiet;			///< as the last DEC_REC_QUIET, or block, has it
 	VEC(struct log_block *) blocks; ///< by number; NULL: not seen
 	uint64_t n_insns;		///< in all of them
 	/** The sink's: a block's record is at *@p log. Takes as many whole blocks as it likes, one
@@ -139,6 +140,12 @@ struct log_reader {
 	struct err *(*stretch)(void *ctx, struct log_reader *r, const uint8_t **log,
 			       const uint8_t *end);
 };
+
+/** @return how many instructions ran before the block at @p rec that are in no record. */
+static inline uint32_t log_quiet(const struct log_reader *r, const struct dec_rec *rec)
+{
+	return r->mode == DEC_LOG_STORES ? (uint32_t)r->quiet - rec->size : 0;
+}
 
 /** Start reading a log of @p mode at position @p time. */
 void dec_log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time);

@@ -38,6 +38,7 @@
 #define CTX_ASYNC 0xc00
 #define CTX_BUDGET 0xc80
 #define CTX_CELLS 4
+#define CTX_QUIET 0xca0
 #define CTX_VECTOR 0xcc0
 #define CTX_TAG 0xd00
 #define CTX_HEAP_LOW 0xd40
@@ -100,7 +101,9 @@ struct dec_ctx {
 	/** Instructions that may still run: their sum. Each block counts in one of them; a
 	 * single one would be a chain through all that runs. */
 	int64_t budget[CTX_CELLS];
-	uint8_t pad2[CTX_VECTOR - CTX_BUDGET - CTX_CELLS * 8];
+	/** Less the instructions of blocks that the log has no records of; never reset while it grows. */
+	uint64_t quiet;
+	uint8_t pad2[CTX_VECTOR - CTX_QUIET - 8];
 	uint8_t vector[64]; ///< a guest register that emitted code borrows
 	uint32_t tag[16];   ///< of general registers: guard.h
 	uint64_t heap_low, heap_span, high_low, high_span; ///< where its nodes lie
@@ -144,6 +147,7 @@ CTX_PIN(rflags, CTX_RFLAGS);
 CTX_PIN(fs_base, CTX_FS_BASE);
 CTX_PIN(spill, CTX_SPILL);
 CTX_PIN(log, CTX_LOG);
+CTX_PIN(quiet, CTX_QUIET);
 CTX_PIN(ind, CTX_IND);
 CTX_PIN(miss, CTX_MISS);
 CTX_PIN(exit_id, CTX_EXIT_ID);

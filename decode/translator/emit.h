@@ -171,6 +171,12 @@ static inline void emit_store(struct dec_emit *e, uint8_t base, int32_t disp, in
 	emit_mem_op(e, 1, 0x89, reg, base, DEC_REG_NONE, 1, disp);
 }
 
+/** .. 32 bits of it */
+static inline void emit_store32(struct dec_emit *e, uint8_t base, int32_t disp, int reg)
+{
+	emit_mem_op(e, 0, 0x89, reg, base, DEC_REG_NONE, 1, disp);
+}
+
 /** mov reg, [m] of 1, 2, 4 or 8 bytes (m->size), zero-extended; not absolute */
 static inline void emit_load_zx(struct dec_emit *e, int reg, const struct dec_mem *m)
 {

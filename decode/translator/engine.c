@@ -308,8 +308,10 @@ void dec_engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *
 			 size_t bytes)
 {
 	assert((mode == DEC_LOG_NONE) == (buffer == NULL));
-	if (mode != e->mode)
+	if (mode != e->mode) {
 		dec_engine_flush(e);
+		e->ctx->quiet = e->quiet_told = 0;
+	}
 	e->mode = mode;
 	e->log_start = e->log_end = NULL;
 	e->ctx->log = (uint64_t)buffer;
@@ -332,9 +334,24 @@ void dec_engine_log_flush(struct dec_engine *e)
 	e->ctx->log = (uint64_t)e->log_start;
 }
 
+/* What follows in the log is at its position: tell how much was not in it. */
+static void engine_log_quiet(struct dec_engine *e)
+{
+	struct dec_rec *r;
+
+	if (e->ctx->quiet == e->quiet_told)
+		return;
+	e->quiet_told = e->ctx->quiet;
+	r = dec_engine_log(e, DEC_REC_QUIET, sizeof(*r) + 8);
+	if (r)
+		r->value[0] = e->quiet_told;
+}
+
 void *dec_engine_log(struct dec_engine *e, uint32_t id, size_t size)
 {
 	struct dec_rec *r;
+
+	engine_log_quiet(e);
 
 	if (e->mode == DEC_LOG_NONE)
 		return NULL;
@@ -473,7 +490,11 @@ uint64_t dec_engine_guest_rip(const struct dec_engine *e, uint64_t pc)
 static void engine_count(struct dec_engine *e, const struct engine_block *b, int k,
 			 uint32_t off)
 {
-	e->ctx->budget[0] += (off >= b->debit_at ? b->debit : 0) - b->pending - k;
+	int64_t less = (off >= b->debit_at ? b->debit : 0) - b->pending - k;
+
+	e->ctx->budget[0] += less;
+	if (b->is_quiet)
+		e->ctx->quiet += less;
 }
 
 static enum dec_verdict engine_fault(struct dec_engine *e)
@@ -665,6 +686,9 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	e->now += budget - engine_budget_left(e);
 	return DEC_GO;
 }
+
+/* So much runs at once at most where not all is in the log: its records have 32 bits of the count. */
+#define ENGINE_QUIET (1u << 30)
 
 // Leaving costs a tenth of what making a block does.
 #define ENGINE_PATIENCE 8
@@ -903,7 +927,11 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 					continue; // a fault that was resolved
 			}
 		} else {
-			v = engine_slice(e, left - ENGINE_OVERRUN, &is_break);
+			left -= ENGINE_OVERRUN;
+			if (e->mode == DEC_LOG_STORES && left > ENGINE_QUIET)
+				left = ENGINE_QUIET;
+			v = engine_slice(e, left, &is_break);
+			engine_log_quiet(e);
 		}
 		if (v != DEC_GO)
 			return engine_verdict_stop(v);

@@ -120,6 +120,7 @@ struct engine_block {
 	uint8_t n_exits;
 	bool is_gone; ///< dec_engine_forget() was here: its entries lead elsewhere
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
+	bool is_quiet;		  ///< its instructions are in no record
 	bool is_gs, shows_x87, is_integer; ///< of the one instruction of a single block
 	uint32_t log_bytes;		   ///< of its record; 0 when not logged
 };
@@ -189,6 +190,7 @@ struct dec_engine {
 	uint8_t *log_end;    ///< of its usable part; ENGINE_GUARD_BYTES follow that
 			     ///< fault when a block begins a record that does not fit
 	uint8_t *guarded[2]; ///< buffers whose guard is in place
+	uint64_t quiet_told; ///< ctx->quiet as the last DEC_REC_QUIET has it
 	bool is_flushed;     ///< set by dec_engine_flush(): block indices are void
 	uint64_t async_rip;  ///< see dec_engine_set_async(); 0 = none
 	uint64_t async_rflags;

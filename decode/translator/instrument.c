@@ -68,9 +68,9 @@ struct translation_regs dec_translation_regs_start(const struct translation *t)
 {
 	return (struct translation_regs){
 		.known = dec_known_start(t->e->mode, t->is_watched),
-		.need = t->is_guarded ? 3 :
-			t->is_watched ? 2 :
-					1,
+		.need = t->is_guarded				      ? 3 :
+			t->is_watched || t->e->mode == DEC_LOG_STORES ? 2 :
+									1,
 	};
 }
 
@@ -137,9 +137,9 @@ void dec_translation_plan(struct translation *t)
 {
 	enum dec_flow last = t->ends_in_branch ? t->insn[t->n - 1].flow : DEC_FLOW_NEXT;
 	// All ways out can take along what was not counted.
-	bool can_pass_on = !t->is_logged && !t->is_guarded && !t->is_single &&
-			   last != DEC_FLOW_JMP_IND && last != DEC_FLOW_CALL_IND &&
-			   last != DEC_FLOW_RET &&
+	bool can_pass_on = t->e->mode == DEC_LOG_NONE && !t->is_guarded &&
+			   !t->is_single && last != DEC_FLOW_JMP_IND &&
+			   last != DEC_FLOW_CALL_IND && last != DEC_FLOW_RET &&
 			   t->block->pending + t->n <= ENGINE_PENDING;
 
 	t->has_dead_flags = dec_translation_dead(t, 0) >= 0;
@@ -168,6 +168,8 @@ void dec_translation_check(struct translation *t)
 	b->debit_at = o->p - b->host;
 	b->debit_insn = t->debit_at;
 	b->debit = b->pending + t->n;
+	if (b->is_quiet)
+		emit_ctx_sub_flags(o, CTX_QUIET, b->debit);
 	emit_ctx_sub_flags(o, CTX_BUDGET + 8 * b->cell, b->debit);
 	t->check_patch = emit_jcc_rel(o, CC_S);
 	if (t->has_saved_flags) {
@@ -298,6 +300,10 @@ static void translation_header(struct translation *t)
 	if (b->log_bytes > 8)
 		emit_store_imm32(&t->out, b->scratch[0], b->log_bytes - 8, 0);
 	emit_store_imm32(&t->out, b->scratch[0], 0, b - t->e->blocks.data);
+	if (t->e->mode == DEC_LOG_STORES) {
+		emit_ctx_load(&t->out, b->scratch[1], CTX_QUIET);
+		emit_store32(&t->out, b->scratch[0], 4, b->scratch[1]);
+	}
 	t->log_at = 8;
 	if (!t->is_watched)
 		return;

@@ -24,6 +24,16 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 	}
 }
 
+bool dec_insn_is_told(const struct dec_insn *insn, enum dec_log_mode mode)
+{
+	struct dec_known known = {};
+	struct dec_slot slots[DEC_SLOTS];
+
+	return mode != DEC_LOG_STORES || insn->flow == DEC_FLOW_JMP ||
+	       insn->flow == DEC_FLOW_JMP_IND ||
+	       dec_insn_slots(insn, mode, &known, slots);
+}
+
 struct dec_known dec_known_start(enum dec_log_mode mode, bool is_watched)
 {
 	return (struct dec_known){ mode == DEC_LOG_VALUES || is_watched ? 0xffff : 0 };

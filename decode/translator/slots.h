@@ -7,7 +7,8 @@
  * the emitter (translate.c) and the reader (machine/trace.c) both follow.
  *
  * The log is a sequence of 8-byte words. A block that ran leaves a header word (its
- * number) and then its slots, so a block's record has the same size each time. Control
+ * number; in DEC_LOG_STORES, in its upper half, the low one of what a DEC_REC_QUIET would have) and
+ * then its slots, so a block's record has the same size each time. Control
  * records (struct dec_rec) tell the rest: new blocks, system calls, partial blocks.
  */
 #ifndef DECODE_TRANSLATOR_SLOTS_H
@@ -17,9 +18,10 @@
 
 /** What is logged. */
 enum dec_log_mode {
-	DEC_LOG_NONE,	    ///< nothing: the fastest replay
-	DEC_LOG_FLOW,	    ///< blocks
-	DEC_LOG_STORES,	    ///< blocks, stores outside the stack with values, calls
+	DEC_LOG_NONE, ///< nothing: the fastest replay
+	DEC_LOG_FLOW, ///< blocks
+	DEC_LOG_STORES, ///< stores outside the stack with values, calls, and of blocks those with
+	///< one of them or a jump at the end: others are counted (DEC_REC_QUIET)
 	DEC_LOG_ALL_STORES, ///< blocks, stores with values, calls
 	DEC_LOG_ADDRESSES,  ///< blocks, addresses of all loads and stores
 	DEC_LOG_VALUES,	    ///< everything: addresses, values loaded, stored, defined
@@ -69,6 +71,10 @@ int dec_insn_rsp_step(const struct dec_insn *insn);
  * is all it does (vzeroupper, vzeroall); -1 otherwise. The reader does the same. */
 int dec_insn_cleared_from(const struct dec_insn *insn);
 
+/** @return whether a block that @p insn is part of has a record under @p mode
+ * for its sake. Behind jumps there may be another's code: that is a call. */
+bool dec_insn_is_told(const struct dec_insn *insn, enum dec_log_mode mode);
+
 /** @return whether @p insn must be stepped in C under @p mode. */
 bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode);
 
@@ -89,9 +95,11 @@ enum dec_rec_id {
 	DEC_REC_SYSCALL, ///< nr, ret, rip, six arguments, file, its offset, brk, r11,
 	///< fs_base, event (seq): a system call was answered, or is a thread's
 	///< last, which has no event of its own
-	DEC_REC_WRITE,	///< struct dec_rec_write: memory written in bulk
-	DEC_REC_HEAP,	///< fn, args[3]: an allocator call the recorder saw
-	DEC_REC_SLOW,	///< struct dec_rec_slow: one instruction stepped in C
+	DEC_REC_WRITE, ///< struct dec_rec_write: memory written in bulk
+	DEC_REC_HEAP,  ///< fn, args[3]: an allocator call the recorder saw
+	DEC_REC_SLOW,  ///< struct dec_rec_slow: one instruction stepped in C
+	DEC_REC_QUIET, ///< 0 less the instructions up to here that are in no record, since the
+	///< log began
 	DEC_REC_THREAD, ///< tid, left_rip, is_left_in_call, event: it runs from here on, a
 			///< STATE follows. The one that ran stands at left_rip (0: none
 			///< ran), perhaps inside the system call there. In a full value

@@ -385,6 +385,15 @@ static void translation_sides(struct translation *t)
 		translation_goto(t, t->side[i].target, t->side[i].n, t->side[i].patch);
 }
 
+/* Has the block nothing for the log? Then it is as if nothing was logged, but counted apart. */
+static bool translation_is_quiet(const struct translation *t)
+{
+	for (int i = 0; i < t->n; i++)
+		if (dec_insn_is_told(&t->insn[i], t->e->mode))
+			return false;
+	return t->is_logged && !t->is_watched && t->n;
+}
+
 /* ---- the block ------------------------------------------------------------------ */
 
 /* What comes behind the last instruction when it is no branch. */
@@ -533,6 +542,8 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
 	t.block->guest_bytes = translation_end(&t) - rip;
+	t.block->is_quiet = translation_is_quiet(&t);
+	t.is_logged &= !t.block->is_quiet;
 	dec_translation_plan(&t);
 	if (translation_is_pad(&t))
 		translation_make_pad(&t);

@@ -211,10 +211,28 @@ static void check_block_insn(const struct log_block *b, uint32_t k, const uint8_
 		check_all_stored(i, insn, addr, size, n_stored);
 }
 
+/* The log goes on at step @p to: what was not in it had nothing for it. */
+static void check_quiet(int to)
+{
+	for (; w.steps_seen < to && w.steps_seen < w.seq.n_steps; w.steps_seen++) {
+		int i = w.steps_seen;
+		uint64_t rip = w.state[i].regs.rip;
+		struct dec_insn insn;
+
+		if (!dec_insn_decode(w.native.code + (rip - CPU_CODE), 15, rip, &insn) ||
+		    dec_insn_is_told(&insn, w.mode)) {
+			mismatch(i, "the log has no record of %#lx", rip);
+			return;
+		}
+		check_all_stored(i, &insn, NULL, NULL, 0);
+	}
+}
+
 static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 			    uint32_t n_ran, uint64_t time)
 {
 	(void)ctx;
+	check_quiet(time);
 	for (uint32_t k = 0; k < n_ran; k++) {
 		int i = time + k;
 
@@ -237,6 +255,7 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 	int i = time, n = 0;
 
 	(void)ctx;
+	check_quiet(time);
 	if (i >= w.seq.n_steps || rec->rip != w.state[i].regs.rip) {
 		mismatch(w.seq.n_steps, "step %d is at %#lx", i, rec->rip);
 		return NULL;
@@ -266,6 +285,8 @@ static void run_log(enum dec_log_mode mode, uint64_t middle)
 {
 	dec_log_reader_init(&w.reader, mode, 0);
 	run_machine(mode, middle);
+	if (mode != DEC_LOG_NONE)
+		check_quiet(w.reader.time);
 	if (mode != DEC_LOG_NONE && w.steps_seen != w.seq.n_steps)
 		mismatch(w.seq.n_steps, "%d steps in the log", w.steps_seen);
 	dec_log_reader_deinit(&w.reader);
