@@ -145,8 +145,26 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 	return err;
 }
 
+/* Does a specification say of which nodes anything is asked? How a signal ended the program is asked of
+ * all; so are accesses, and the allocator. */
+static bool asks_of_types(const struct fl_options *o, const struct fl_analysis *a)
+{
+	const struct cap_info *info = capture_info(a->capture);
+
+	return (o->n_specs || o->text) && !o->with_accesses && !o->is_heap_only &&
+	       !o->with_allocator && !o->without_allocator &&
+	       fl_types_chunk(a->spec) < 0 && info->mode != CAP_MODE_FLIGHT &&
+	       info->end != CAP_END_SIGNAL;
+}
+
+static bool is_asked(void *ctx, uint64_t rip, uint64_t size)
+{
+	return fl_typer_has(ctx, rip, size);
+}
+
 struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 {
+	_cleanup_(fl_typer_destroyp) struct fl_typer *typer = NULL;
 	_cleanup_(hg_recorder_destroyp) struct hg_recorder *r = NULL;
 	struct hg_position end;
 	struct err *err =
@@ -158,6 +176,12 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 		hg_graph_destroy(take_ptr(&a->sides[side].graph));
 	dec_run_deinit(&a->run);
 	fl_cpoints_rewind(a->cpoints);
+	if (asks_of_types(o, a)) {
+		typer = fl_typer_create(a->spec, a->symbols);
+		if (!typer)
+			return &err_nomem;
+		hg_recorder_ask(r, is_asked, typer);
+	}
 	if (o->with_allocator)
 		hg_recorder_with_internals(r);
 	hg_recorder_on_watch(r, fl_cpoints_visit, a->cpoints);

@@ -7,18 +7,18 @@
 
 #include "decode/symbols/variable.h"
 
-// What is remembered of an allocation site, for one size; chained per site.
+// What is remembered of an allocation site, for one size; chained where the keys of several are equal.
 struct site {
-	uint64_t size;
+	uint64_t rip, size;
 	uint32_t type; ///< spec type + 1; 0 none
 	enum { FOUND_NONE, FOUND_BY_SITE, FOUND_BY_DWARF, FOUND_BY_SIZE } how;
 	size_t next; ///< index + 1
 };
 
-struct typer {
+struct fl_typer {
 	const struct spec *spec;
 	struct dec_symbols *symbols;
-	struct map sites; ///< rip -> index + 1 of the first site
+	struct map sites; ///< site_key() -> index + 1 of the last one
 	VEC(struct site) known;
 };
 
@@ -292,7 +292,7 @@ bool fl_types_is_site(const struct spec *s, struct dec_symbols *symbols, uint64_
 	return type_of_site(s, symbols, rip) != 0;
 }
 
-static bool by_site(const struct typer *t, uint64_t rip, struct site *s)
+static bool by_site(const struct fl_typer *t, uint64_t rip, struct site *s)
 {
 	s->type = type_of_site(t->spec, t->symbols, rip);
 	s->how = s->type ? FOUND_BY_SITE : FOUND_NONE;
@@ -300,7 +300,7 @@ static bool by_site(const struct typer *t, uint64_t rip, struct site *s)
 }
 
 // @return whether DWARF said anything, be it the name of another struct, or that it is none.
-static bool by_dwarf(const struct typer *t, uint64_t rip, struct site *s)
+static bool by_dwarf(const struct fl_typer *t, uint64_t rip, struct site *s)
 {
 	bool is_sure = false;
 	// The recorder has the call itself, one byte before where it returns to.
@@ -323,7 +323,7 @@ static bool is_internal(const struct dec_struct *layout)
 	       layout < internal_structs + HG_INTERNAL_KINDS;
 }
 
-static void by_size(const struct typer *t, struct site *s)
+static void by_size(const struct fl_typer *t, struct site *s)
 {
 	uint32_t found = 0;
 
@@ -342,14 +342,20 @@ static void by_size(const struct typer *t, struct site *s)
 	s->how = found ? FOUND_BY_SIZE : FOUND_NONE;
 }
 
-static struct err *typer_find(struct typer *t, uint64_t rip, uint64_t size,
+static uint64_t site_key(uint64_t rip, uint64_t size)
+{
+	return rip + size * 0x9e3779b97f4a7c15u;
+}
+
+static struct err *typer_find(struct fl_typer *t, uint64_t rip, uint64_t size,
 			      struct site *ret)
 {
-	uint64_t *first = map_get(&t->sites, rip);
-	struct site s = { .size = size }, *slot;
+	uint64_t *first = map_get(&t->sites, site_key(rip, size));
+	struct site s = { .rip = rip, .size = size }, *slot;
 
 	for (size_t i = first ? *first : 0; i; i = t->known.data[i - 1].next)
-		if (t->known.data[i - 1].size == size) {
+		if (t->known.data[i - 1].rip == rip &&
+		    t->known.data[i - 1].size == size) {
 			*ret = t->known.data[i - 1];
 			return NULL;
 		}
@@ -357,17 +363,49 @@ static struct err *typer_find(struct typer *t, uint64_t rip, uint64_t size,
 		by_size(t, &s);
 	s.next = first ? *first : 0;
 	slot = vec_push(&t->known);
-	if (!slot || map_put(&t->sites, rip, t->known.size))
+	if (!slot || map_put(&t->sites, site_key(rip, size), t->known.size))
 		return &err_nomem;
 	*slot = *ret = s;
 	return NULL;
+}
+
+struct fl_typer *fl_typer_create(const struct spec *s, struct dec_symbols *symbols)
+{
+	struct fl_typer *t = calloc(1, sizeof(*t));
+
+	if (t)
+		*t = (struct fl_typer){ .spec = s, .symbols = symbols };
+	return t;
+}
+
+void fl_typer_destroy(struct fl_typer *t)
+{
+	if (!t)
+		return;
+	map_deinit(&t->sites);
+	vec_deinit(&t->known);
+	free(t);
+}
+
+void fl_typer_destroyp(struct fl_typer **t)
+{
+	fl_typer_destroy(*t);
+}
+
+bool fl_typer_has(struct fl_typer *t, uint64_t rip, uint64_t size)
+{
+	_cleanup_err_ struct err *err = NULL;
+	struct site site = {};
+
+	err = typer_find(t, rip, size, &site);
+	return err || site.type;
 }
 
 struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
 			    struct hg_graph *g, const hg_roots *roots,
 			    struct fl_typing *ret)
 {
-	struct typer t = { .spec = s, .symbols = symbols };
+	struct fl_typer t = { .spec = s, .symbols = symbols };
 	struct err *err = NULL;
 	size_t next = 0;
 
@@ -399,7 +437,7 @@ const struct dec_struct *fl_types_layout(const struct spec *s,
 					 struct dec_symbols *symbols, uint64_t rip,
 					 uint64_t size)
 {
-	const struct typer t = { .spec = s, .symbols = symbols };
+	const struct fl_typer t = { .spec = s, .symbols = symbols };
 	const struct dec_struct *layout = NULL;
 	struct site found = { .size = size };
 	bool is_sure = false;

@@ -48,6 +48,18 @@ bool fl_types_have_sites(const struct spec *s);
 /** @return whether the statement at @p rip is an allocation site of a type of @p s. */
 bool fl_types_is_site(const struct spec *s, struct dec_symbols *symbols, uint64_t rip);
 
+/** Tells which type a node gets, remembering what it found. Not shared between threads. */
+struct fl_typer;
+
+/** @p s, @p symbols: borrowed until fl_typer_destroy(). @return NULL: out of memory. */
+struct fl_typer *fl_typer_create(const struct spec *s, struct dec_symbols *symbols);
+void fl_typer_destroy(struct fl_typer *t);
+void fl_typer_destroyp(struct fl_typer **t);
+
+/** @return whether fl_types_assign() would give a type to a node of @p size bytes allocated at
+ * @p rip, as far as is known by now. */
+bool fl_typer_has(struct fl_typer *t, uint64_t rip, uint64_t size);
+
 /**
  * Give every node of @p g its type: of a variable its own, which @p roots tells; by an
  * allocation site in the spec, else by the struct that DWARF says the allocation's result is,

@@ -56,7 +56,8 @@ struct hg_node {
 	uint64_t born, died;  ///< times; died = UINT64_MAX while alive
 	uint64_t alloc_rip;   ///< return address of the allocator call in its caller
 	uint64_t free_rip;    ///< 0 while alive
-	uint32_t type : 31;   ///< set by hg_graph_set_type(); 0 = unknown
+	uint32_t type : 30;   ///< set by hg_graph_set_type(); 0 = unknown
+	uint32_t is_bare : 1; ///< of its bytes nothing is known (hg_graph_alloc_bare())
 	uint32_t
 		is_raw : 1; ///< it was given out as it was: no byte of it has a value yet
 	uint32_t source;    ///< number of the node it was split off from; 0 = none
@@ -105,6 +106,11 @@ struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
  * its source or its members. */
 struct err *hg_graph_alloc_kept(struct hg_graph *g, uint64_t time, uint64_t addr,
 				uint64_t size, uint64_t rip, struct hg_node_id *ret);
+
+/** As hg_graph_alloc(), of a node whose bytes nobody will ask for: what is stored there is kept
+ * as memory outside of nodes is, and makes no operations. */
+struct err *hg_graph_alloc_bare(struct hg_graph *g, uint64_t time, uint64_t addr,
+				uint64_t size, uint64_t rip);
 
 /** Node @p id is raw (struct hg_node): malloc() gave it, not calloc(). What realloc() gives is
  * raw, too, though its beginning has the values of the node that it ends just before. */

@@ -62,7 +62,7 @@ static struct err *graph_end_node(struct hg_graph *g, uint64_t time, uint32_t id
 	n->died = time;
 	g->ended.data[(id - 1) / 64] |= UINT64_C(1) << (id - 1) % 64;
 	n->free_rip = rip;
-	g->n_empty -= !n->size;
+	g->n_empty -= !n->size || n->is_bare;
 	hg_owners_remove(g, id);
 	hg_index_remove(&g->live, n->start);
 	return NULL;
@@ -101,7 +101,7 @@ static struct err *graph_clear(struct hg_graph *g, uint64_t time, uint64_t addr,
 
 // A node without contents yet.
 static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t addr,
-				  uint64_t size, uint64_t rip)
+				  uint64_t size, uint64_t rip, bool is_bare)
 {
 	struct hg_node *n;
 	struct err *err;
@@ -126,13 +126,14 @@ static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t ad
 	if (!n)
 		return &err_nomem;
 	g->memory->extents.data[g->memory->extents.size++] =
-		(struct hg_extent){ addr, size };
+		(struct hg_extent){ addr, is_bare ? 0 : size };
 	*n = (struct hg_node){ .start = addr,
 			       .size = size,
 			       .born = time,
 			       .died = UINT64_MAX,
-			       .alloc_rip = rip };
-	g->n_empty += !size;
+			       .alloc_rip = rip,
+			       .is_bare = is_bare };
+	g->n_empty += !size || is_bare;
 	hg_index_insert(&g->live, addr, g->nodes.size);
 	hg_owners_add(g, g->nodes.size);
 	if (g->live.size > g->peak_live)
@@ -144,7 +145,7 @@ static struct err *graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
 			       uint64_t size, uint64_t rip, enum hg_contents how,
 			       const void *contents, struct hg_node_id *ret)
 {
-	struct err *err = graph_add_node(g, time, addr, size, rip);
+	struct err *err = graph_add_node(g, time, addr, size, rip, how == HG_BARE);
 
 	if (err)
 		return err;
@@ -170,6 +171,12 @@ struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t add
 				 uint64_t size, uint64_t rip, struct hg_node_id *ret)
 {
 	return graph_alloc(g, time, addr, size, rip, HG_AS_FOUND, NULL, ret);
+}
+
+struct err *hg_graph_alloc_bare(struct hg_graph *g, uint64_t time, uint64_t addr,
+				uint64_t size, uint64_t rip)
+{
+	return graph_alloc(g, time, addr, size, rip, HG_BARE, NULL, NULL);
 }
 
 void hg_graph_set_raw(struct hg_graph *g, struct hg_node_id id)

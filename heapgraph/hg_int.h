@@ -158,7 +158,8 @@ struct hg_graph {
 	struct hg_image image; ///< now
 	struct hg_index live;  ///< now
 	uint64_t peak_live;
-	uint64_t n_empty; ///< live nodes of no bytes
+	uint64_t
+		n_empty; ///< live nodes of no bytes, and bare ones: no page tells of them
 	uint64_t unknown_frees;
 	VEC(struct hg_release) unknown; ///< by statement, the first ones
 	struct hg_memory *memory; ///< made with the first node or store; NULL: not wanted

@@ -59,9 +59,10 @@ static int memory_fill(struct hg_memory *m, const struct hg_graph *g)
 	if (vec_reserve(&m->extents, g->nodes.size))
 		return -1;
 	for (size_t i = 0; i < g->nodes.size; i++)
-		m->extents.data[m->extents.size++] =
-			(struct hg_extent){ g->nodes.data[i].start,
-					    g->nodes.data[i].size };
+		m->extents.data[m->extents.size++] = (struct hg_extent){
+			g->nodes.data[i].start,
+			g->nodes.data[i].is_bare ? 0 : g->nodes.data[i].size
+		};
 	return 0;
 }
 

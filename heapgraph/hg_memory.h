@@ -23,11 +23,12 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decode/history/heap.h"
 
-#define HG_PAGE_BYTES 4096u
+#define HG_PAGE_BYTES DEC_HEAP_PLAIN_BYTES
 #define HG_GRANULE 16u
 #define HG_CROWDED UINT32_MAX
-#define HG_PAGES_AT_HAND 1024 // a power of two
+#define HG_PAGES_AT_HAND DEC_HEAP_PLAINS
 
 struct hg_graph;
 
@@ -57,7 +58,8 @@ struct hg_page {
 	bool meets_chunks; ///< perhaps another graph, of chunks, has nodes here (hg_chunks.h)
 } __attribute__((aligned(64)));
 
-/** Where a node is: what stores ask of it, apart from the rest so that many are at hand. */
+/** Where a node is: what stores ask of it, apart from the rest so that many are at hand. A bare one
+ * has no bytes here, so all of it is outside. */
 struct hg_extent {
 	uint64_t start, size;
 };
@@ -114,20 +116,15 @@ static inline bool hg_page_put_words(struct hg_page *p, uint32_t at, const void 
 	return true;
 }
 
-/** A page in which stores do nothing else than to change outside->bytes: no node reaches into
- * it, of no graph, and it has no image. */
-struct hg_plain {
-	uint64_t number; ///< UINT64_MAX: no page
-	uint8_t *bytes;
-};
-
 struct hg_memory {
 	struct map index; ///< page number -> index into pages
 	VEC(struct hg_page *) pages;
 	uint64_t lowest, highest;      ///< page numbers
 	VEC(struct hg_extent) extents; ///< of each node, id - 1
 	struct hg_page *at_hand[HG_PAGES_AT_HAND];
-	struct hg_plain plain[HG_PAGES_AT_HAND]; ///< likewise by number
+	/** Likewise by number: those in which stores do nothing else than to change outside->bytes,
+	 * as no node reaches into them, of no graph, and they have no image. */
+	struct dec_heap_plain plain[DEC_HEAP_PLAINS];
 };
 
 /** @return the page of @p addr if it is at hand, else NULL. */
@@ -178,10 +175,10 @@ void hg_memory_destroy(struct hg_memory *m);
 /** @return the page, known from now on; NULL when memory is out. */
 struct hg_page *hg_memory_page_make(struct hg_graph *g, uint64_t number);
 
-/** Page @p p is no longer plain (struct hg_plain). */
+/** Page @p p is no longer plain. */
 static inline void hg_memory_not_plain(struct hg_memory *m, const struct hg_page *p)
 {
-	struct hg_plain *e = &m->plain[p->number % HG_PAGES_AT_HAND];
+	struct dec_heap_plain *e = &m->plain[p->number % HG_PAGES_AT_HAND];
 
 	if (e->number == p->number)
 		e->number = UINT64_MAX;
@@ -192,7 +189,7 @@ static inline void hg_memory_plain(struct hg_memory *m, const struct hg_page *p)
 {
 	if (p->owned == HG_OWNED_NOT && p->outside && !p->bytes && !p->meets_chunks)
 		m->plain[p->number % HG_PAGES_AT_HAND] =
-			(struct hg_plain){ p->number, p->outside->bytes };
+			(struct dec_heap_plain){ p->number, p->outside->bytes };
 }
 
 /** Another graph, of chunks, has a node at [addr, addr + size). @return 0, or -1 when memory is
@@ -270,6 +267,7 @@ enum hg_contents {
 	HG_AS_GIVEN, ///< NULL: zeros
 	HG_AS_FOUND, ///< what memory holds
 	HG_AS_KEPT,  ///< what the image holds
+	HG_BARE,     ///< nobody asks
 };
 
 /** A word in which a node's contents at birth differ from the image. */

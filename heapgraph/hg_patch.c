@@ -170,6 +170,8 @@ struct err *hg_patch_add(struct hg_graph *g, uint64_t time, enum hg_contents how
 	int r = 0;
 
 	g->patch.size = 0;
+	if (how == HG_BARE)
+		return patch_log(g, time);
 	if (how == HG_AS_GIVEN && contents)
 		r = pages_make(&x);
 	if (!r && how != HG_AS_KEPT)

@@ -30,6 +30,8 @@ struct hg_recorder {
 	hg_root_gaps root_gaps;
 	struct hg_follower *follower; ///< of a plan; NULL: allocator calls make the nodes
 	uint64_t due; ///< when the follower has something to do; without one: never
+	bool (*is_asked)(void *ctx, uint64_t rip, uint64_t size);
+	void *is_asked_ctx;
 	hg_watch_fn watch;
 	void *watch_ctx;
 };
@@ -96,6 +98,13 @@ void hg_recorder_roots(struct hg_recorder *r, hg_roots *ret, hg_root_gaps *gaps)
 	*gaps = r->root_gaps;
 	r->roots = (hg_roots){};
 	r->root_gaps = (hg_root_gaps){};
+}
+
+void hg_recorder_ask(struct hg_recorder *r,
+		     bool (*is_asked)(void *ctx, uint64_t rip, uint64_t size), void *ctx)
+{
+	r->is_asked = is_asked;
+	r->is_asked_ctx = ctx;
 }
 
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx)
@@ -219,6 +228,11 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 		return err;
 	if (r->follower)
 		return NULL;
+	if (r->is_asked && !r->is_asked(r->is_asked_ctx, rip, size)) {
+		if (is_zeroed && hg_memory_zero(r->app, addr, size))
+			return &err_nomem;
+		return hg_graph_alloc_bare(r->app, time, addr, size, rip);
+	}
 	if (is_zeroed)
 		return hg_graph_alloc(r->app, time, addr, size, rip, NULL, NULL);
 	err = hg_graph_alloc_found(r->app, time, addr, size, rip, &id);
@@ -394,7 +408,7 @@ static void stores_pass(struct hg_recorder *r, const struct dec_heap_store **at,
 		return;
 	for (; s < end && w->n < STORES_AWAITED; s++) {
 		uint64_t number = s->addr / HG_PAGE_BYTES, at = s->addr % HG_PAGE_BYTES;
-		const struct hg_plain *plain = &m->plain[number % HG_PAGES_AT_HAND];
+		const struct dec_heap_plain *plain = &m->plain[number % HG_PAGES_AT_HAND];
 		struct hg_page *p;
 
 		time = s->time > time ? s->time : time;
@@ -515,6 +529,8 @@ static struct err *on_watch(void *ctx, uint64_t time, size_t index, bool is_retu
 
 void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret)
 {
+	bool has_plain = !r->with_chunks && !r->follower && !hg_memory_make(r->app);
+
 	*ret = (struct dec_heap_events){
 		.ctx = r,
 		.alloc = on_alloc,
@@ -526,6 +542,7 @@ void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret)
 		.root_end = on_root_end,
 		.root_missing = on_root_missing,
 		.memory = on_memory,
+		.plain = has_plain ? r->app->memory->plain : NULL,
 		.region = on_region,
 	};
 }

@@ -104,6 +104,11 @@ void hg_recorder_internals(struct hg_recorder *r, hg_internals *ret);
 /** Move out which nodes are variables, and when there was none: as above. */
 void hg_recorder_roots(struct hg_recorder *r, hg_roots *ret, hg_root_gaps *gaps);
 
+/** Of nodes that @p is_asked (ctx, as in dec_heap_events.alloc) says no of nobody asks what is in them
+ * (hg_graph_alloc_bare()). Before the first event; not where there are chunks or a plan. */
+void hg_recorder_ask(struct hg_recorder *r,
+		     bool (*is_asked)(void *ctx, uint64_t rip, uint64_t size), void *ctx);
+
 /** Tell @p fn of watched addresses. */
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx);
 

@@ -225,7 +225,8 @@ bool hg_view_read(const struct hg_view *v, struct hg_node_id id, uint64_t offset
 	const struct hg_node *n = hg_graph_node(v->g, id);
 
 	assert(size >= 1 && size <= 8);
-	if (!hg_view_is_live(v, id) || size > n->size || offset > n->size - size)
+	if (!hg_view_is_live(v, id) || n->is_bare || size > n->size ||
+	    offset > n->size - size)
 		return false;
 	*ret = 0;
 	hg_image_read(&v->g->image.slots, v->pages, n->start + offset, ret, size);

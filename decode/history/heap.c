@@ -18,6 +18,7 @@
 
 #include "decode/history/frames.h"
 #include "decode/history/heap_calls.h"
+#include "decode/history/heap_pass.h"
 #include "decode/history/heap_roots.h"
 #include "decode/history/heap_stores.h"
 #include "decode/machine/log.h"
@@ -44,8 +45,9 @@ struct heap_trace {
 	struct heap_calls calls;
 	struct heap_stores stores;
 	struct heap_roots roots;
-	uint64_t now;  ///< the time up to which it is known what happened
-	uint64_t last; ///< the instruction before; behind a return the call, or in it
+	uint64_t now;	 ///< the time up to which it is known what happened
+	uint64_t last;	 ///< the instruction before; behind a return the call, or in it
+	uint64_t passed; ///< a look at blocks ended before the one at this position
 	uint64_t fs_base, brk, syscall_rip;
 	size_t next_calls;  ///< of o->calls_at
 	uint64_t calls_due; ///< when that is; UINT64_MAX: never
@@ -161,7 +163,6 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 {
 	struct heap_trace *h = ctx;
 	struct heap_block *hb = b->user ? b->user : dec_heap_block_make(&h->stores, b);
-	const struct dec_insn *last;
 	struct err *err = NULL;
 	uint64_t slot[2];
 
@@ -185,9 +186,8 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 		return err;
 	h->frames.jump_end = hb->jump_end;
 	if (hb->has_call) {
-		last = &b->insn[b->n_insns - 1];
 		memcpy(slot, rec + hb->branch_at, 8);
-		return dec_frames_call(&h->frames, last->rip + last->len, slot[0] - 8,
+		return dec_frames_call(&h->frames, hb->return_rip, slot[0] - 8,
 				       time + n_ran - 1);
 	}
 	if (hb->has_ret) {
@@ -196,6 +196,30 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 				   time + n_ran - 1);
 	}
 	return NULL;
+}
+
+/* Blocks in which nothing is to be told. Variables ask where each call was. */
+static struct err *heap_on_blocks(void *ctx, struct log_reader *r, const uint8_t **log,
+				  const uint8_t *end)
+{
+	struct heap_trace *h = ctx;
+	const struct heap_call *call = &h->calls.call;
+	const struct heap_pass pass = {
+		.stores = &h->stores,
+		.plain = h->ev->plain,
+		.reader = r,
+		.fs_base = h->fs_base,
+		.until = h->calls_due,
+		.may_return = !call->is_open && !h->calls.open_watches.size,
+	};
+	struct err *err = NULL;
+
+	if (h->passed == r->time ||
+	    (call->is_open && call->fn == CAP_HEAP_POSIX_MEMALIGN))
+		return NULL;
+	err = dec_heap_pass(&pass, log, end);
+	h->now = h->passed = r->time;
+	return err;
 }
 
 /* An instruction that was not in a block; @p gpr: before it, if it is watched. */
@@ -520,6 +544,8 @@ static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_wher
 
 	if (h->o->step)
 		return dec_machine_trace_for(h->machine, until, &steps, w);
+	if (h->ev->plain && !h->o->n_vars)
+		h->reader.stretch = heap_on_blocks;
 	err = dec_machine_log(h->machine, h->stores.mode, heap_on_log, h);
 	return err ? err : dec_machine_run(h->machine, until, w);
 }

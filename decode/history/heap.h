@@ -67,6 +67,21 @@ struct dec_heap_store {
  * is told to be there or behind. */
 #define DEC_HEAP_NOWHERE (UINT64_C(1) << 47)
 
+#define DEC_HEAP_PLAINS 1024 ///< a power of two
+#define DEC_HEAP_PLAIN_BYTES 4096u
+
+/** A page in which stores do nothing else than to change the bytes of it that somebody keeps. */
+struct dec_heap_plain {
+	uint64_t number; ///< UINT64_MAX: no page
+	uint8_t *bytes;
+};
+
+/** @return where the page of @p addr is among such, if it is one. */
+static inline uint64_t dec_heap_plain_of(uint64_t addr)
+{
+	return addr / DEC_HEAP_PLAIN_BYTES % DEC_HEAP_PLAINS;
+}
+
 /** What is seen, in time order. A callback that is NULL is not called; one that returns an
  * error ends the replay with it. @p rip: the statement: the instruction itself where its
  * module has DWARF lines, otherwise (libc) one byte before the return address of the
@@ -104,6 +119,9 @@ struct dec_heap_events {
 	/** Asked what was told of @p size bytes at @p addr. NULL: variables that are in
 	 * registers may not be found, or be optimized out. */
 	void (*memory)(void *ctx, uint64_t addr, void *buf, size_t size);
+	/** DEC_HEAP_PLAINS, those that are plain just now, by dec_heap_plain_of(): stores into them
+	 * may be done there, and not told. NULL: all are told. */
+	const struct dec_heap_plain *plain;
 	/** Memory the program may use as heap: brk growth or anonymous mmap; fresh zeros.
 	 * @p is_stack: it was asked for as a thread's stack. */
 	struct err *(*region)(void *ctx, uint64_t time, uint64_t addr, uint64_t size,

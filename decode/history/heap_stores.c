@@ -25,12 +25,18 @@ struct heap_block *dec_heap_block_make(const struct heap_stores *q, struct log_b
 		hb->has_call |= insn->flow == DEC_FLOW_CALL ||
 				insn->flow == DEC_FLOW_CALL_IND;
 		hb->has_ret |= insn->flow == DEC_FLOW_RET;
+		hb->return_rip = insn->rip + insn->len;
 		hb->jump_end = dec_frames_jump_end(q->frames, insn);
 		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
 			if (slots[s].kind != DEC_SLOT_STORE)
 				continue;
-			*st = (struct heap_store){ i, at, slots[s].which, slots[s].bytes,
-						   insn->mem[slots[s].which].is_fs };
+			*st = (struct heap_store){
+				.where = dec_log_where(b, i, slots[s].which),
+				.insn = i,
+				.value_at = at,
+				.size = slots[s].bytes,
+				.is_fs = insn->mem[slots[s].which].is_fs,
+			};
 			hb->n_stores++;
 		}
 	}
@@ -100,7 +106,7 @@ struct err *dec_heap_stores_add_block(struct heap_stores *q, const struct log_bl
 
 		if (st->insn >= n_ran)
 			break;
-		addr = dec_log_address(b, st->insn, st->mem, rec);
+		addr = dec_log_at(&st->where, rec);
 		if (st->is_fs)
 			addr += fs_base;
 		err = stores_push(q, addr, st->size, rec + st->value_at,

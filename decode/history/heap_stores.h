@@ -19,8 +19,8 @@
 
 /** One stored operand of a block. */
 struct heap_store {
+	struct log_where where; ///< its address, of is_fs less the fs base
 	uint32_t insn, value_at;
-	uint8_t mem; ///< which operand
 	uint8_t size;
 	bool is_fs;
 };
@@ -30,7 +30,8 @@ struct heap_block {
 	uint32_t n_stores;
 	uint32_t branch_at; ///< slot offset of the terminator's BEFORE slots
 	bool has_call, has_ret;
-	uint64_t jump_end; ///< for frames.jump_end
+	uint64_t return_rip; ///< of a call
+	uint64_t jump_end;   ///< for frames.jump_end
 	struct heap_store store[];
 };
 

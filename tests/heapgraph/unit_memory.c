@@ -3,7 +3,7 @@
 
 /*
  * A graph that keeps what is stored outside of nodes, against a model of bytes: nodes of any
- * size begin anywhere and hold what memory held, stores are of any size.
+ * size begin anywhere and hold what memory held, but for some that are bare; stores are of any size.
  */
 #include <string.h>
 
@@ -27,6 +27,7 @@ struct model {
 	uint64_t time;
 	uint8_t bytes[BYTES];
 	uint32_t owner[BYTES]; ///< 0: none
+	uint32_t bare[BYTES];  ///< likewise of bare nodes
 	VEC(struct birth) births;
 };
 
@@ -51,9 +52,26 @@ static void place(struct model *m, uint32_t *at, uint32_t *size)
 
 static void forget(struct model *m, uint32_t id)
 {
-	for (uint32_t i = 0; id && i < BYTES; i++)
+	for (uint32_t i = 0; id && i < BYTES; i++) {
 		if (m->owner[i] == id)
 			m->owner[i] = 0;
+		if (m->bare[i] == id)
+			m->bare[i] = 0;
+	}
+}
+
+static void alloc_bare(struct model *m)
+{
+	uint32_t at, size;
+
+	place(m, &at, &size);
+	for (uint32_t i = at; i < at + (size ? size : 1); i++) {
+		forget(m, m->owner[i]);
+		forget(m, m->bare[i]);
+	}
+	ok(hg_graph_alloc_bare(m->g, m->time, BASE + at, size, 1));
+	for (uint32_t i = at; i < at + size; i++)
+		m->bare[i] = hg_graph_nodes(m->g);
 }
 
 static void alloc(struct model *m, bool is_zeroed)
@@ -64,8 +82,10 @@ static void alloc(struct model *m, bool is_zeroed)
 
 	place(m, &at, &size);
 	// What it meets ends; one of no bytes has its address to itself.
-	for (uint32_t i = at; i < at + (size ? size : 1); i++)
+	for (uint32_t i = at; i < at + (size ? size : 1); i++) {
 		forget(m, m->owner[i]);
+		forget(m, m->bare[i]);
+	}
 	if (is_zeroed) {
 		ok(hg_graph_alloc(m->g, m->time, BASE + at, size, 1, NULL, &id));
 		memset(m->bytes + at, 0, size);
@@ -80,7 +100,7 @@ static void alloc(struct model *m, bool is_zeroed)
 
 static void release(struct model *m)
 {
-	uint32_t id = m->owner[any(m, BYTES)];
+	uint32_t at = any(m, BYTES), id = m->owner[at] ? m->owner[at] : m->bare[at];
 
 	if (!id)
 		return;
@@ -120,6 +140,8 @@ static void check_now(struct model *m)
 	uint32_t at = any(m, BYTES), size = any(m, 40);
 	struct hg_live n;
 
+	assert_int_equal(hg_graph_covers(m->g, BASE + at).v,
+			 m->owner[at] ? m->owner[at] : m->bare[at]);
 	hg_memory_get(m->g, BASE, bytes, BYTES);
 	assert_memory_equal(bytes, m->bytes, BYTES);
 	n = hg_owners_first(m->g, BASE + at, size);
@@ -168,6 +190,8 @@ static void run(uint32_t seed)
 			release(m);
 		else if (what < 15)
 			zero(m);
+		else if (what < 17)
+			alloc_bare(m);
 		else
 			store(m);
 		if (i % 16 == 0)

@@ -126,6 +126,46 @@ static void test_contents_at_birth(void **state)
 	assert_int_equal(read_word(t.app, v, 1, 8), 22);
 }
 
+static bool is_large(void *ctx, uint64_t rip, uint64_t size)
+{
+	(void)ctx;
+	return rip == 0x400100 && size > 32;
+}
+
+/* Nobody asks what is in the first: it is there, no store into it is an operation, and what follows at its
+ * place begins with what was stored. */
+static void test_nobody_asks(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	uint64_t value;
+
+	(void)state;
+	tape_init(&t, false);
+	hg_recorder_ask(t.r, is_large, NULL);
+	alloc(&t, HEAP + 16, 24, false);
+	store(&t, HEAP + 16, 11);
+	store(&t, HEAP + 24, 22);
+	release(&t, HEAP + 16);
+	released(&t, HEAP + 16);
+	release(&t, HEAP + 16); // once more
+	alloc(&t, HEAP + 16, 40, false);
+	store(&t, HEAP + 16, 33);
+	alloc(&t, HEAP + 64, 32, true);
+	tape_finish(&t);
+	assert_int_equal(hg_graph_nodes(t.app), 3);
+	assert_int_equal(hg_graph_ops(t.app), 5);
+	assert_int_equal(hg_graph_unknown_free(t.app, 0)->node.v, 1);
+	ok(hg_view_create(t.app, 1, &v));
+	assert_true(hg_graph_node(t.app, (struct hg_node_id){ 1 })->is_bare);
+	assert_int_equal(hg_view_find(v, HEAP + 20).v, 1);
+	assert_false(hg_view_read(v, (struct hg_node_id){ 1 }, 0, 8, &value));
+	hg_view_seek(v, 5);
+	assert_int_equal(read_word(t.app, v, 2, 0), 33);
+	assert_int_equal(read_word(t.app, v, 2, 8), 22);
+	assert_int_equal(hg_view_find(v, HEAP + 64).v, 3);
+}
+
 static void test_a_mapping_is_fresh(void **state)
 {
 	_cleanup_(tape_deinit) struct tape t;
@@ -505,6 +545,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_contents_at_birth),
+		cmocka_unit_test(test_nobody_asks),
 		cmocka_unit_test(test_a_mapping_is_fresh),
 		cmocka_unit_test(test_nothing_at_null),
 		cmocka_unit_test(test_realloc_releases_late),
