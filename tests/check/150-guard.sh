@@ -7,7 +7,7 @@
 # slow way). Right ones end without a doubt: then it was quick, and nothing else looked.
 # time limit: 300
 . tests/lib.sh
-need jq gcc gzip
+need jq gcc clang gzip
 need_bpf
 
 rules=()
@@ -70,3 +70,46 @@ same sed 's/\([a-z]*\) \([a-z]*\)/\2 \1/' "$TMPDIR/text"
 same ls -l tests/programs
 same sort "$TMPDIR/text" # which loses a block, as its author chose
 [ $quick -ge 3 ] || fail "only $quick of 3 were quick: $(cat "$TMPDIR/said")"
+
+# Links that are the exclusive or of two addresses lead to nodes, and are none themselves; without debug
+# information and with it.
+cat >"$TMPDIR/xored.c" <<'END'
+#include <stdint.h>
+#include <stdlib.h>
+struct node {
+	long id;
+	uintptr_t link;
+};
+int main(int argc, char **argv)
+{
+	struct node *n[9], *prev = NULL, *next;
+	long sum = 0;
+	for (int i = 0; i < 9; i++) {
+		n[i] = malloc(sizeof(*n[i]));
+		n[i]->id = i;
+		n[i]->link = i ? (uintptr_t)n[i - 1] : 0;
+		if (i)
+			n[i - 1]->link ^= (uintptr_t)n[i];
+	}
+	if (argc > 1)
+		n[4]->link ^= 1ul << 62;
+	for (struct node *at = n[0]; at; prev = at, at = next) {
+		next = (struct node *)(at->link ^ (uintptr_t)prev);
+		sum += at->id;
+	}
+	for (struct node *at = n[8], *after = NULL; at; at = next) {
+		next = (struct node *)(at->link ^ (uintptr_t)after);
+		after = at;
+	}
+	for (int i = 0; i < 9; i++)
+		free(n[i]);
+	return sum != 36;
+}
+END
+for build in "gcc -O0 -s" "clang -O2 -s" "gcc -O2 -g"; do
+	$build -w -o "$TMPDIR/xored" "$TMPDIR/xored.c" || fail "cannot compile"
+	same "$TMPDIR/xored"
+	[ "$n" = 0 ] || fail "$build: links that are xored: $(cat "$TMPDIR/slow.found")"
+done
+same "$TMPDIR/xored" wrong
+[ "$n" = 1 ] || fail "a wild link: $(cat "$TMPDIR/slow.found")"

@@ -11,7 +11,7 @@ need_bpf
 
 source=tests/programs/origins.c program=$TMPDIR/origins
 forms=(bucket unlink global tls tagged wipe assign strcpy sprintf ops negative tree reuse
-	varargs cut swap packed shift poison grown ungrown tripled mark cursor sorted)
+	varargs cut swap packed shift poison grown ungrown tripled mark cursor sorted xored)
 
 . tests/faultlocate/ends.bash
 
@@ -19,7 +19,7 @@ for compiler in gcc clang; do
 	for level in -O0 -O1 -O2; do
 		# What differs without optimisation: numbers that become pointers, and back; with some: constants.
 		some=(bucket negative cut packed tripled cursor)
-		[ $level != -O1 ] || some=(mark sorted)
+		[ $level != -O1 ] || some=(mark sorted xored)
 		[ $level != -O2 ] || some=("${forms[@]}")
 		$compiler -std=gnu11 -g $level -fno-builtin -w -o "$program" $source ||
 			fail "cannot compile"

@@ -559,6 +559,40 @@ static int do_sorted(void)
 	return sorted_sum(p, 8);
 }
 
+/* A list whose links are the exclusive or of both neighbours. */
+static APART void xored_link(struct item *n, struct item *a, struct item *b)
+{
+	n->next = (struct item *)((uintptr_t)a ^ (uintptr_t)b);
+}
+static APART void xored_break(struct item *n)
+{
+	n->next = (struct item *)((uintptr_t)n->next ^ 1ul << 62); /* BAD xored */
+}
+static APART int xored_sum(struct item *n)
+{
+	struct item *prev = NULL;
+	int sum = 0;
+
+	while (n) {
+		struct item *next = (struct item *)((uintptr_t)n->next ^ (uintptr_t)prev);
+
+		sum += n->id; /* USE xored */
+		prev = n;
+		n = next;
+	}
+	return sum;
+}
+static int do_xored(void)
+{
+	struct item *a = item_new(0, 1), *b = item_new(0, 2), *c = item_new(0, 3);
+
+	xored_link(a, NULL, b);
+	xored_link(b, a, c);
+	xored_link(c, b, NULL);
+	xored_break(b);
+	return xored_sum(a);
+}
+
 static int run(const char *f)
 {
 #define FORM(n, c)          \
@@ -589,6 +623,7 @@ static int run(const char *f)
 	FORM(mark, do_mark());
 	FORM(cursor, do_cursor());
 	FORM(sorted, do_sorted());
+	FORM(xored, do_xored());
 	return 3;
 }
 int main(int argc, char **argv)
