@@ -89,11 +89,12 @@ struct fl_analysis {
 	uint64_t *n_asked; ///< a constraint each: for how many bindings, at all C-points
 	fl_faults faults;  ///< ranked
 	struct fl_missing missing[FL_SIDES][FL_MISSING_MAX]; ///< what faults may tell of
-	fl_unwrittens unwritten;    ///< what was read up to visit and has no value
-	bool is_without_history;    ///< the graphs have no stores
-	bool has_accesses;	    ///< they were looked at
-	struct fl_check *check;	    ///< says what is wrong; NULL: nobody does
-	bool is_checking;	    ///< private: this replay asks it
+	fl_unwrittens unwritten; ///< what was read up to visit and has no value
+	bool is_without_history; ///< the graphs have no stores
+	bool is_whole;		 ///< those into nodes of no declared type are wanted, too
+	bool has_accesses;	 ///< they were looked at
+	struct fl_check *check;	 ///< says what is wrong; NULL: nobody does
+	bool is_checking;	 ///< private: this replay asks it
 	struct fl_check *own_check; ///< private: the built-in rules of accesses
 	fl_chains chains;	    ///< of what the check found
 	hg_accesses accesses;	    ///< those that went astray

@@ -145,16 +145,27 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 	return err;
 }
 
+/* So many instructions are quickly replayed with all stores. */
+#define WHOLE_MAX (UINT64_C(1) << 28)
+
 /* Does a specification say of which nodes anything is asked? How a signal ended the program is asked of
  * all; so are accesses, and the allocator. */
 static bool asks_of_types(const struct fl_options *o, const struct fl_analysis *a)
 {
 	const struct cap_info *info = capture_info(a->capture);
 
-	return (o->n_specs || o->text) && !o->with_accesses && !o->is_heap_only &&
-	       !o->with_allocator && !o->without_allocator &&
+	return !a->is_whole && (o->n_specs || o->text) && !o->with_accesses &&
+	       !o->is_heap_only && !o->with_allocator && !o->without_allocator &&
 	       fl_types_chunk(a->spec) < 0 && info->mode != CAP_MODE_FLIGHT &&
 	       info->end != CAP_END_SIGNAL;
+}
+
+bool fl_replay_wants_whole(const struct fl_options *o, struct fl_analysis *a)
+{
+	bool is_so = asks_of_types(o, a) && a->run.instructions <= WHOLE_MAX;
+
+	a->is_whole |= is_so;
+	return is_so;
 }
 
 static bool is_asked(void *ctx, uint64_t rip, uint64_t size)

@@ -28,6 +28,11 @@ struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a);
 /** The same without looking for comments: what an earlier replay left is dropped. */
 struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a);
 
+/** Something is violated: what was stored in nodes of no declared type tells more of the statements around
+ * (fl_missing.h). @return whether the replay was without it and is short enough to be made once more;
+ * from here on it is with it. */
+bool fl_replay_wants_whole(const struct fl_options *o, struct fl_analysis *a);
+
 /** Is all right by the rules that are asked, as far as one quick replay can tell (fl_guard.c)? Then there is
  * an empty graph, and the run is known. @param ret  false: not known. */
 struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool *ret);
@@ -46,6 +51,9 @@ bool fl_side_checks(const struct fl_side *s, const struct spec *spec, size_t i, 
 /** Check the C-points in the order of the run: a->visit is the first that is violated, the
  * sides have their errors. */
 struct err *fl_violation_find(struct fl_analysis *a, const struct fl_options *o);
+
+/** Where fl_replay_wants_whole(), replay once more and find it again. */
+struct err *fl_violation_complete(struct fl_analysis *a, const struct fl_options *o);
 
 /** @return whether nobody said where the structure must hold, and it did not, or the
  * program crashed over something that is gone. */

@@ -5,6 +5,8 @@
  * @file
  * The first C-point at which a constraint does not hold, named or inferred.
  */
+#include <string.h>
+
 #include "faultlocate/fl_infer.h"
 #include "faultlocate/fl_stages.h"
 #include "faultlocate/fl_statements.h"
@@ -182,6 +184,21 @@ struct err *fl_violation_find(struct fl_analysis *a, const struct fl_options *o)
 	return err;
 }
 
+struct err *fl_violation_complete(struct fl_analysis *a, const struct fl_options *o)
+{
+	struct err *err;
+
+	if (!fl_replay_wants_whole(o, a))
+		return NULL;
+	a->visit = NULL;
+	a->unwritten.size = 0;
+	memset(a->n_asked, 0, spec_constraints(a->spec) * sizeof(*a->n_asked));
+	err = fl_replay_once(o, a);
+	if (!err)
+		err = fl_replay_types(a);
+	return err ? err : fl_violation_find(a, o);
+}
+
 /* ---- C-points that nobody named ------------------------------------------------------------ */
 
 // Nobody said where the structure must hold, and at the end it does not, or the program
@@ -259,6 +276,7 @@ struct err *fl_violation_place(struct fl_analysis *a, const struct fl_options *o
 	if (err || !n)
 		return err;
 	a->visit = NULL; // the replay makes the visits anew
+	fl_replay_wants_whole(o, a);
 	err = fl_replay_once(o, a);
 	if (!err)
 		err = fl_replay_types(a);
