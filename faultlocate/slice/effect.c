@@ -301,13 +301,21 @@ static void feed_stack(struct making *m)
 			m->def[i].from = uses_of_reg(m, CAP_RSP) & ~old;
 }
 
-static void feed_exchange(struct making *m)
+/* What its accesses need. */
+static uint64_t addresses_of(const struct making *m)
 {
-	uint64_t addresses = 0;
+	uint64_t all = 0;
 
 	for (int i = 0; i < m->n_uses; i++)
 		if (m->use[i].why == EFFECT_ADDRESS)
-			addresses |= UINT64_C(1) << i;
+			all |= UINT64_C(1) << i;
+	return all;
+}
+
+static void feed_exchange(struct making *m)
+{
+	uint64_t addresses = addresses_of(m);
+
 	for (int i = 0; i < 2; i++) {
 		bool is_mem = m->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY;
 		int other = m->op[1 - i].type == ZYDIS_OPERAND_TYPE_MEMORY ?
@@ -323,10 +331,13 @@ static void feed_exchange(struct making *m)
 	}
 }
 
-/* Pointers and counters of strings move on whatever is there. */
+/* Pointers and counters of strings move on whatever is there; but there must be something, at both ends
+ * of a move: a wrong pointer is a fault instead. */
 static void feed_string(struct making *m)
 {
-	uint64_t own = uses_of_reg(m, DEC_REG_FLAGS) | uses_of_reg(m, CAP_RCX);
+	uint64_t addresses = addresses_of(m);
+	uint64_t own = uses_of_reg(m, DEC_REG_FLAGS) | uses_of_reg(m, CAP_RCX) |
+		       addresses;
 	static const int pointers[] = { CAP_RSI, CAP_RDI };
 
 	// Comparisons stop where they please.
@@ -339,7 +350,7 @@ static void feed_string(struct making *m)
 			d->from = own | uses_of_reg(m, pointers[i]);
 	}
 	if (m->insn->is_rep && def_of_reg(m, CAP_RCX))
-		def_of_reg(m, CAP_RCX)->from = uses_of_reg(m, CAP_RCX);
+		def_of_reg(m, CAP_RCX)->from = uses_of_reg(m, CAP_RCX) | addresses;
 }
 
 /* Registers whose values do not matter: xor eax, eax. */
