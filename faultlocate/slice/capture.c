@@ -35,6 +35,13 @@ struct making {
 	uint64_t omitted; ///< steps so far, but for one a piece
 	/** Of is_bare: bytes of each register, as effect.h has them, that are not as they were. */
 	uint64_t garbage[REGS];
+	/** Registers from 16 on of which `there` is what the machine has: asking for each, piece by piece, is
+	 * most of what a bare capture costs. */
+	uint64_t known;
+	struct {
+		size_t n;
+		uint8_t bytes[CAP_VALUE_MAX];
+	} there[REGS];
 	VEC(uint64_t) addresses;
 	writes writes;
 	VEC(uint8_t) bytes;
@@ -71,6 +78,8 @@ static struct err *spoil(struct making *m, const struct dec_insn *insn)
 
 		if (def->is_mem)
 			continue;
+		if (def->reg >= DEC_GPRS)
+			m->known &= ~(UINT64_C(1) << (def->reg - DEC_GPRS));
 		if (m->is_inside)
 			m->garbage[def->reg] |= def->bytes;
 		else
@@ -90,6 +99,7 @@ static struct err *met(struct making *m, const struct dec_insn *insn)
 	m->defined |= insn->other_written;
 	if (dec_insn_cleared_from(insn) >= 0)
 		m->defined |= 0xffff;
+	m->known &= ~m->defined;
 	return NULL;
 }
 
@@ -140,6 +150,7 @@ static struct err *on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 	struct making *m = ctx;
 
 	(void)time;
+	m->known = 0; // it may be another thread's
 	if (rec->id == DEC_REC_STATE) {
 		m->fs_base = rec->value[17];
 		memset(m->garbage, 0, CAP_GPRS * sizeof(*m->garbage));
@@ -244,6 +255,24 @@ static void spoil_flags(const struct making *m, uint64_t *rflags, uint16_t *ret_
 	}
 }
 
+/* What is in register @p reg, from 16 on, into @p value. */
+static struct err *read_register(struct making *m, int reg, uint8_t *value, size_t *ret_n)
+{
+	uint64_t bit = UINT64_C(1) << (reg - DEC_GPRS);
+	struct err *err = NULL;
+
+	if (!(m->known & bit))
+		err = dec_machine_reg(m->machine, reg, m->there[reg].bytes,
+				      &m->there[reg].n);
+	if (err)
+		return err;
+	*ret_n = m->there[reg].n;
+	memcpy(value, m->there[reg].bytes, *ret_n);
+	// All that runs is seen only where the slice is judged.
+	m->known |= m->options->is_bare ? bit : 0;
+	return NULL;
+}
+
 /* The registers that the piece has defined, and those that are not what they were. */
 static struct err *gather_registers(struct making *m, bool is_spoilt,
 				    struct cap_event *ev)
@@ -266,7 +295,7 @@ static struct err *gather_registers(struct making *m, bool is_spoilt,
 		if (reg == DEC_REG_FLAGS ||
 		    !(m->defined >> (reg - DEC_GPRS) & 1 || m->garbage[reg]))
 			continue;
-		err = dec_machine_reg(m->machine, reg, value, &n);
+		err = read_register(m, reg, value, &n);
 		if (err || !n)
 			continue;
 		if (reg < DEC_REG_FLAGS && is_spoilt)
