@@ -111,6 +111,22 @@ static struct err *bind_spec(struct fl_analysis *a)
 	return err;
 }
 
+// What the specification is about may be the program that the process was before it executed this one.
+static struct err *blame_image(const struct fl_analysis *a, struct err *err)
+{
+	const struct cap_info *info = capture_info(a->capture);
+	struct err *told;
+
+	if (!err || err->code != ERR_SPEC || !info->n_execs)
+		return err;
+	told = err_new(ERR_SPEC,
+		       "%s; or another program is meant: the process executed %s, and "
+		       "the capture begins there",
+		       err->message, info->exe ? text_line(info->exe) : "another one");
+	err_destroy(err);
+	return told;
+}
+
 static bool is_about_chunks(const struct spec *s, const struct spec_constraint *c)
 {
 	int chunk = fl_types_chunk(s);
@@ -248,7 +264,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	dec_symbols_sources(a->symbols, o->sources);
 	a->places = (struct fl_places){ place_of, a };
 	if (o->n_specs || o->text)
-		err = bind_spec(a);
+		err = blame_image(a, bind_spec(a));
 	if (!err)
 		err = divide_constraints(a);
 	if (!err && o->with_accesses)

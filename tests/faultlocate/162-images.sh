@@ -37,3 +37,25 @@ grep -q "SIGSEGV, sent to the program" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out
 make_capture "$TMPDIR/gone" sh -c "exec true"
 expect_status 2 "$FAULTLINE" analyze --spec "$spec" "$TMPDIR/gone"
 expect_error "nothing is left: the process executed .*/true"
+
+# Its types may be unknown to what the process executed.
+cat >"$TMPDIR/before.c" <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+struct before {
+	struct before *next;
+};
+int main(void)
+{
+	struct before *b = malloc(sizeof(*b));
+	b->next = b;
+	free(b);
+	execl("/bin/true", "true", (char *)0);
+	return 1;
+}
+END
+cc -g -o "$TMPDIR/before" "$TMPDIR/before.c" || fail "cannot compile"
+echo 'before X; X.next == X;' >"$TMPDIR/before.spec"
+make_followed "$TMPDIR/spent" "$TMPDIR/before"
+expect_status 2 "$FAULTLINE" analyze --spec "$TMPDIR/before.spec" "$TMPDIR/spent"
+expect_error "the process executed .*/true, and the capture begins there"
