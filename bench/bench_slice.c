@@ -4,7 +4,8 @@
 /*
  * Suite `slice`: what a trace and slices of it cost, how large slices are, and what two refinements
  * are worth: registers that are saved and restored left out, and flow graphs with the targets that
- * indirect jumps were seen to have.
+ * indirect jumps were seen to have. Then what papers tell of theirs: slices that go back over a region only
+ * (001, Tables 5.1, 5.2), and what a capture of the slice alone has of the run (002, section 5.3).
  */
 
 #include <stdio.h>
@@ -12,9 +13,14 @@
 
 #include "bench/bench_suite.h"
 #include "capture/capture.h"
+#include "decode/machine/machine.h"
+#include "faultlocate/slice/capture.h"
 #include "faultlocate/slice/slice.h"
 
 #define LONGEST 1000000000 // instructions of a run that are looked at
+#define SHORT 20000000	   // .. to see what a slice of so many takes
+#define CAPTURED \
+	2000000 // .. for a capture of a slice alone, which is made piece by piece
 #define TOGETHER 20
 
 /** What is asked: all that an instruction used, and why it ran; TOGETHER ones before each other. */
@@ -69,6 +75,72 @@ static struct err *add(struct bench *b, const struct bench_work *w, const char *
 	return bench_row_add(&b->results, &row, &value, 1);
 }
 
+/* The last values of regions of 10^6 and 10^7 instructions: each slice goes back over its region. */
+static struct err *regions(struct bench *b, const struct bench_work *w,
+			   struct fl_trace *t)
+{
+	const struct question q = ask(t, 2);
+	uint64_t end = q.seeds[0].position;
+	struct err *err = NULL;
+
+	for (uint64_t size = 1000000; size <= 10000000 && size < end && !err;
+	     size *= 10) {
+		const struct fl_slice_options o = { .begin = end - size };
+		double start = clock_now_s();
+		struct fl_slice *s;
+		char text[64], name[64];
+
+		err = fl_slice_walk(t, q.seeds, q.n, &o, &s);
+		if (err)
+			break;
+		snprintf(text, sizeof(text), "%.1f %% of its instructions",
+			 100.0 * fl_slice_stats(s)->n_instances / size);
+		snprintf(name, sizeof(name), "2 slices, region of %.0e", (double)size);
+		fl_slice_destroy(s);
+		err = add(b, w, name, "time", "s", clock_now_s() - start, 0, text);
+	}
+	return err;
+}
+
+/* How long a replay of the capture in @p dir takes, up to position @p end. */
+static struct err *replay(const char *dir, uint64_t end, double *ret_s)
+{
+	const struct dec_machine_options o = { .output_fd = -1, .takes_slices = true };
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct dec_machine *m = NULL;
+	double start = clock_now_s();
+	struct dec_where at;
+	struct err *err = capture_open(dir, &c);
+
+	if (!err)
+		err = dec_machine_create(c, &o, &m);
+	if (!err)
+		err = dec_machine_run(m, end, &at);
+	dec_machine_destroy(m);
+	*ret_s = clock_now_s() - start;
+	return err;
+}
+
+static struct err *add_execution(struct bench *b, const struct bench_work *w,
+				 const struct fl_captured *of, uint64_t end,
+				 const char *dir)
+{
+	double whole, alone;
+	char text[96];
+	struct err *err = replay(b->capture, end, &whole);
+
+	if (!err)
+		err = replay(dir, UINT64_MAX, &alone);
+	if (err)
+		return err;
+	snprintf(text, sizeof(text), "%.1f %% are in the slice; %lu pieces left out",
+		 100.0 * of->n_slice / of->n_steps, of->n_pieces);
+	err = add(b, w, "slice capture", "instructions kept", "%",
+		  100.0 * of->n_executed / of->n_steps, 0, text);
+	snprintf(text, sizeof(text), "the whole: %.3g s", whole);
+	return err ?: add(b, w, "slice capture", "replay", "s", alone, 0, text);
+}
+
 /* Make slices; how long it takes, and how many instances are in them. */
 static struct err *slice(struct fl_trace *t, size_t n, bool keeps_saves, double *ret_s,
 			 double *instances)
@@ -83,6 +155,51 @@ static struct err *slice(struct fl_trace *t, size_t n, bool keeps_saves, double 
 	*instances = err ? 0 : fl_slice_stats(s)->n_instances;
 	if (!err)
 		fl_slice_destroy(s);
+	return err;
+}
+
+/* The first SHORT instructions: how long a slice takes, all in all. */
+static struct err *short_run(struct bench *b, const struct bench_work *w,
+			     struct capture *c)
+{
+	const struct fl_trace_options o = { .end = SHORT };
+	_cleanup_(fl_trace_destroyp) struct fl_trace *t = NULL;
+	double start = clock_now_s(), took, instances;
+	struct err *err = fl_trace_create(c, &o, &t);
+
+	if (!err)
+		err = slice(t, 1, false, &took, &instances);
+	took = clock_now_s() - start;
+	return err ?: add(b, w, "trace and slice of 20 M", "time", "s", took, 1, NULL);
+}
+
+/* The first CAPTURED: what a capture of a slice alone has of them. */
+static struct err *execution(struct bench *b, const struct bench_work *w,
+			     struct capture *c)
+{
+	const struct fl_trace_options to = { .end = CAPTURED };
+	const struct fl_slice_options o = { .keeps_instances = true };
+	struct fl_capture_options co = { .of = w->name, .least = 32 };
+	_cleanup_(fl_trace_destroyp) struct fl_trace *t = NULL;
+	_cleanup_(fl_slice_destroyp) struct fl_slice *s = NULL;
+	_cleanup_free_ char *dir = NULL;
+	struct fl_captured of;
+	struct question q;
+	struct err *err = fl_trace_create(c, &to, &t);
+
+	if (err)
+		return err;
+	q = ask(t, 1);
+	co.end = q.seeds[0].position + 1;
+	err = fl_slice_walk(t, q.seeds, q.n, &o, &s);
+	if (!err && asprintf(&dir, "%s/slice", b->scratch) < 0)
+		err = &err_nomem;
+	if (!err)
+		err = fl_slice_capture(t, s, &co, dir, &of);
+	if (!err)
+		err = add_execution(b, w, &of, co.end, dir);
+	if (dir)
+		bench_remove(dir);
 	return err;
 }
 
@@ -152,9 +269,15 @@ static struct err *work(struct bench *b, const struct bench_work *w)
 	if (!err)
 		err = add(b, w, "trace and slices", "memory", "B", peak_bytes(),
 			  512.0 * (1 << 20), NULL);
+	if (!err)
+		err = regions(b, w, t);
 	fl_trace_destroy(take_ptr(&t));
 	if (!err)
 		err = sizes(b, w, c, in, with_saves);
+	if (!err)
+		err = short_run(b, w, c);
+	if (!err)
+		err = execution(b, w, c);
 	capture_close(c);
 	return err;
 }
@@ -166,7 +289,7 @@ struct err *bench_suite_slice(struct bench *b)
 	for (size_t i = 0; i < b->n_works && !err; i++) {
 		const struct bench_work *w = &b->works[i];
 
-		if (!w->skipped && w->kind->is_replayed && !w->kind->is_tiny)
+		if (!w->skipped && (w->kind->is_replayed || w->kind->is_sliced))
 			err = work(b, w);
 	}
 	return err;

@@ -70,7 +70,8 @@ static const struct {
 	{ { "slice", "what slices cost, and how large they are",
 	    "Of the run's first 10^9 instructions: a trace is made once, then slices of what an "
 	    "instruction near its end used. Indirect jumps unknown: the flow graphs lack the "
-	    "targets that they were seen to have, and what depends on these.",
+	    "targets that they were seen to have, and what depends on these. Regions: two slices "
+	    "that go back no further. The slice capture is of the first 2 M.",
 	    false, 0 },
 	  bench_suite_slice,
 	  false },
