@@ -119,6 +119,9 @@ struct spec_object {
 
 /** As spec_add_file(), of a file with objects. */
 struct err *spec_add_objects(struct spec *s, const char *path);
+/** As above, of @p size bytes of @p text; @p name stands for the file's. */
+struct err *spec_add_objects_text(struct spec *s, const char *name, const char *text,
+				  size_t size);
 
 /** The objects, in their order, valid as long as @p s. */
 size_t spec_objects(const struct spec *s);

@@ -100,6 +100,18 @@ struct err *spec_add_text(struct spec *s, const char *name, const char *text, si
 	return add_text(s, name, text, size, OF_SPEC);
 }
 
+struct err *spec_add_objects_text(struct spec *s, const char *name, const char *text,
+				  size_t size)
+{
+	return add_text(s, name, text, size, OF_OBJECTS);
+}
+
+struct err *spec_add_structure_text(struct spec *s, const char *name, const char *text,
+				    size_t size)
+{
+	return add_text(s, name, text, size, OF_STRUCTURE);
+}
+
 struct err *spec_add_file(struct spec *s, const char *path)
 {
 	return add_file(s, path, OF_SPEC);

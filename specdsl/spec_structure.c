@@ -646,6 +646,8 @@ static struct spec_structure *all_of(struct reading *r)
 		return NULL;
 	*first = r->initialize;
 	*s = (struct spec_structure){
+		.text = p->f->text,
+		.size = p->f->size,
 		.types = keep(p, &r->types),
 		.n_types = r->types.size,
 		.globals = keep(p, &r->globals),

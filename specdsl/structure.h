@@ -77,6 +77,8 @@ struct spec_structure_operation {
 };
 
 struct spec_structure {
+	const char *text; ///< the file's
+	size_t size;
 	const char **types;
 	size_t n_types;
 	const struct spec_structure_var *globals;
@@ -91,6 +93,9 @@ struct spec_structure {
 
 /** As spec_add_file(), of a file with a concurrent structure. */
 struct err *spec_add_structure(struct spec *s, const char *path);
+/** As above, of @p size bytes of @p text; @p name stands for the file's. */
+struct err *spec_add_structure_text(struct spec *s, const char *name, const char *text,
+				    size_t size);
 
 /** The one that was added last, valid as long as @p s; NULL when there was a mistake in it. */
 const struct spec_structure *spec_structure(const struct spec *s);

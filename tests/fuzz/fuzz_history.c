@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Any bytes may stand where a history should: lines, EDN, or the lines of an old log. The first byte says
+ * of which object it is, and the rest is read, asked about with a small limit, and each operation
+ * written as text.
+ */
+#include <stdlib.h>
+
+#include "faultlocate/linear/linear.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST_OPS = 60, MOST_POSSIBLE = 1000 };
+
+static void must_end_well(struct err *err)
+{
+	if (err && err->code != ERR_FORMAT) {
+		fprintf(stderr, "%s\n", err->message);
+		abort();
+	}
+	err_destroy(err);
+}
+
+static void ask(const struct fl_lin_object *o, const struct fl_lin_history *h)
+{
+	struct fl_lin_verdict v = {};
+	char text[96];
+
+	must_end_well(fl_lin_check(o, h, MOST_POSSIBLE, &v));
+	if ((v.answer == LIN_WRONG) != (v.witness.size > 0))
+		abort();
+	for (size_t i = 0; i < v.witness.size; i++)
+		if (v.witness.data[i] >= h->ops.size)
+			abort();
+	for (size_t i = 0; i < h->ops.size; i++)
+		fl_lin_op_text(o, &h->values, &h->ops.data[i], text, sizeof(text));
+	fl_lin_verdict_deinit(&v);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const names[] = { "register", "counter",	  "set",
+					     "map",	 "queue",	  "stack",
+					     "mutex",	 "priority-queue" };
+	struct fl_lin_object o = {};
+	struct fl_lin_history h = {};
+	struct err *err;
+
+	if (!size || !fl_lin_object_find(names[data[0] % 8], &o))
+		return 0;
+	err = fl_lin_history_parse("fuzz", (const char *)data + 1, size - 1, &o, &h);
+	if (!err && h.ops.size <= MOST_OPS)
+		ask(&o, &h);
+	must_end_well(err);
+	fl_lin_history_deinit(&h);
+	return 0;
+}
