@@ -109,6 +109,7 @@ static void usage_print(FILE *out)
 static const char *const pictures[] = { "svg", "html", "o", NULL };
 static const char *const checks[] = { "sarif", "html", NULL };
 static const char *const packets[] = { "o", "output", NULL };
+static const char *const derived[] = { "derived", "svg", NULL };
 static const char *const states[] = { "state", NULL };
 static const char *const bundles[] = { "flight", NULL };
 static const char *const slices[] = { "capture", NULL };
@@ -127,7 +128,7 @@ static const struct reader {
 	{ "graph", { .files = pictures } },
 	{ "info", {} },
 	{ "inputs", { .files = pictures } },
-	{ "linear", {} },
+	{ "linear", { .files = derived } },
 	{ "rank", { .files = states } },
 	{ "recover", {} },
 	{ "repair", {} },

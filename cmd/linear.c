@@ -15,12 +15,21 @@
 int cmd_linear(int argc, char **argv);
 
 enum { EXIT_LINEAR, EXIT_NOT_LINEAR, EXIT_COULD_NOT };
-enum { OPT_OBJECT = 256, OPT_JSON, OPT_MOST, OPT_PAIRS, OPT_OPERATIONS };
+enum {
+	OPT_OBJECT = 256,
+	OPT_JSON,
+	OPT_MOST,
+	OPT_PAIRS,
+	OPT_OPERATIONS,
+	OPT_DERIVED,
+	OPT_EXPLAIN,
+	OPT_SVG
+};
 enum { SHOWN = 40, COLUMNS = 48 }; ///< operations of a witness; of its picture
 
 struct linear_options {
-	const char *subject, *object, *process;
-	bool as_json, with_pairs;
+	const char *subject, *object, *process, *derived, *svg;
+	bool as_json, with_pairs, explains;
 	size_t most;
 	unsigned operations;
 	VEC(const char *) files;
@@ -57,6 +66,17 @@ static const struct argp_option options[] = {
 	  "Of structures: execute up to N operations (2 to 5) at once, proof or none; without it 3 "
 	  "where there is no proof",
 	  0 },
+	{ "explain", OPT_EXPLAIN, NULL, 0,
+	  "Of structures: print of each two sub-operations that cannot change places what is in "
+	  "the way",
+	  0 },
+	{ "svg", OPT_SVG, "FILE", 0,
+	  "Of a structure that is broken, or not proven: write a picture of the interleaving to FILE",
+	  0 },
+	{ "derived", OPT_DERIVED, "FILE", 0,
+	  "Of structures: take from FILE what was derived of them before, and write to it what "
+	  "was not",
+	  0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
 	{ 0 },
 };
@@ -69,10 +89,15 @@ static void check_usage(struct argp_state *state, struct linear_options *o)
 	else if (o->object && o->files.size > 1)
 		argp_error(state, "one capture or history at a time, not '%s' too",
 			   o->files.data[1]);
-	else if (o->object && (o->with_pairs || o->operations))
-		argp_error(state,
-			   "--pairs and --operations are for structures, which have no "
-			   "--object");
+	else if (o->object &&
+		 (o->with_pairs || o->operations || o->derived || o->explains || o->svg))
+		argp_error(
+			state,
+			"--pairs, --operations and --derived are for structures, which have no "
+			"--object");
+	else if (o->svg && o->files.size > 1)
+		argp_error(state, "--svg is for one structure at a time, not '%s' too",
+			   o->files.data[1]);
 	else if (!o->object && o->process)
 		argp_error(state, "which object? (--object queue, or a file)");
 	else
@@ -100,6 +125,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_JSON:
 		o->as_json = true;
 		text_guard_json();
+		return 0;
+	case OPT_DERIVED:
+		o->derived = arg;
+		return 0;
+	case OPT_EXPLAIN:
+		o->explains = true;
+		return 0;
+	case OPT_SVG:
+		o->svg = arg;
 		return 0;
 	case OPT_PAIRS:
 		o->with_pairs = true;
@@ -424,6 +458,9 @@ static int check_structures(const struct linear_options *o)
 				       .n_files = o->files.size,
 				       .operations = o->operations,
 				       .most = o->most ? o->most : 2000000,
+				       .derived = o->derived,
+				       .svg = o->svg,
+				       .explains = o->explains,
 				       .with_pairs = o->with_pairs,
 				       .as_json = o->as_json };
 	struct stat st;

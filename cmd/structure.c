@@ -11,8 +11,7 @@
 #include "base/base.h"
 #include "base/clock.h"
 #include "cmd/structure.h"
-#include "faultlocate/linear/explore.h"
-#include "faultlocate/linear/pairs.h"
+#include "faultlocate/linear/derived.h"
 
 enum { PROVEN, BROKEN, NEITHER };
 
@@ -25,7 +24,7 @@ struct structure {
 	struct fl_lin_pairs pairs;
 	struct fl_lin_proof proof;
 	struct fl_lin_executions runs;
-	bool has_run, has_never;
+	bool has_run, has_never, was_derived;
 	int answer;
 	double seconds;
 };
@@ -49,21 +48,30 @@ static void print_step(const struct structure *s, unsigned who, size_t step)
 	       k->shown->text);
 }
 
-/* `of operation 1: Enqueue(val 1), X 2, gives 1` */
-static void print_instance(const struct structure *s, unsigned i)
+/* `1: Enqueue(val = 1) gives v = 2` of an execution. */
+static void instance_text(const struct structure *s, unsigned i, FILE *out)
 {
 	const struct fl_lin_instance *it = &s->runs.instance[i];
 	const struct spec_structure_operation *o = &s->steps.s->operations[it->operation];
 
-	if (!it->has_begun)
-		return;
-	printf("  %u: %s(", i + 1, o->name);
+	fprintf(out, "%u: %s(", i + 1, o->name);
 	for (size_t k = 0; k < o->n_args; k++)
-		printf("%s%s = %d", k ? ", " : "", o->locals[k].name, it->local[k]);
-	putchar(')');
+		fprintf(out, "%s%s = %d", k ? ", " : "", o->locals[k].name, it->local[k]);
+	putc(')', out);
 	if (o->result >= 0 && it->has_ended)
-		printf(" gives %s = %d", o->locals[o->result].name, it->local[o->result]);
-	puts(it->has_ended ? "" : ", does not end");
+		fprintf(out, " gives %s = %d", o->locals[o->result].name,
+			it->local[o->result]);
+	if (!it->has_ended)
+		fputs(", does not end", out);
+}
+
+static void print_instance(const struct structure *s, unsigned i)
+{
+	if (!s->runs.instance[i].has_begun)
+		return;
+	fputs("  ", stdout);
+	instance_text(s, i, stdout);
+	putchar('\n');
 }
 
 static void print_execution(const struct structure *s)
@@ -105,11 +113,56 @@ static void print_unproven(const struct structure *s)
 	print_step(s, 1, p->next);
 	printf("the last two cannot change places: %s\n",
 	       why_not(fl_lin_pair(&s->pairs, last, p->next)));
+	if (fl_lin_pair(&s->pairs, last, p->next)->what[0])
+		printf("  (`%s')\n", fl_lin_pair(&s->pairs, last, p->next)->what);
 	if (s->runs.is_complete)
 		printf("but no execution of up to %u operations breaks it (%lu states)\n",
 		       s->runs.n_operations, s->runs.n_states);
 	else
 		printf("executions: %s (%lu states)\n", s->runs.why, s->runs.n_states);
+}
+
+/* `line 14 |1 < .. > ..` and `line 26 |..`: why must the second stay behind the first? */
+static void print_why(const struct structure *s, size_t a, size_t b)
+{
+	const struct fl_lin_pair *p = fl_lin_pair(&s->pairs, a, b);
+
+	printf("why %s %zu and then %s %zu cannot change places:\n", operation_name(s, a),
+	       s->steps.data[a].index + 1, operation_name(s, b),
+	       s->steps.data[b].index + 1);
+	print_step(s, 1, a);
+	print_step(s, 2, b);
+	if (p->is_boundary) {
+		puts("  the first ends an operation, and the second begins another: their order is "
+		     "that of the operations");
+		return;
+	}
+	switch (p->why) {
+	case PAIR_SECOND_FIRST:
+		printf("  before the first, `%s' may not hold, which the second needs\n",
+		       p->what);
+		break;
+	case PAIR_THEN_FIRST:
+		printf("  behind the second, `%s' may not hold, which the first needs\n",
+		       p->what);
+		break;
+	case PAIR_DIFFERS:
+		printf("  in the other order %s may be another\n", p->what);
+		break;
+	default:
+		puts("  Z3 does not say");
+	}
+}
+
+static void print_all_whys(const struct structure *s)
+{
+	for (size_t a = 0; a < s->pairs.n; a++)
+		for (size_t b = 0; b < s->pairs.n; b++) {
+			const struct fl_lin_pair *p = fl_lin_pair(&s->pairs, a, b);
+
+			if (p->is_orderable && !p->is_reversible)
+				print_why(s, a, b);
+		}
 }
 
 static void print_pairs(const struct structure *s)
@@ -136,6 +189,8 @@ static void print_text(const struct structure *s)
 	       s->steps.s->n_operations, s->steps.size, answers[s->answer], s->seconds);
 	if (s->o->with_pairs)
 		print_pairs(s);
+	if (s->o->explains)
+		print_all_whys(s);
 	if (s->pairs.n_undecided)
 		log_note("%s: Z3 did not decide %zu pairs, which count against a proof",
 			 s->path, s->pairs.n_undecided);
@@ -153,6 +208,77 @@ static void print_text(const struct structure *s)
 		       s->runs.n_operations, s->runs.n_states);
 	else if (s->has_run)
 		printf("executions: %s (%lu states)\n", s->runs.why, s->runs.n_states);
+}
+
+/* ---- as a picture ------------------------------------------------------------------------------ */
+
+struct drawing {
+	VEC(struct structure_event) events;
+	VEC(const char *) names;
+	bool is_out_of_memory;
+};
+
+static void draw_step(const struct structure *s, struct drawing *d, unsigned who,
+		      size_t step)
+{
+	const struct spec_step *k = s->steps.data[step].shown;
+	struct structure_event e = { who, k->line, k->text };
+
+	d->is_out_of_memory |= vec_add(&d->events, e) != NULL;
+}
+
+/* The name of the next operation: of an execution with what it was given and gives. */
+static void draw_name(const struct structure *s, struct drawing *d, unsigned i,
+		      size_t step)
+{
+	char *name = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&name, &size);
+
+	if (out && s->answer == BROKEN)
+		instance_text(s, i, out);
+	else if (out)
+		fprintf(out, "%u: %s", i + 1, operation_name(s, step));
+	d->is_out_of_memory |= !out || fclose(out) || vec_add(&d->names, name) != NULL;
+}
+
+static struct err *draw(const struct structure *s)
+{
+	const struct fl_lin_proof *p = &s->proof;
+	struct drawing d = {};
+	char title[256];
+	struct err *err;
+
+	snprintf(title, sizeof(title), "%s: %s", s->path, answers[s->answer]);
+	for (unsigned i = 0; s->answer == BROKEN && i < s->runs.n_instances; i++)
+		draw_name(s, &d, i, 0);
+	for (size_t k = 0; s->answer == BROKEN && k < s->runs.path.size; k++)
+		draw_step(s, &d, s->runs.path.data[k].instance,
+			  s->runs.path.data[k].step);
+	for (size_t i = 0; s->answer != BROKEN && i < p->last.size; i++) {
+		size_t first = s->steps.of[s->steps.data[p->last.data[i]].operation];
+
+		draw_name(s, &d, (unsigned)i, p->last.data[i]);
+		for (size_t k = first; k <= p->last.data[i]; k++)
+			draw_step(s, &d, (unsigned)i, k);
+	}
+	if (s->answer != BROKEN && p->last.size)
+		draw_step(s, &d, 0, p->next);
+	err = d.is_out_of_memory ?
+		      &err_nomem :
+	      d.names.size > STRUCTURE_PICTURE_MOST ?
+		      err_new(ERR_RANGE, "over %d operations are too many for a picture",
+			      STRUCTURE_PICTURE_MOST) :
+		      cmd_structure_draw(
+			      &(struct structure_picture){ title, d.names.data,
+							   (unsigned)d.names.size,
+							   d.events.data, d.events.size },
+			      s->o->svg);
+	for (size_t i = 0; i < d.names.size; i++)
+		free((char *)d.names.data[i]);
+	vec_deinit(&d.names);
+	vec_deinit(&d.events);
+	return err;
 }
 
 /* ---- for machines -------------------------------------------------------------------------------- */
@@ -201,6 +327,8 @@ static cJSON *pairs_json(const struct structure *s)
 			cJSON_AddBoolToObject(o, "orderable", p->is_orderable);
 			cJSON_AddBoolToObject(o, "reversible", p->is_reversible);
 			cJSON_AddBoolToObject(o, "boundary", p->is_boundary);
+			if (p->what[0])
+				cJSON_AddStringToObject(o, "what", p->what);
 			cJSON_AddItemToArray(list, o);
 		}
 	return list;
@@ -216,6 +344,7 @@ static void print_json(const struct structure *s)
 	cJSON_AddNumberToObject(root, "operations", (double)s->steps.s->n_operations);
 	cJSON_AddNumberToObject(root, "sub_operations", (double)s->steps.size);
 	cJSON_AddBoolToObject(root, "proven", s->proof.is_proven);
+	cJSON_AddBoolToObject(root, "derived_before", s->was_derived);
 	cJSON_AddNumberToObject(root, "facts", (double)s->pairs.n_facts);
 	cJSON_AddNumberToObject(root, "undecided", (double)s->pairs.n_undecided);
 	cJSON_AddBoolToObject(root, "executed",
@@ -235,10 +364,11 @@ static void print_json(const struct structure *s)
 
 /* ---- all ------------------------------------------------------------------------------------------- */
 
-static struct err *run(struct structure *s)
+static struct err *run(struct structure *s, struct fl_lin_derived *known)
 {
 	unsigned operations = s->o->operations ? s->o->operations : 3;
 	const struct spec_structure *written;
+	bool has_executed = false;
 	double start = clock_now_s();
 	struct err *err = spec_create(&s->spec);
 
@@ -251,13 +381,21 @@ static struct err *run(struct structure *s)
 	if (!written)
 		return err_new(ERR_SPEC, "'%s' has mistakes", s->path);
 	err = fl_lin_steps_make(written, &s->steps);
-	if (!err)
+	if (!err) {
+		s->was_derived = !s->o->explains &&
+				 fl_lin_derived_find(known, &s->steps, operations,
+						     &s->pairs, &s->runs);
+		has_executed = s->runs.is_complete;
+	}
+	if (!err && !s->was_derived)
 		err = fl_lin_pairs_derive(&s->steps, &s->pairs);
 	if (!err)
 		err = fl_lin_prove(&s->steps, &s->pairs, &s->proof);
 	s->has_run = !s->proof.is_proven || s->o->operations;
-	if (!err && s->has_run)
+	if (!err && s->has_run && !has_executed)
 		err = fl_lin_explore(&s->steps, operations, s->o->most, &s->runs);
+	if (!err && s->o->derived && (!s->was_derived || (s->has_run && !has_executed)))
+		err = fl_lin_derived_add(known, &s->steps, &s->pairs, &s->runs);
 	for (size_t a = 0; a < s->steps.size && !err; a++)
 		s->has_never |= s->pairs.is_never[a];
 	// Of what never ends, nothing is known by a proof.
@@ -265,13 +403,14 @@ static struct err *run(struct structure *s)
 		    s->proof.is_proven && !s->has_never ? PROVEN :
 							  NEITHER;
 	s->seconds = clock_now_s() - start;
-	return err;
+	return err ?: s->o->svg ? draw(s) : NULL;
 }
 
-static int check(const struct structure_options *o, const char *path)
+static int check(const struct structure_options *o, const char *path,
+		 struct fl_lin_derived *known)
 {
 	struct structure s = { .o = o, .path = path };
-	_cleanup_err_ struct err *err = run(&s);
+	_cleanup_err_ struct err *err = run(&s, known);
 	int answer = err ? NEITHER : s.answer;
 
 	if (err)
@@ -291,15 +430,27 @@ static int check(const struct structure_options *o, const char *path)
 
 int cmd_structure_check(const struct structure_options *o)
 {
+	struct fl_lin_derived known = {};
+	_cleanup_err_ struct err *err = NULL;
 	int worst = PROVEN;
 
-	for (size_t i = 0; i < o->n_files; i++) {
-		int answer = check(o, o->files[i]);
+	if (o->derived)
+		err = fl_lin_derived_read(o->derived, &known);
+	for (size_t i = 0; !err && i < o->n_files; i++) {
+		int answer = check(o, o->files[i], &known);
 
 		// What is broken is known; what is not known is worse than what is proven.
 		worst = worst == BROKEN || answer == BROKEN ? BROKEN :
 			answer > worst			    ? answer :
 							      worst;
 	}
+	if (!err && o->derived)
+		err = fl_lin_derived_write(&known, o->derived);
+	if (err) {
+		fprintf(stderr, "faultline: cannot use '%s': %s\n", text_line(o->derived),
+			err->message);
+		worst = NEITHER;
+	}
+	fl_lin_derived_deinit(&known);
 	return worst;
 }

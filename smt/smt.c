@@ -27,9 +27,9 @@
 	F(solver_get_reason_unknown) F(solver_set_params) F(mk_params) \
 	F(params_inc_ref) F(params_dec_ref) F(params_set_uint) F(model_inc_ref) \
 	F(model_dec_ref) F(model_eval) F(mk_int_sort) F(mk_bool_sort) \
-	F(mk_array_sort) F(mk_string_symbol) F(mk_fresh_const) F(mk_int64) \
+	F(mk_string_symbol) F(mk_fresh_const) F(mk_int64) \
 	F(mk_true) F(mk_false) F(mk_add) F(mk_sub) F(mk_lt) F(mk_le) F(mk_eq) \
-	F(mk_not) F(mk_and) F(mk_or) F(mk_ite) F(mk_select) F(mk_store) F(get_bool_value) \
+	F(mk_not) F(mk_and) F(mk_or) F(mk_ite) F(mk_app) F(mk_fresh_func_decl) F(get_bool_value) \
 	F(get_numeral_int64) F(mk_uninterpreted_sort) F(mk_bv_sort) F(mk_bvadd) F(mk_bvsub) \
 	F(mk_bvmul) F(mk_bvsdiv) F(mk_bvsrem) F(mk_bvslt) F(mk_bvsle) F(mk_atmost) \
 	F(mk_solver_for_logic) F(solver_check_assumptions) F(solver_get_unsat_core) \
@@ -45,10 +45,10 @@ static struct {
 struct smt {
 	Z3_context context;
 	Z3_solver solver;
-	Z3_model model;	    ///< of the last SMT_SAT
-	Z3_ast_vector core; ///< of the last SMT_UNSAT
-	unsigned bits;	    ///< of SMT_BITS
-	Z3_sort sorts[SMT_MAP + 1];
+	Z3_model model;		///< of the last SMT_SAT
+	Z3_ast_vector core;	///< of the last SMT_UNSAT
+	unsigned bits;		///< of SMT_BITS
+	Z3_sort sorts[SMT_MAP]; ///< of terms that are one value
 	VEC(struct name {
 		int64_t value;
 		smt_term term;
@@ -136,8 +136,6 @@ static struct err *create(enum smt_numbers numbers, unsigned bits, unsigned most
 	s->bits = bits;
 	s->sorts[SMT_INT] = sort_of_numbers(s);
 	s->sorts[SMT_BOOL] = z3.mk_bool_sort(s->context);
-	s->sorts[SMT_MAP] =
-		z3.mk_array_sort(s->context, s->sorts[SMT_INT], s->sorts[SMT_INT]);
 	*ret = s;
 	return NULL;
 }
@@ -192,6 +190,11 @@ static smt_term made(struct smt *s, Z3_ast a)
 
 smt_term smt_var(struct smt *s, enum smt_sort sort, const char *name)
 {
+	// A map is never compared as a whole: a function is that, without the theory of arrays.
+	if (sort == SMT_MAP)
+		return made(s, (Z3_ast)z3.mk_fresh_func_decl(s->context, name, 1,
+							     &s->sorts[SMT_INT],
+							     s->sorts[SMT_INT]));
 	return made(s, z3.mk_fresh_const(s->context, name, s->sorts[sort]));
 }
 
@@ -310,12 +313,7 @@ smt_term smt_if(struct smt *s, smt_term condition, smt_term then, smt_term other
 
 smt_term smt_select(struct smt *s, smt_term m, smt_term at)
 {
-	return made(s, z3.mk_select(s->context, m, at));
-}
-
-smt_term smt_store(struct smt *s, smt_term m, smt_term at, smt_term value)
-{
-	return made(s, z3.mk_store(s->context, m, at, value));
+	return made(s, z3.mk_app(s->context, (Z3_func_decl)m, 1, &at));
 }
 
 void smt_assert(struct smt *s, smt_term a)

@@ -26,7 +26,7 @@ enum smt_answer { SMT_UNSAT, SMT_SAT, SMT_UNKNOWN };
 enum smt_sort {
 	SMT_INT, ///< a number: enum smt_numbers
 	SMT_BOOL,
-	SMT_MAP, ///< from numbers to numbers
+	SMT_MAP, ///< from numbers to numbers: for smt_select() alone
 };
 
 /** What are numbers? Where nobody counts or compares, names are decided some 30 times faster. */
@@ -72,7 +72,6 @@ smt_term smt_if(struct smt *s, smt_term condition, smt_term then, smt_term other
 
 /** What map @p m has at @p at; @p m with @p value there. */
 smt_term smt_select(struct smt *s, smt_term m, smt_term at);
-smt_term smt_store(struct smt *s, smt_term m, smt_term at, smt_term value);
 
 /** From here on @p a holds, until the smt_pop() of the smt_push() before. */
 void smt_assert(struct smt *s, smt_term a);

@@ -125,6 +125,15 @@ static void assign(struct facts *f, const struct spec_step_expr *to, smt_term va
 	}
 }
 
+static void watch(struct facts *f, const struct spec_step *of, size_t index,
+		  smt_term holds)
+{
+	struct facts_condition c = { of, index, holds };
+
+	if (f->watched && vec_add(f->watched, c))
+		f->is_out_of_memory = true;
+}
+
 static smt_term do_steps(struct facts *f, const struct spec_step *steps, size_t n,
 			 struct instance *i, struct state *s, fl_lin_facts_seen *seen)
 {
@@ -136,7 +145,9 @@ static smt_term do_steps(struct facts *f, const struct spec_step *steps, size_t 
 			smt_term a = value_of(f, it->a, i, s, &valid);
 			smt_term b = value_of(f, it->b, i, s, &valid);
 
-			valid = both(f, valid, compare(f, it->compare, a, b));
+			a = compare(f, it->compare, a, b);
+			valid = both(f, valid, a);
+			watch(f, &steps[k], c, a);
 		}
 		for (size_t c = 0; c < steps[k].n_statements; c++) {
 			const struct spec_step_statement *it = &steps[k].statements[c];
@@ -220,6 +231,12 @@ static bool is_of(const struct fact *it, size_t u, size_t v)
 	return !it->is_off && it->u == u && it->v == v;
 }
 
+/* Has @p t a place in memory @p m? */
+static bool can_be_of(const struct facts *f, const struct question_thing *t, size_t m)
+{
+	return t->type == THING_ANY || t->type == f->s->memories[m].of;
+}
+
 static void take(struct facts *f, const struct fact *it, const struct instance *u,
 		 const struct instance *v, const struct question *q)
 {
@@ -229,9 +246,11 @@ static void take(struct facts *f, const struct fact *it, const struct instance *
 	}
 	for (size_t i = 0; i < q->things.size; i++)
 		for (size_t k = 0; k < (it->is == FACT_ONE_EACH ? i : 1); k++)
-			smt_assert(f->smt,
-				   fact_term(f, it, u, v, &q->now, q->things.data[i],
-					     q->things.data[k]));
+			if (can_be_of(f, &q->things.data[i], it->memory) &&
+			    can_be_of(f, &q->things.data[k], it->memory))
+				smt_assert(f->smt, fact_term(f, it, u, v, &q->now,
+							     q->things.data[i].is,
+							     q->things.data[k].is));
 }
 
 static void take_all(struct facts *f, const struct question *q)
@@ -261,9 +280,9 @@ static const struct spec_structure_operation *operation(const struct facts *f,
 	return fl_lin_steps_operation(f->steps, step);
 }
 
-static void thing(struct facts *f, struct question *q, smt_term t)
+static void thing(struct facts *f, struct question *q, smt_term is, int type)
 {
-	if (vec_add(&q->things, t))
+	if (vec_add(&q->things, ((struct question_thing){ is, type })))
 		f->is_out_of_memory = true;
 }
 
@@ -304,18 +323,19 @@ static void things_of(struct facts *f, struct question *q, const struct instance
 	const struct spec_structure_operation *o = operation(f, i->before);
 
 	for (size_t k = 0; k < o->n_locals; k++) {
-		thing(f, q, i->local[k]);
+		thing(f, q, i->local[k], o->locals[k].type);
 		for (size_t m = 0; m < f->s->n_memories; m++)
 			if (o->locals[k].type >= 0 &&
 			    f->s->memories[m].of == o->locals[k].type &&
 			    f->s->memories[m].type >= 0)
 				thing(f, q,
 				      fl_lin_facts_memory_at(f, &q->now.memory[m],
-							     i->local[k]));
+							     i->local[k]),
+				      f->s->memories[m].type);
 	}
 	for (int k = 0; k < 64; k++)
 		if (i->has_fresh >> k & 1)
-			thing(f, q, i->fresh[k]);
+			thing(f, q, i->fresh[k], o->locals[k].type);
 }
 
 static void differs(struct facts *f, smt_term a, smt_term b)
@@ -349,9 +369,10 @@ static void is_new(struct facts *f, const struct question *q, smt_term x, int ty
 					  fl_lin_facts_memory_at(f, &q->now.memory[m], x),
 					  smt_number(f->smt, it->initial)));
 		for (size_t t = 0; it->type == type && t < q->things.size; t++)
-			differs(f, x,
-				fl_lin_facts_memory_at(f, &q->now.memory[m],
-						       q->things.data[t]));
+			if (can_be_of(f, &q->things.data[t], m))
+				differs(f, x,
+					fl_lin_facts_memory_at(f, &q->now.memory[m],
+							       q->things.data[t].is));
 	}
 }
 
@@ -395,13 +416,13 @@ void fl_lin_facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
 		q->u = instance_new(f, u);
 	if (f->is_out_of_memory)
 		return;
-	thing(f, q, q->p);
-	thing(f, q, q->q);
+	thing(f, q, q->p, THING_ANY);
+	thing(f, q, q->q, THING_ANY);
 	things_of(f, q, &q->v);
 	if (q->has_u)
 		things_of(f, q, &q->u);
 	for (size_t g = 0; g < f->s->n_globals; g++)
-		thing(f, q, q->now.global[g]);
+		thing(f, q, q->now.global[g], f->s->globals[g].type);
 	are_new(f, q, &q->v);
 	if (q->has_u) {
 		are_new(f, q, &q->u);
@@ -822,6 +843,31 @@ static uint64_t newest_drop(const struct facts *f, size_t u, size_t v)
 	return last;
 }
 
+/* Of whom must @p it hold when the operation before @p v did its step, which writes @p w, and one before
+ * @p u (FACT_ALWAYS: none) looks on? */
+static enum {
+	BY_NONE,
+	BY_ONE,
+	BY_WATCHER,
+	BY_BOTH,
+	BY_BOTH_TURNED
+} claimed(const struct facts *f, const struct fact *it, size_t u, size_t v,
+	  const struct touched *w)
+{
+	size_t next = f->steps->data[v].is_last ? FACT_ALWAYS : v + 1;
+	bool has_next = next != FACT_ALWAYS;
+
+	if (u == FACT_ALWAYS)
+		return (is_of(it, FACT_ALWAYS, FACT_ALWAYS) && is_touched(it, w)) ||
+				       (has_next && is_of(it, next, FACT_ALWAYS)) ?
+			       BY_ONE :
+			       BY_NONE;
+	return is_of(it, u, FACT_ALWAYS) && is_touched(it, w) ? BY_WATCHER :
+	       has_next && is_of(it, u, next)		      ? BY_BOTH :
+	       has_next && is_of(it, next, u)		      ? BY_BOTH_TURNED :
+								BY_NONE;
+}
+
 /* The operation before @p v does a step, one before @p u looks on: what holds no longer? */
 static bool go_on(struct facts *f, size_t u, size_t v)
 {
@@ -833,10 +879,15 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 	bool has_dropped;
 	struct instance after;
 	struct state s;
-	size_t next = f->steps->data[v].is_last ? FACT_ALWAYS : v + 1;
+	size_t n_claims = 0;
 
 	// What it was asked with holds as it did: the answer does, too.
 	if (*asked > newest_drop(f, u, v))
+		return false;
+	while (n_claims < f->all.size &&
+	       claimed(f, &f->all.data[n_claims], u, v, &w) == BY_NONE)
+		n_claims++;
+	if (n_claims == f->all.size)
 		return false;
 	*asked = ++f->clock;
 	smt_push(f->smt);
@@ -848,16 +899,22 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 	for (size_t k = 0; k < f->all.size && !f->is_out_of_memory; k++) {
 		const struct fact *it = &f->all.data[k];
 
-		if (!q.has_u &&
-		    ((is_of(it, FACT_ALWAYS, FACT_ALWAYS) && is_touched(it, &w)) ||
-		     (next != FACT_ALWAYS && is_of(it, next, FACT_ALWAYS))))
+		switch (claimed(f, it, u, v, &w)) {
+		case BY_ONE:
 			claim(f, &all, k, &after, NULL, &s, &q);
-		if (q.has_u && is_of(it, u, FACT_ALWAYS) && is_touched(it, &w))
+			break;
+		case BY_WATCHER:
 			claim(f, &all, k, &q.u, NULL, &s, &q);
-		if (q.has_u && next != FACT_ALWAYS && is_of(it, u, next))
+			break;
+		case BY_BOTH:
 			claim(f, &all, k, &q.u, &after, &s, &q);
-		if (q.has_u && next != FACT_ALWAYS && is_of(it, next, u))
+			break;
+		case BY_BOTH_TURNED:
 			claim(f, &all, k, &after, &q.u, &s, &q);
+			break;
+		default:
+			break;
+		}
 	}
 	has_dropped = drop_false(f, &all);
 	smt_pop(f->smt);

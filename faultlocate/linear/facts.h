@@ -18,12 +18,15 @@
 #ifndef FAULTLOCATE_LINEAR_FACTS_H
 #define FAULTLOCATE_LINEAR_FACTS_H
 
+#include <limits.h>
+
 #include "base/arena.h"
 #include "base/vec.h"
 #include "faultlocate/linear/steps.h"
 #include "smt/smt.h"
 
 #define FACT_ALWAYS SIZE_MAX
+#define THING_ANY INT_MIN ///< a type
 
 struct fact {
 	enum { FACT_EQ, FACT_NE, FACT_LT, FACT_LE, FACT_NO_OTHER, FACT_ONE_EACH } is;
@@ -61,8 +64,13 @@ struct question {
 	struct instance u, v;
 	bool has_u;
 	struct state now;
-	VEC(smt_term) things; ///< at which facts about all things are taken
-	smt_term p, q;	      ///< any two
+	/** At which facts about all things are taken: of one type, or of any. */
+	VEC(struct question_thing {
+		smt_term is;
+		int type;
+	})
+	things;
+	smt_term p, q; ///< any two
 };
 
 /** An operation before sub-operation `at` that is to end needs this of a later one already: once it is
@@ -72,6 +80,14 @@ struct promise {
 	size_t at;
 	const struct spec_step_condition *condition;
 };
+
+/** A condition of a step that was done, and whether it held then. */
+struct facts_condition {
+	const struct spec_step *of;
+	size_t index;
+	smt_term holds;
+};
+typedef VEC(struct facts_condition) fl_lin_facts_conditions;
 
 struct facts {
 	const struct fl_lin_steps *steps;
@@ -88,6 +104,8 @@ struct facts {
 	bool is_too_large;
 	bool has_order; ///< somebody compares numbers by size, or counts
 	size_t n_questions, n_unknown;
+	fl_lin_facts_conditions
+		*watched; ///< gets the conditions of what is done; may be NULL
 	bool is_out_of_memory;
 };
 

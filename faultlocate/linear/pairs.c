@@ -5,6 +5,7 @@
  * @file
  * Definitions 3 and 4 of paper 001, asked of Z3.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,74 +94,142 @@ static uint64_t live_behind(const struct facts *f, size_t step)
 	return has_results ? live : UINT64_MAX;
 }
 
-static smt_term same_locals(struct facts *f, smt_term all, size_t step,
-			    const struct instance *a, const struct instance *b)
+/* What must be the same behind both orders, and what it is called. */
+struct equal {
+	smt_term is;
+	const char *what, *name, *of;
+};
+
+struct equals {
+	struct facts *f;
+	VEC(struct equal) all;
+};
+
+static void equal(struct equals *e, smt_term a, smt_term b, struct equal it)
 {
-	const struct spec_structure_operation *o = fl_lin_steps_operation(f->steps, step);
-	uint64_t live = live_behind(f, step);
+	it.is = smt_eq(e->f->smt, a, b);
+	if (vec_add(&e->all, it))
+		e->f->is_out_of_memory = true;
+}
+
+static void same_locals(struct equals *e, size_t step, const struct instance *a,
+			const struct instance *b)
+{
+	const struct spec_structure_operation *o =
+		fl_lin_steps_operation(e->f->steps, step);
+	uint64_t live = live_behind(e->f, step);
 
 	for (size_t k = 0; k < o->n_locals; k++)
 		if (live >> k & 1)
-			all = smt_and(f->smt, all,
-				      smt_eq(f->smt, a->local[k], b->local[k]));
-	return all;
+			equal(e, a->local[k], b->local[k],
+			      (struct equal){ .what = "", o->locals[k].name, o->name });
 }
 
 /* Two memories that were one differ only where one was written. */
-static smt_term same_memory(struct facts *f, smt_term all, const struct written *w,
-			    const struct memory *a, const struct memory *b)
+static void same_memory(struct equals *e, const char *name, const struct written *w,
+			const struct memory *a, const struct memory *b)
 {
 	for (; w; w = w->earlier)
-		all = smt_and(f->smt, all,
-			      smt_eq(f->smt, fl_lin_facts_memory_at(f, a, w->at),
-				     fl_lin_facts_memory_at(f, b, w->at)));
-	return all;
+		equal(e, fl_lin_facts_memory_at(e->f, a, w->at),
+		      fl_lin_facts_memory_at(e->f, b, w->at),
+		      (struct equal){ .what = "a ", name });
 }
 
-static smt_term same(struct facts *f, const struct order *a, const struct order *b)
+static void same_seen(struct equals *e, const struct facts *f, size_t step,
+		      const fl_lin_facts_seen *a, const fl_lin_facts_seen *b)
 {
-	smt_term all = smt_truth(f->smt, true);
+	for (size_t k = 0; k < a->size; k++)
+		equal(e, a->data[k], b->data[k],
+		      (struct equal){ .what = "what is ",
+				      "READ",
+				      fl_lin_steps_operation(f->steps, step)->name });
+}
+
+static void same(struct equals *e, const struct order *a, const struct order *b)
+{
+	struct facts *f = e->f;
 
 	for (size_t k = 0; k < f->s->n_globals; k++)
-		all = smt_and(f->smt, all,
-			      smt_eq(f->smt, a->s.global[k], b->s.global[k]));
+		equal(e, a->s.global[k], b->s.global[k],
+		      (struct equal){ .what = "", f->s->globals[k].name });
 	for (size_t k = 0; k < f->s->n_memories; k++) {
-		all = same_memory(f, all, a->s.memory[k].last, &a->s.memory[k],
-				  &b->s.memory[k]);
-		all = same_memory(f, all, b->s.memory[k].last, &a->s.memory[k],
-				  &b->s.memory[k]);
+		const struct memory *m = &a->s.memory[k], *n = &b->s.memory[k];
+
+		same_memory(e, f->s->memories[k].name, m->last, m, n);
+		same_memory(e, f->s->memories[k].name, n->last, m, n);
 	}
-	for (size_t k = 0; k < a->by_u.size; k++)
-		all = smt_and(f->smt, all,
-			      smt_eq(f->smt, a->by_u.data[k], b->by_u.data[k]));
-	for (size_t k = 0; k < a->by_v.size; k++)
-		all = smt_and(f->smt, all,
-			      smt_eq(f->smt, a->by_v.data[k], b->by_v.data[k]));
-	all = same_locals(f, all, a->u.before, &a->u, &b->u);
-	return same_locals(f, all, a->v.before, &a->v, &b->v);
+	same_seen(e, f, a->u.before, &a->by_u, &b->by_u);
+	same_seen(e, f, a->v.before, &a->by_v, &b->by_v);
+	same_locals(e, a->u.before, &a->u, &b->u);
+	same_locals(e, a->v.before, &a->v, &b->v);
+}
+
+/* Condition number @p index in the text of @p step: it ends in ';'. */
+static void condition_text(const struct spec_step *step, size_t index, char *buf,
+			   size_t size)
+{
+	const char *at = step->text + strcspn(step->text, "<");
+
+	at += *at != 0;
+	while (index-- && strchr(at, ';'))
+		at = strchr(at, ';') + 1;
+	at += strspn(at, " ");
+	snprintf(buf, size, "%.*s", (int)strcspn(at, ";"), at);
+}
+
+/* In the state that Z3 found: what is in the way of the other order? */
+static void explain(struct facts *f, const struct order *back,
+		    const fl_lin_facts_conditions *conditions, const struct equals *e,
+		    struct fl_lin_pair *ret)
+{
+	ret->why = !smt_is_true(f->smt, back->first) ? PAIR_SECOND_FIRST :
+		   !smt_is_true(f->smt, back->then)  ? PAIR_THEN_FIRST :
+						       PAIR_DIFFERS;
+	for (size_t k = 0; ret->why != PAIR_DIFFERS && k < conditions->size; k++)
+		if (!smt_is_true(f->smt, conditions->data[k].holds)) {
+			condition_text(conditions->data[k].of, conditions->data[k].index,
+				       ret->what, sizeof(ret->what));
+			return;
+		}
+	for (size_t k = 0; ret->why == PAIR_DIFFERS && k < e->all.size; k++) {
+		const struct equal *it = &e->all.data[k];
+
+		if (smt_is_true(f->smt, it->is))
+			continue;
+		snprintf(ret->what, sizeof(ret->what), "%s%s%s%s", it->what, it->name,
+			 it->of ? " of " : "", it->of ?: "");
+		return;
+	}
 }
 
 static void ask_reversible(struct facts *f, const struct order *forth,
 			   const struct question *q, struct fl_lin_pair *ret)
 {
+	fl_lin_facts_conditions conditions = {};
+	struct equals e = { .f = f };
 	struct order back;
-	smt_term equal;
+	smt_term all;
 	enum smt_answer answer;
 
+	f->watched = &conditions;
 	order_run(f, q, true, &back);
-	if (f->is_out_of_memory)
-		return;
-	equal = same(f, forth, &back);
-	smt_assert(f->smt, smt_not(f->smt, smt_and(f->smt, back.first,
-						   smt_and(f->smt, back.then, equal))));
-	f->n_questions++;
-	answer = smt_check(f->smt);
-	ret->is_undecided |= answer == SMT_UNKNOWN;
-	ret->is_reversible = answer == SMT_UNSAT;
-	if (answer == SMT_SAT)
-		ret->why = !smt_is_true(f->smt, back.first) ? PAIR_SECOND_FIRST :
-			   !smt_is_true(f->smt, back.then)  ? PAIR_THEN_FIRST :
-							      PAIR_DIFFERS;
+	f->watched = NULL;
+	if (!f->is_out_of_memory)
+		same(&e, forth, &back);
+	if (!f->is_out_of_memory) {
+		all = smt_and(f->smt, back.first, back.then);
+		for (size_t k = 0; k < e.all.size; k++)
+			all = smt_and(f->smt, all, e.all.data[k].is);
+		smt_assert(f->smt, smt_not(f->smt, all));
+		f->n_questions++;
+		answer = smt_check(f->smt);
+		ret->is_undecided |= answer == SMT_UNKNOWN;
+		ret->is_reversible = answer == SMT_UNSAT;
+		if (answer == SMT_SAT)
+			explain(f, &back, &conditions, &e, ret);
+	}
+	vec_deinit(&conditions);
+	vec_deinit(&e.all);
 	order_deinit(&back);
 }
 

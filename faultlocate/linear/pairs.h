@@ -27,6 +27,7 @@ struct fl_lin_pair {
 		PAIR_THEN_FIRST,   ///< what a needs does not hold after b
 		PAIR_DIFFERS, ///< the two orders end in different states, or see other values
 	} why;		      ///< not reversible, in one state at least
+	char what[96]; ///< of why, in that state: the condition, or what differs; or ""
 };
 
 struct fl_lin_pairs {

@@ -17,6 +17,9 @@
  * find most bugs: how many, where, and how long is drawn anew for each seed, so that some
  * runs disturb at one instruction only and others everywhere.
  *
+ * Threads that end before the next one has begun never meet: some runs gather them, each held where
+ * it begins until all others wait, and then let go one by one.
+ *
  * All choices come from the seed. The instants at which they meet the program do not: the
  * same seed is the same strategy, not the same run.
  */
@@ -35,11 +38,13 @@
 #define HOLD_BITS 10	  ///< the longest hold is 2^10 times that: 20 ms
 #define PERIOD_MIN_NS 50000
 #define PERIOD_BITS 6
-#define LOOK_NS 200000 ///< how often we see whether the others all wait
+#define GATHER_NS 100000000 ///< so long a new thread waits for those that come after it
+#define LOOK_NS 200000	    ///< how often we see whether the others all wait
 
 struct chaos_thread {
 	pid_t tid;
 	bool is_held;
+	bool is_new; ///< it has not run yet
 	unsigned
 		armed_for; ///< the watch at which its debug registers were set; 0 = never
 	uint64_t until_ns; ///< of a held one
@@ -55,6 +60,7 @@ struct ptc_chaos {
 	size_t armed_index[POINTS_MAX];
 	unsigned n_armed, n_stops, n_stops_max;
 	unsigned hold_one_in; ///< stops
+	bool gathers;	      ///< holds new threads until nobody else can go on
 	uint32_t chance;      ///< of a stop at the end of a system call, in 2^32
 	uint64_t period_ns;   ///< mean time between random stops; 0 = none
 	uint64_t next_interrupt_ns, next_look_ns;
@@ -67,6 +73,26 @@ struct ptc_chaos {
 
 /* ---- a run's strategy ------------------------------------------------------------------- */
 
+static void add_point(struct ptc_chaos *c, size_t index)
+{
+	c->armed_index[c->n_armed] = index;
+	c->armed[c->n_armed++] = c->points->list.data[index].at + c->points->bias;
+}
+
+/* Where threads were seen to meet: all that are known, as many as there are registers. A mistake that
+ * takes two or three stops shows where each access to one variable is one. */
+static void draw_meetings(struct ptc_chaos *c)
+{
+	size_t next = 0;
+
+	while (c->n_armed < POINTS_MAX && next != SIZE_MAX) {
+		next = ptc_points_draw_contended(c->points, &c->random, c->armed_index,
+						 c->n_armed);
+		if (next != SIZE_MAX)
+			add_point(c, next);
+	}
+}
+
 static void draw_points(struct ptc_chaos *c)
 {
 	unsigned n = ptc_random_below(&c->random, POINTS_MAX + 1);
@@ -74,10 +100,11 @@ static void draw_points(struct ptc_chaos *c)
 
 	if (!c->points->list.size)
 		return;
-	for (; c->n_armed < n; c->n_armed++) {
+	if (ptc_random_one_in(&c->random, 3))
+		draw_meetings(c);
+	while (c->n_armed < n) {
 		last = ptc_points_draw(c->points, &c->random, last);
-		c->armed_index[c->n_armed] = last;
-		c->armed[c->n_armed] = c->points->list.data[last].at + c->points->bias;
+		add_point(c, last);
 	}
 }
 
@@ -90,9 +117,11 @@ static void draw_strategy(struct ptc_chaos *c)
 		c->chance = UINT32_MAX >> ptc_random_below(&c->random, 7);
 	if (!c->n_armed || ptc_random_one_in(&c->random, 2))
 		c->period_ns = ptc_random_scale(&c->random, PERIOD_MIN_NS, PERIOD_BITS);
-	log_debug("%u points, system calls %.3f, every %llu us, hold 1 in %u", c->n_armed,
-		  c->chance / (double)UINT32_MAX, (unsigned long long)c->period_ns / 1000,
-		  c->hold_one_in);
+	c->gathers = ptc_random_one_in(&c->random, 2);
+	log_debug("%u points, system calls %.3f, every %llu us, hold 1 in %u%s",
+		  c->n_armed, c->chance / (double)UINT32_MAX,
+		  (unsigned long long)c->period_ns / 1000, c->hold_one_in,
+		  c->gathers ? ", gathered" : "");
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -168,6 +197,7 @@ void ptc_chaos_add(struct ptc_chaos *c, pid_t tid)
 	if (!t)
 		return;
 	t->tid = tid;
+	t->is_new = c->threads.size > 1;
 	if (c->threads.size != 2)
 		return;
 	// From here on there is somebody to overtake.
@@ -287,6 +317,12 @@ static bool holds(struct ptc_chaos *c, pid_t tid)
 		return false;
 	}
 	arm(c, t);
+	if (t->is_new && c->gathers) {
+		t->is_new = false;
+		t->is_held = true;
+		t->until_ns = ptc_now_ns() + GATHER_NS;
+		return true;
+	}
 	if ((!has_met && !ptc_random_one_in(&c->random, c->hold_one_in)) ||
 	    !can_be_overtaken(c, t))
 		return false;

@@ -163,13 +163,21 @@ static bool is_alive(const struct ptc_points *points, size_t i)
 	return false;
 }
 
-static size_t draw_contended(const struct ptc_points *points, struct ptc_random *random)
+size_t ptc_points_draw_contended(const struct ptc_points *points,
+				 struct ptc_random *random, const size_t *but,
+				 unsigned n_but)
 {
 	size_t found = SIZE_MAX, n = 0;
 
-	for (size_t i = 0; i < points->list.size; i++)
-		if (points->list.data[i].is_contended && ptc_random_one_in(random, ++n))
+	for (size_t i = 0; i < points->list.size; i++) {
+		unsigned k = 0;
+
+		while (k < n_but && but[k] != i)
+			k++;
+		if (points->list.data[i].is_contended && k == n_but &&
+		    ptc_random_one_in(random, ++n))
 			found = i;
+	}
 	return found;
 }
 
@@ -188,7 +196,7 @@ size_t ptc_points_draw(struct ptc_points *points, struct ptc_random *random, siz
 	size_t i = SIZE_MAX;
 
 	if (way == 0)
-		i = draw_contended(points, random);
+		i = ptc_points_draw_contended(points, random, NULL, 0);
 	for (int tries = 0; tries < 30; tries++) {
 		if (i != SIZE_MAX && is_alive(points, i))
 			break;

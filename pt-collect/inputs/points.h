@@ -36,6 +36,12 @@ void ptc_points_deinit(struct ptc_points *points);
  * any. There must be one. @return its index. */
 size_t ptc_points_draw(struct ptc_points *points, struct ptc_random *random, size_t last);
 
+/** Choose one of those known to be contended but for the @p n_but ones @p but.
+ * @return its index; SIZE_MAX = there is none. */
+size_t ptc_points_draw_contended(const struct ptc_points *points,
+				 struct ptc_random *random, const size_t *but,
+				 unsigned n_but);
+
 /** The access that ended at address @p behind met another thread's. */
 void ptc_points_contend(struct ptc_points *points, uint64_t behind);
 

@@ -30,6 +30,7 @@ encode  --output     file  encode -o OUT CRASH
 graph   --html       file  graph CRASH --html OUT
 graph   --svg        file  graph CRASH --svg OUT
 inputs  --html       file  inputs SETS --html OUT
+linear  --svg        file  linear --svg OUT STEPS
 reduce  --output     dir   reduce SETS --no-record -o OUT
 report  --output     file  report CRASH -o OUT
 record  --output     dir   record -o OUT -- /bin/true
@@ -41,7 +42,7 @@ cat >"$TMPDIR/other" <<'EOF'
 analyze --json --sources --spec
 bench   --corpus --from --specs
 check   --json --rules --sources --suppressions
-linear  --object
+linear  --derived --object
 rank    --expected --state
 slice   --dot --json --no-addresses --sarif --sources
 debug   --at-fault
@@ -136,6 +137,7 @@ try() {
 		SETS) argv+=("$TMPDIR/sets") ;;
 		SPEC) argv+=("$spec") ;;
 		TESTS) argv+=("$tests") ;;
+		STEPS) argv+=("$PWD/specs/concurrent/herlihy-wing-queue.steps") ;;
 		*) argv+=("$word") ;;
 		esac
 	done

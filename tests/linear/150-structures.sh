@@ -14,7 +14,7 @@ check() {
 	expect_status "$2" "$FAULTLINE" linear "$1"
 	grep -q "sub-operations: $3 (" "$TMPDIR/out" || fail "$1: $(cat "$TMPDIR/out")"
 }
-for structure in ms-queue dglm-queue treiber-stack pair-snapshot rdcss; do
+for structure in ms-queue dglm-queue two-lock-queue treiber-stack pair-snapshot rdcss; do
 	check $specs/$structure.steps 0 linearizable
 done
 for structure in herlihy-wing-queue; do
@@ -63,6 +63,29 @@ sed 's/^\t1 < Top == T; T != NULL; > N.*/\t1 < Top == T; T != NULL; > N = T.next
 	$specs/treiber-stack.steps >"$TMPDIR/m.steps"
 expect_status 1 "$FAULTLINE" linear "$TMPDIR/m.steps"
 grep -q 'Pop_nonempty  *line 20  *1 Top = N;$' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
+# The same as a picture; why two cannot change places.
+expect_status 1 "$FAULTLINE" linear --svg "$TMPDIR/m.svg" "$TMPDIR/m.steps"
+[ "$(grep -c '<rect' "$TMPDIR/m.svg")" = "$(grep -c 'line [0-9]' "$TMPDIR/out")" ] || fail "$(cat "$TMPDIR/m.svg")"
+grep -q '>1 Top = N;</text>' "$TMPDIR/m.svg" || fail "$(cat "$TMPDIR/m.svg")"
+expect_status 0 "$FAULTLINE" linear --explain $specs/pair-snapshot.steps
+grep -A3 '^why Read_pair 2 and then Write_y 1 ' "$TMPDIR/out" |
+	grep -q 'in the other order b of Read_pair may be another' || fail "$(cat "$TMPDIR/out")"
+
+# What was derived is found again by the text, and a file that is something else is not believed.
+for before in false true; do
+	expect_status 2 "$FAULTLINE" linear --json --derived "$TMPDIR/derived" \
+		$specs/{rdcss,treiber-stack,herlihy-wing-queue}.steps
+	[ "$(grep -c "\"derived_before\":$before" "$TMPDIR/out")" = 3 ] || fail "$before: $(cat "$TMPDIR/out")"
+	sed 's/"derived_before":[a-z]*,//; s/"seconds":[^,]*,//' "$TMPDIR/out" >"$TMPDIR/out.$before"
+done
+cmp -s "$TMPDIR/out.false" "$TMPDIR/out.true" || fail "what was derived tells something else"
+sed '/^Push/a\	int other;' $specs/treiber-stack.steps >"$TMPDIR/x.steps"
+expect_status 0 "$FAULTLINE" linear --json --derived "$TMPDIR/derived" "$TMPDIR/x.steps"
+grep -q '"derived_before":false' "$TMPDIR/out" || fail "another text: $(cat "$TMPDIR/out")"
+sed -i 's/Push/Posh/' "$TMPDIR/derived"
+expect_status 2 "$FAULTLINE" linear --derived "$TMPDIR/derived" $specs/treiber-stack.steps
+expect_error 'is no file of derived pairs, or was altered'
 
 # What is never done is told, and proves nothing.
 printf 'int x;\nInitialize()\n\t1 x = 0;\nF()\n\t1 < x == 1; > x = 1;\n' >"$TMPDIR/x.steps"
