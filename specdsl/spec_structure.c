@@ -682,8 +682,13 @@ void spec_parse_structure(struct parser *p)
 		if (p->is_panicking)
 			skip_item(p);
 	}
-	close_operation(&r);
 	p->is_panicking = false;
+	close_operation(&r);
+	for (size_t i = 0; i < r.operations.size && p->s->n_errors == before; i++)
+		if (!r.operations.data[i].n_steps)
+			spec_parse_error(p, p->tok.span, "a step begins with 1 or *",
+					 "operation '%s' has no steps",
+					 r.operations.data[i].name);
 	if (!r.operations.size && p->s->n_errors == before)
 		spec_parse_error(p, p->tok.span, NULL, "there are no operations");
 	take_apart(&r);

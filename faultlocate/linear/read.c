@@ -246,8 +246,9 @@ static struct err *take_log_line(struct reader *r, const char *at, const char *e
 	for (int i = 0; i < 3; i++)
 		if (!next_word(&at, end, &w))
 			return NULL;
-	if (!next_word(&at, end, &e.process) || !isdigit((unsigned char)*e.process.at) ||
-	    !next_word(&at, end, &w) || !next_word(&at, end, &e.operation))
+	if (!next_word(&at, end, &e.process) || !e.process.n ||
+	    !isdigit((unsigned char)*e.process.at) || !next_word(&at, end, &w) ||
+	    !next_word(&at, end, &e.operation) || !e.operation.n)
 		return NULL; // of the nemesis, or somebody else's
 	if (is_word(&w, ":invoke"))
 		e.event = CALL;

@@ -164,7 +164,7 @@ static bool step_number(struct fl_lin_model *m, const struct fl_lin_op *op, int6
 		       (op->ret == 1 && was != LIN_EMPTY) ||
 		       (op->ret == 0 && was == LIN_EMPTY);
 	case LIN_ADD:
-		*now += op->arg[0];
+		*now = (int64_t)((uint64_t)*now + (uint64_t)op->arg[0]);
 		return gives(op, was);
 	case LIN_SET_ADD:
 		*now = 1;
