@@ -216,20 +216,20 @@ CALLED long register_read(void)
 
 static atomic_long shard[2];
 
-CALLED long counter_add(int which)
+CALLED long counter_add(int n)
 {
 	if (mistake == 1) { // one is lost
 		long was = atomic_load(&shard[0]);
 
 		work();
-		atomic_store(&shard[0], was + 1);
+		atomic_store(&shard[0], was + n);
 		return was;
 	}
-	if (mistake == 2) { // two shards: no sum was ever there
-		atomic_fetch_add(&shard[which & 1], 1);
+	if (mistake == 2) { // two shards: the sum that is read was perhaps never there
+		atomic_fetch_add(&shard[n & 1], n);
 		return -1;
 	}
-	return atomic_fetch_add(&shard[0], 1);
+	return atomic_fetch_add(&shard[0], n);
 }
 
 CALLED long counter_read(void)
@@ -335,7 +335,7 @@ static void call_register(long me, int i)
 
 static void call_counter(long me, int i)
 {
-	(me + i) % 3 ? counter_add(me + i) : counter_read();
+	(me + i) % 3 ? counter_add(1 + (int)((me + i) & 1)) : counter_read();
 }
 
 static void call_heap(long me, int i)
