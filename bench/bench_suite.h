@@ -135,6 +135,9 @@ struct err *bench_suite_corpus(struct bench *b);
 /** How costs grow with the work, and what one of it costs. */
 struct err *bench_suite_growth(struct bench *b);
 
+/** How long it takes to ask of a history whether its operations were one by one. */
+struct err *bench_suite_linear(struct bench *b);
+
 /** What a server under load notices of being attached to. */
 struct err *bench_suite_attach(struct bench *b);
 

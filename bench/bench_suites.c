@@ -82,6 +82,12 @@ static const struct {
 	    false, 0 },
 	  bench_suite_growth,
 	  true },
+	{ { "linear", "how long histories take to be asked about",
+	    "A made-up history of each object, by eight threads, without a mistake: the CPU time "
+	    "of the question, which is what is wanted of a million operations (--scale 8).",
+	    false, 0 },
+	  bench_suite_linear,
+	  true },
 	{ { "corpus", "what recording costs on programs as Debian ships them", NULL,
 	    false, 0 },
 	  bench_suite_corpus,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
+# time limit: 300
 # Each header compiles alone.
 . tests/lib.sh
 

@@ -1,0 +1,739 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Mutants of the structures of specs/concurrent: each condition and statement left out, each two
+ * statements and steps swapped, each step of several statements torn, each comparison turned and each
+ * number one more. A judge that shares nothing with the product but the parser goes through all
+ * interleavings of two and three operations, step by step as written, and looks for an order of whole
+ * operations. Where it finds none the product must say so, and where the product has a proof the judge
+ * must have found nothing.
+ *
+ * FAULTLINE_MUTANTS=full: of all structures, each mutant named; else of those that take few seconds.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faultlocate/linear/explore.h"
+#include "faultlocate/linear/pairs.h"
+#include "tests/unit.h"
+
+#define AT_ONCE 3
+#define ROOM 16 ///< variables, things, elements
+#define MEMORIES 12
+#define ENOUGH 400000 ///< states: a mutant that has more is left out
+
+/* ---- the judge: a machine ----------------------------------------------------------------- */
+
+struct operation_state {
+	signed char local[ROOM], has[ROOM];
+	unsigned char op, step, has_begun, has_ended, before;
+};
+
+struct machine {
+	signed char global[ROOM], memory[MEMORIES][ROOM], type[ROOM];
+	unsigned char is_public[ROOM];	 ///< things that others can have come by
+	unsigned char n_things, is_kept; ///< 1, but of an empty place among the states
+	struct operation_state of[AT_ONCE];
+};
+
+static const struct spec_structure *judged;
+static bool is_over; ///< there are too many states, or an array is too long
+
+static signed char *place(struct machine *m, int who, const struct spec_step_expr *e);
+
+/* @return false: behind NULL. */
+static bool value(struct machine *m, int who, const struct spec_step_expr *e, int *ret)
+{
+	int a, b;
+	signed char *at;
+
+	switch (e->op) {
+	case STEP_NUMBER:
+		*ret = (int)e->value;
+		return true;
+	case STEP_ID:
+		*ret = 100 + who;
+		return true;
+	case STEP_ADD:
+	case STEP_SUB:
+		if (!value(m, who, e->a, &a) || !value(m, who, e->b, &b))
+			return false;
+		*ret = e->op == STEP_ADD ? a + b : a - b;
+		return true;
+	default:
+		at = place(m, who, e);
+		*ret = at ? *at : 0;
+		return at;
+	}
+}
+
+static signed char *place(struct machine *m, int who, const struct spec_step_expr *e)
+{
+	int at;
+
+	if (e->op == STEP_GLOBAL)
+		return &m->global[e->value];
+	if (e->op == STEP_LOCAL)
+		return &m->of[who].local[e->value];
+	if (!value(m, who, e->a, &at))
+		return NULL;
+	is_over |= at >= ROOM;
+	if (at < 0 || at >= ROOM ||
+	    (!at && judged->memories[e->value].of != SPEC_TYPE_INT))
+		return NULL;
+	return &m->memory[e->value][at];
+}
+
+static bool holds(struct machine *m, int who, const struct spec_step_condition *c)
+{
+	int a, b;
+
+	if (!value(m, who, c->a, &a) || !value(m, who, c->b, &b))
+		return false;
+	switch (c->compare) {
+	case STEP_EQ:
+		return a == b;
+	case STEP_NE:
+		return a != b;
+	case STEP_LT:
+		return a < b;
+	case STEP_LE:
+		return a <= b;
+	case STEP_GT:
+		return a > b;
+	default:
+		return a >= b;
+	}
+}
+
+static bool allocate(struct machine *m, int type, int *ret)
+{
+	int x = m->n_things + 1;
+
+	is_over |= x >= ROOM;
+	if (x >= ROOM)
+		return false;
+	m->n_things = (unsigned char)x;
+	m->type[x] = (signed char)type;
+	for (size_t k = 0; k < judged->n_memories; k++)
+		if (judged->memories[k].of == type)
+			m->memory[k][x] = (signed char)judged->memories[k].initial;
+	*ret = x;
+	return true;
+}
+
+/* Whoever has thing @p x has what its fields lead to. */
+static void publish(struct machine *m, int x)
+{
+	if (x <= 0 || x > m->n_things || m->is_public[x])
+		return;
+	m->is_public[x] = 1;
+	for (size_t k = 0; k < judged->n_memories; k++)
+		if (judged->memories[k].type >= 0 && judged->memories[k].of == m->type[x])
+			publish(m, m->memory[k][x]);
+}
+
+/* Pointer @p x was stored at @p to. */
+static void note_pointer(struct machine *m, int who, const struct spec_step_expr *to,
+			 int x)
+{
+	const struct spec_structure_var *at = to->op == STEP_GLOBAL ?
+						      &judged->globals[to->value] :
+						      &judged->memories[to->value];
+	int of = 0;
+
+	if (to->op == STEP_LOCAL || at->type < 0)
+		return;
+	if (to->op == STEP_MEMORY && at->of >= 0)
+		value(m, who, to->a, &of);
+	if (!of || m->is_public[of])
+		publish(m, x);
+}
+
+static bool state(struct machine *m, int who, const struct spec_step_statement *t)
+{
+	signed char *at;
+	int is = 0;
+
+	switch (t->is) {
+	case STEP_FREE:
+		return true;
+	case STEP_READ:
+		return value(m, who, t->target, &is);
+	case STEP_MALLOC:
+		if (!allocate(m, t->type, &is))
+			return false;
+		break;
+	default:
+		if (!value(m, who, t->value, &is))
+			return false;
+	}
+	at = place(m, who, t->target);
+	if (!at)
+		return false;
+	*at = (signed char)is;
+	note_pointer(m, who, t->target, is);
+	if (t->target->op == STEP_LOCAL)
+		m->of[who].has[t->target->value] = 1;
+	return true;
+}
+
+/* ---- variables without a value -------------------------------------------------------------- */
+
+static int unbound_in(const struct operation_state *o, const struct spec_step_expr *e)
+{
+	int found;
+
+	if (!e)
+		return -1;
+	if (e->op == STEP_LOCAL)
+		return o->has[e->value] ? -1 : (int)e->value;
+	found = unbound_in(o, e->a);
+	return found >= 0 ? found : unbound_in(o, e->b);
+}
+
+/* A local that the step reads and that nobody gave a value; -1. What a statement of the step gives one
+ * counts from there on. */
+static int unbound(const struct operation_state *now, const struct spec_step *s)
+{
+	struct operation_state o = *now;
+	int found;
+
+	for (size_t k = 0; k < s->n_conditions; k++) {
+		found = unbound_in(&o, s->conditions[k].a);
+		if (found < 0)
+			found = unbound_in(&o, s->conditions[k].b);
+		if (found >= 0)
+			return found;
+	}
+	for (size_t k = 0; k < s->n_statements; k++) {
+		const struct spec_step_statement *t = &s->statements[k];
+
+		found = unbound_in(&o, t->value);
+		if (found < 0 && t->is != STEP_FREE)
+			found = unbound_in(&o,
+					   t->is == STEP_READ ? t->target : t->target->a);
+		if (found >= 0)
+			return found;
+		if (t->target && t->target->op == STEP_LOCAL)
+			o.has[t->target->value] = 1;
+	}
+	return -1;
+}
+
+typedef void (*next_fn)(struct machine *m);
+
+/* The next step of @p who in all ways in which it can be done. */
+static void step(const struct machine *from, int who, next_fn then)
+{
+	const struct spec_structure_operation *op = &judged->operations[from->of[who].op];
+	const struct spec_step *s = &op->steps[from->of[who].step];
+	int guess = unbound(&from->of[who], s);
+	struct machine m = *from;
+
+	if (guess >= 0) {
+		int type = op->locals[guess].type;
+
+		for (int v = 0; v < ROOM; v++) {
+			if (type < 0 ? v > 3 :
+				       v && (!m.is_public[v] || m.type[v] != type))
+				continue;
+			m.of[who].local[guess] = (signed char)v;
+			m.of[who].has[guess] = 1;
+			step(&m, who, then);
+		}
+		return;
+	}
+	if (!m.of[who].has_begun) {
+		m.of[who].has_begun = 1;
+		for (int i = 0; i < AT_ONCE; i++)
+			m.of[who].before |= m.of[i].has_ended << i;
+	}
+	for (size_t k = 0; k < s->n_conditions; k++)
+		if (!holds(&m, who, &s->conditions[k]))
+			return;
+	for (size_t k = 0; k < s->n_statements; k++)
+		if (!state(&m, who, &s->statements[k]))
+			return;
+	if (++m.of[who].step == op->n_steps)
+		m.of[who].has_ended = 1;
+	then(&m);
+}
+
+/* ---- which results an order gives ------------------------------------------------------------ */
+
+struct order {
+	unsigned char n, who[AT_ONCE], has[AT_ONCE];
+	signed char gave[AT_ONCE];
+};
+
+static VEC(struct order) orders;
+static struct order so_far;
+static int n_at_once;
+static unsigned char asked[AT_ONCE];
+
+static int gives(const struct machine *m, int who)
+{
+	int r = judged->operations[m->of[who].op].result;
+
+	return r < 0 ? 0 : m->of[who].local[r];
+}
+
+static void after(struct machine *m);
+
+/* @p who next, as whatever operation is the same for its caller. */
+static void whole(const struct machine *m, int who)
+{
+	const struct spec_structure_operation *is = &judged->operations[asked[who]];
+	size_t n = strcspn(is->name, "_");
+
+	for (size_t o = 0; o < judged->n_operations; o++) {
+		const struct spec_structure_operation *as = &judged->operations[o];
+		struct machine begun = *m;
+
+		if (as != is &&
+		    (as->result < 0 || is->result < 0 || as->n_args != is->n_args ||
+		     strcspn(as->name, "_") != n || strncmp(as->name, is->name, n)))
+			continue;
+		begun.of[who].op = (unsigned char)o;
+		so_far.who[so_far.n++] = (unsigned char)who;
+		step(&begun, who, after);
+		so_far.n--;
+	}
+}
+
+static void after(struct machine *m)
+{
+	int now = so_far.who[so_far.n - 1];
+
+	if (!m->of[now].has_ended) {
+		step(m, now, after);
+		return;
+	}
+	so_far.gave[so_far.n - 1] = (signed char)gives(m, now);
+	if (vec_add(&orders, so_far))
+		abort();
+	for (int i = 0; i < n_at_once; i++)
+		if (!m->of[i].has_begun)
+			whole(m, i);
+}
+
+static bool explains(const struct order *o, const struct machine *m)
+{
+	unsigned in = 0;
+
+	for (int k = 0; k < o->n; k++) {
+		const struct operation_state *it = &m->of[o->who[k]];
+
+		if (!it->has_begun || (it->before & ~in) ||
+		    (it->has_ended && gives(m, o->who[k]) != o->gave[k]))
+			return false;
+		in |= 1u << o->who[k];
+	}
+	for (int i = 0; i < n_at_once; i++)
+		if (m->of[i].has_ended && !(in >> i & 1))
+			return false;
+	return true;
+}
+
+/* ---- all interleavings ------------------------------------------------------------------------ */
+
+static struct machine *seen; ///< whole states, by their hashes
+static size_t n_seen, room_seen;
+static bool is_broken;
+
+static struct machine *slot_of(struct machine *table, size_t room,
+			       const struct machine *m)
+{
+	const unsigned char *bytes = (const void *)m;
+	uint64_t h = 14695981039346656037u;
+
+	for (size_t k = 0; k < sizeof(*m); k++)
+		h = (h ^ bytes[k]) * 1099511628211u;
+	for (size_t at = (h ^ h >> 29) & (room - 1);; at = (at + 1) & (room - 1))
+		if (!table[at].is_kept || !memcmp(&table[at], m, sizeof(*m)))
+			return &table[at];
+}
+
+static bool is_new(const struct machine *m)
+{
+	struct machine *slot;
+
+	if (n_seen * 2 >= room_seen) {
+		size_t room = room_seen ? room_seen * 2 : 1024;
+		struct machine *more = calloc(room, sizeof(*more));
+
+		if (!more)
+			abort();
+		for (size_t k = 0; k < room_seen; k++)
+			if (seen[k].is_kept)
+				*slot_of(more, room, &seen[k]) = seen[k];
+		free(seen);
+		seen = more;
+		room_seen = room;
+	}
+	slot = slot_of(seen, room_seen, m);
+	if (slot->is_kept)
+		return false;
+	*slot = *m;
+	is_over |= ++n_seen > ENOUGH;
+	return true;
+}
+
+static unsigned long n_entered;
+
+static void interleave(struct machine *m)
+{
+	bool is_explained = false;
+	unsigned long entered = ++n_entered;
+
+	if (is_over || is_broken || !is_new(m))
+		return;
+	for (int i = 0; i < n_at_once; i++)
+		if (!m->of[i].has_ended)
+			step(m, i, interleave);
+	if (n_entered != entered || is_over || is_broken)
+		return;
+	for (size_t k = 0; k < orders.size && !is_explained; k++)
+		is_explained = explains(&orders.data[k], m);
+	for (int i = 0; i < n_at_once; i++)
+		is_broken |= !is_explained && m->of[i].has_ended;
+}
+
+static bool begin(struct machine *m)
+{
+	const struct spec_structure_operation *o = judged->initialize;
+	struct operation_state *first = &m->of[0];
+
+	memset(m, 0, sizeof(*m));
+	for (size_t k = 0; k < judged->n_globals; k++)
+		m->global[k] = (signed char)judged->globals[k].initial;
+	for (size_t k = 0; k < judged->n_memories; k++)
+		memset(m->memory[k], (int)judged->memories[k].initial, ROOM);
+	memset(first->has, 1, sizeof(first->has));
+	for (size_t i = 0; o && i < o->n_steps; i++)
+		for (size_t k = 0; k < o->steps[i].n_statements; k++)
+			if (!state(m, 0, &o->steps[i].statements[k]))
+				return false;
+	memset(m->of, 0, sizeof(m->of));
+	m->is_kept = 1;
+	return true;
+}
+
+/* With arguments from number @p arg of @p who on. */
+static void arguments(const struct machine *first, int who, size_t arg)
+{
+	struct machine m = *first;
+
+	if (is_over || is_broken)
+		return;
+	if (who == n_at_once) {
+		orders.size = n_seen = 0;
+		so_far = (struct order){};
+		if (seen)
+			memset(seen, 0, room_seen * sizeof(*seen));
+		for (int i = 0; i < n_at_once; i++)
+			whole(&m, i);
+		interleave(&m);
+		return;
+	}
+	if (arg == judged->operations[m.of[who].op].n_args) {
+		arguments(&m, who + 1, 0);
+		return;
+	}
+	for (signed char v = 1; v <= 2; v++) {
+		m.of[who].local[arg] = v;
+		m.of[who].has[arg] = 1;
+		arguments(&m, who, arg + 1);
+	}
+}
+
+static void operations(int who, unsigned from)
+{
+	struct machine m;
+
+	if (who == n_at_once) {
+		if (!begin(&m))
+			return;
+		for (int i = 0; i < n_at_once; i++)
+			m.of[i].op = asked[i];
+		arguments(&m, 0, 0);
+		return;
+	}
+	for (unsigned o = from; o < judged->n_operations && !is_over && !is_broken; o++) {
+		asked[who] = (unsigned char)o;
+		operations(who + 1, o);
+	}
+}
+
+/* @return 1: some execution has no order; 0: each has; -1: there are too many. */
+static int judge(const struct spec_structure *s)
+{
+	judged = s;
+	is_over = is_broken = false;
+	for (n_at_once = 2; n_at_once <= AT_ONCE; n_at_once++)
+		operations(0, 0);
+	return is_broken ? 1 : is_over ? -1 : 0;
+}
+
+/* ---- mutants ---------------------------------------------------------------------------------- */
+
+enum kind {
+	NO_CONDITION,
+	NO_STATEMENT,
+	SWAPPED,
+	TORN,
+	STEPS_SWAPPED,
+	TURNED,
+	ONE_MORE,
+	KINDS
+};
+
+static const char *const names[] = { "a condition less",   "a statement less",
+				     "statements swapped", "torn",
+				     "steps swapped",	   "a comparison turned",
+				     "a number one more" };
+
+/* A structure with one thing changed. */
+struct mutant {
+	struct spec_structure s;
+	struct spec_structure_operation operations[16];
+	struct spec_step steps[32];
+	struct spec_step_condition conditions[16];
+	struct spec_step_statement statements[16];
+	struct spec_step_expr number;
+};
+
+static struct spec_step *make_room(struct mutant *m, const struct spec_structure *s,
+				   size_t o, size_t k)
+{
+	const struct spec_structure_operation *op = &s->operations[o];
+	const struct spec_step *it = &op->steps[k];
+
+	assert(s->n_operations <= 16 && op->n_steps < 32 && it->n_conditions <= 16 &&
+	       it->n_statements <= 16);
+	m->s = *s;
+	memcpy(m->operations, s->operations, s->n_operations * sizeof(*s->operations));
+	m->s.operations = m->operations;
+	memcpy(m->steps, op->steps, op->n_steps * sizeof(*op->steps));
+	m->operations[o].steps = m->steps;
+	memcpy(m->conditions, it->conditions, it->n_conditions * sizeof(*it->conditions));
+	m->steps[k].conditions = m->conditions;
+	memcpy(m->statements, it->statements, it->n_statements * sizeof(*it->statements));
+	m->steps[k].statements = m->statements;
+	return &m->steps[k];
+}
+
+static void leave_out(void *all, size_t n, size_t i, size_t size)
+{
+	char *at = (char *)all + i * size;
+
+	memmove(at, at + size, (n - i - 1) * size);
+}
+
+/* Step @p k becomes two, the second from statement @p i on. */
+static bool tear(struct mutant *m, size_t o, size_t k, size_t i)
+{
+	struct spec_step *it = &m->steps[k];
+
+	if (i >= it->n_statements || (!i && !it->n_conditions))
+		return false;
+	memmove(it + 2, it + 1, (m->operations[o].n_steps - k - 1) * sizeof(*it));
+	it[1] = it[0];
+	it[1].n_conditions = 0;
+	it[1].statements += i;
+	it[1].n_statements -= i;
+	it[0].n_statements = i;
+	m->operations[o].n_steps++;
+	return true;
+}
+
+static bool turn(struct spec_step_condition *c)
+{
+	static const enum spec_compare other[] = { STEP_NE, STEP_EQ, STEP_LE,
+						   STEP_LT, STEP_GE, STEP_GT };
+
+	c->compare = other[c->compare];
+	return true;
+}
+
+static bool one_more(struct mutant *m, struct spec_step_condition *c)
+{
+	const struct spec_structure_var *all = c->a->op == STEP_GLOBAL ? m->s.globals :
+									 m->s.memories;
+
+	if ((c->a->op == STEP_GLOBAL || c->a->op == STEP_MEMORY) &&
+	    all[c->a->value].type >= 0)
+		return false;
+	if (c->b->op != STEP_NUMBER || c->compare == STEP_NE)
+		return false;
+	m->number = *c->b;
+	m->number.value++;
+	c->b = &m->number;
+	return true;
+}
+
+/* @return false: there is no mutant of this kind at @p i of step @p k of operation @p o. */
+static bool mutate(const struct spec_structure *s, enum kind kind, size_t o, size_t k,
+		   size_t i, struct mutant *m)
+{
+	struct spec_step *it = make_room(m, s, o, k);
+	struct spec_step_statement t;
+	struct spec_step swap;
+
+	switch (kind) {
+	case NO_CONDITION:
+		if (i >= it->n_conditions)
+			return false;
+		leave_out(m->conditions, it->n_conditions--, i, sizeof(*m->conditions));
+		return true;
+	case NO_STATEMENT:
+		if (i >= it->n_statements || m->statements[i].is != STEP_ASSIGN)
+			return false;
+		leave_out(m->statements, it->n_statements--, i, sizeof(*m->statements));
+		return true;
+	case SWAPPED:
+		if (i + 1 >= it->n_statements)
+			return false;
+		t = m->statements[i];
+		m->statements[i] = m->statements[i + 1];
+		m->statements[i + 1] = t;
+		return true;
+	case TORN:
+		return tear(m, o, k, i);
+	case STEPS_SWAPPED:
+		if (i || k + 1 >= m->operations[o].n_steps)
+			return false;
+		swap = it[0];
+		it[0] = it[1];
+		it[1] = swap;
+		return true;
+	case TURNED:
+		return i < it->n_conditions && turn(&m->conditions[i]);
+	default:
+		return i < it->n_conditions && one_more(m, &m->conditions[i]);
+	}
+}
+
+/* ---- the product against the judge --------------------------------------------------------------- */
+
+struct count {
+	unsigned tried, broken, proven, neither, over, wrong;
+};
+
+static void tell(const char *path, const struct spec_structure *s, size_t o, size_t k,
+		 size_t i, enum kind kind, const char *what)
+{
+	printf("%s:%d: %s %zu: %s\n", path, s->operations[o].steps[k].line, names[kind],
+	       i + 1, what);
+}
+
+static bool is_proven(const struct fl_lin_steps *steps)
+{
+	struct fl_lin_pairs pairs = {};
+	struct fl_lin_proof proof = {};
+	bool is, is_never = false;
+
+	ok(fl_lin_pairs_derive(steps, &pairs));
+	ok(fl_lin_prove(steps, &pairs, &proof));
+	for (size_t k = 0; k < pairs.n; k++)
+		is_never |= pairs.is_never[k];
+	is = proof.is_proven && !is_never;
+	fl_lin_proof_deinit(&proof);
+	fl_lin_pairs_deinit(&pairs);
+	return is;
+}
+
+/* @return "broken", "proven", "not known", or what is wrong with the product's answer. */
+static const char *compare(const struct spec_structure *s, int judged_as)
+{
+	struct fl_lin_steps steps = {};
+	struct fl_lin_executions runs = {};
+	const char *what = judged_as ? "broken" : "not known";
+	bool proven;
+
+	ok(fl_lin_steps_make(s, &steps));
+	ok(fl_lin_explore(&steps, AT_ONCE, 4000000, &runs));
+	proven = is_proven(&steps);
+	if (judged_as && proven)
+		what = "WRONG: it is broken, and proven";
+	else if (judged_as && !runs.is_broken)
+		what = "WRONG: it is broken, and that is not found";
+	else if (!judged_as && runs.is_broken)
+		what = "WRONG: it is not broken, and said to be";
+	else if (proven)
+		what = "equivalent: proven";
+	fl_lin_executions_deinit(&runs);
+	fl_lin_steps_deinit(&steps);
+	return what;
+}
+
+static void try(const char *path, const struct spec_structure *s, enum kind kind,
+		size_t o, size_t k, size_t i, bool is_full, struct count *c)
+{
+	static struct mutant m;
+	const char *what;
+	int is;
+
+	if (!mutate(s, kind, o, k, i, &m))
+		return;
+	c->tried++;
+	is = judge(&m.s);
+	c->over += is < 0;
+	c->broken += is > 0;
+	if (is < 0)
+		return;
+	what = compare(&m.s, is);
+	c->proven += what[0] == 'e';
+	c->neither += what[0] == 'n';
+	c->wrong += what[0] == 'W';
+	if (is_full || what[0] == 'W')
+		tell(path, s, o, k, i, kind, what);
+}
+
+static void try_all(const char *path, const struct spec_structure *s, bool is_full,
+		    struct count *c)
+{
+	for (enum kind kind = 0; kind < KINDS; kind++)
+		for (size_t o = 0; o < s->n_operations; o++)
+			for (size_t k = 0; k < s->operations[o].n_steps; k++)
+				for (size_t i = 0; i < 16; i++)
+					try(path, s, kind, o, k, i, is_full, c);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const all[] = { "treiber-stack",  "ms-queue",
+					   "dglm-queue",     "pair-snapshot",
+					   "rdcss",	     "herlihy-wing-queue",
+					   "two-lock-queue", "orvyy-set" };
+	enum { QUICK = 5 }; ///< of them
+	const char *asked_for = getenv("FAULTLINE_MUTANTS");
+	bool is_full = asked_for && !strcmp(asked_for, "full");
+
+	setlinebuf(stdout);
+	for (size_t f = 0; f < (is_full ? sizeof(all) / sizeof(*all) : QUICK); f++) {
+		struct spec *spec;
+		struct count c = {};
+		char path[128];
+
+		if (argc > 1 && strcmp(argv[1], all[f]))
+			continue;
+		snprintf(path, sizeof(path), "specs/concurrent/%s.steps", all[f]);
+		ok(spec_create(&spec));
+		ok(spec_add_structure(spec, path));
+		assert(spec_structure(spec));
+		assert(judge(spec_structure(spec)) == 0);
+		try_all(path, spec_structure(spec), is_full, &c);
+		printf("%s: %u mutants: %u broken, %u equivalent, %u not known, %u too large\n",
+		       all[f], c.tried, c.broken, c.proven, c.neither, c.over);
+		assert(!c.wrong && c.tried >= 8);
+		spec_destroy(spec);
+	}
+	free(seen);
+	vec_deinit(&orders);
+	return 0;
+}
