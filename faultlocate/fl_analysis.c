@@ -302,7 +302,8 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	a->phases.match_s = clock_lap_s(&start_s);
 	if (!err && fl_violation_is_unplaced(a, o))
 		err = fl_violation_place(a, o);
-	if (!err && a->visit)
+	// What realloc() makes a node of a type with sites was of no type before, as a rule.
+	if (!err && (a->visit || fl_types_have_sites(a->spec)))
 		err = fl_violation_complete(a, o);
 	clock_lap_s(&start_s);
 	if (!err && a->visit)
