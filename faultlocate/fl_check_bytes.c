@@ -35,6 +35,7 @@ static uint64_t statement_of(struct asked *a, uint64_t rip)
 	const uint64_t *known;
 
 	dec_symbols_place(a->symbols, rip, &place);
+	dec_place_to_users(&place);
 	if (!place.file || !place.line)
 		return rip;
 	for (const char *p = place.file; *p; p++)

@@ -185,6 +185,18 @@ static bool is_reachable(void *ctx, uint32_t bid)
 
 /* ---- leaks -------------------------------------------------------------------------------------- */
 
+/* What a library's header allocated did a statement of the user's. */
+static void name_users(struct frames *frames, struct fl_error *e)
+{
+	uint32_t i = 0;
+
+	while (i < e->callers.n && !dec_frames_is_users(frames, e->rip))
+		e->rip = e->callers.rip[i++];
+	e->callers.n -= i;
+	memmove(e->callers.rip, e->callers.rip + i,
+		e->callers.n * sizeof(*e->callers.rip));
+}
+
 static struct err *add_leak(struct fl_check *c, struct frames *frames, size_t i,
 			    uint64_t time, const struct spec_bug_value *slots)
 {
@@ -198,6 +210,8 @@ static struct err *add_leak(struct fl_check *c, struct frames *frames, size_t i,
 		e.bytes = n->size;
 		hg_access_allocated(c->finder, (struct hg_node_id){ e.bound.bid },
 				    &e.callers);
+		if (dec_frames_is_own(frames, e.rip))
+			name_users(frames, &e);
 	}
 	return fl_check_add(c, frames, &e);
 }

@@ -17,15 +17,18 @@
 void hg_chain_list(const struct frames *frames, uint64_t statement, struct hg_chain *ret)
 {
 	const struct frame *stack = frames->stack.data;
-	uint32_t own = frames->stack.size ? stack[frames->stack.size - 1].own : 0;
+	uint32_t top = frames->stack.size ? stack[frames->stack.size - 1].own : 0;
+	uint32_t own = top;
 
+	// What lies inside of the statement is a library's.
+	while (own && stack[own - 1].return_rip - 1 != statement)
+		own = own > 1 ? stack[own - 2].own : 0;
+	if (own)
+		top = own > 1 ? stack[own - 2].own : 0;
 	ret->n = 0;
-	for (; own && ret->n<HG_ACCESS_CALLERS; own = own> 1 ? stack[own - 2].own : 0) {
-		uint64_t rip = stack[own - 1].return_rip - 1;
-
-		if (ret->n || rip != statement)
-			ret->rip[ret->n++] = rip;
-	}
+	for (own = top;
+	     own && ret->n<HG_ACCESS_CALLERS; own = own> 1 ? stack[own - 2].own : 0)
+		ret->rip[ret->n++] = stack[own - 1].return_rip - 1;
 }
 
 static bool is_same_chain(const struct hg_chain *a, const struct hg_chain *b)

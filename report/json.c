@@ -317,6 +317,7 @@ static cJSON *json_code(const struct fl_analysis *a, uint64_t rip, bool is_users
 	struct dec_place p = {};
 
 	a->places.place(a->places.ctx, rip, &p);
+	dec_place_to_users(&p);
 	if (!is_users) {
 		p.file = NULL;
 		p.line = 0;

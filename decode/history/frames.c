@@ -68,7 +68,7 @@ static bool is_foreign_module(const struct frames *f, const char *path)
 	return false;
 }
 
-static bool is_own_place(struct frames *f, uint64_t rip)
+static enum frames_code look_at_code(struct frames *f, uint64_t rip)
 {
 	struct dec_place place;
 	const char *module;
@@ -76,53 +76,70 @@ static bool is_own_place(struct frames *f, uint64_t rip)
 	// Address by address: a static program holds the user's code and libc's.
 	if (dec_symbols_has_debug(f->symbols, rip)) {
 		dec_symbols_place(f->symbols, rip, &place);
-		return place.line;
+		if (!place.line)
+			return FRAMES_FOREIGN;
+		return dec_place_to_users(&place) ? FRAMES_USERS : FRAMES_HEADERS;
 	}
 	module = dec_symbols_module(f->symbols, rip);
 	if (f->n_foreign)
-		return module && !is_foreign_module(f, module);
-	return !f->exe_has_lines && module && f->exe && !strcmp(module, f->exe);
+		return module && !is_foreign_module(f, module) ? FRAMES_USERS :
+								 FRAMES_FOREIGN;
+	return !f->exe_has_lines && module && f->exe && !strcmp(module, f->exe) ?
+		       FRAMES_USERS :
+		       FRAMES_FOREIGN;
 }
 
-static bool look_up_own(struct frames *f, uint64_t rip)
+static enum frames_code look_up_code(struct frames *f, uint64_t rip)
 {
 	const uint64_t *known = map_get(&f->own, rip);
-	bool is_own;
+	enum frames_code code;
 
 	if (known)
-		return *known == 1;
-	is_own = is_own_place(f, rip);
-	map_put(&f->own, rip, is_own ? 1 : 2);
-	return is_own;
+		return *known;
+	code = look_at_code(f, rip);
+	map_put(&f->own, rip, code);
+	return code;
 }
 
-bool dec_frames_is_own(struct frames *f, uint64_t rip)
+static enum frames_code code_at(struct frames *f, uint64_t rip)
 {
 	uint64_t at = rip % FRAMES_RECENT;
 
 	if (f->recent[at].rip != rip || !rip) {
-		f->recent[at].is_own = look_up_own(f, rip);
+		f->recent[at].code = look_up_code(f, rip);
 		f->recent[at].rip = rip;
 	}
-	return f->recent[at].is_own;
+	return f->recent[at].code;
+}
+
+bool dec_frames_is_own(struct frames *f, uint64_t rip)
+{
+	return code_at(f, rip) != FRAMES_FOREIGN;
+}
+
+bool dec_frames_is_users(struct frames *f, uint64_t rip)
+{
+	return code_at(f, rip) == FRAMES_USERS;
 }
 
 struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp,
 			    uint64_t time)
 {
+	enum frames_code code = code_at(f, return_rip - 1);
+	const struct frame *outer;
 	struct frame *new;
-	uint32_t outer;
 
 	// What lies below the new return address was left by longjmp or an exception.
 	dec_frames_return(f, rsp);
-	outer = f->stack.size ? f->stack.data[f->stack.size - 1].own : 0;
 	new = vec_push(&f->stack);
 	if (!new)
 		return &err_nomem;
+	outer = f->stack.size > 1 ? new - 1 : new;
 	new->return_rip = return_rip;
 	new->rsp = rsp;
 	new->time = time;
-	new->own = dec_frames_is_own(f, return_rip - 1) ? f->stack.size : outer;
+	new->own = code != FRAMES_FOREIGN ? f->stack.size : outer->own;
+	new->users = code == FRAMES_USERS ? f->stack.size : outer->users;
 	return NULL;
 }
 
@@ -161,17 +178,22 @@ struct err *dec_frames_land_jump(struct frames *f, uint64_t rip)
 	new->return_rip = f->jump_end;
 	new->rsp = f->stack.data[n - 1].rsp;
 	new->time = f->stack.data[n - 1].time;
-	new->own = new - f->stack.data + 1;
+	new->own = new->users = new - f->stack.data + 1;
 	f->jump_end = 0;
 	return NULL;
 }
 
 uint64_t dec_frames_statement(struct frames *f, uint64_t pc)
 {
-	uint32_t own;
+	enum frames_code code = code_at(f, pc);
+	const struct frame *top = f->stack.size ? &f->stack.data[f->stack.size - 1] :
+						  NULL;
 
-	if (dec_frames_is_own(f, pc) || !f->stack.size)
+	if (code == FRAMES_USERS || !top)
 		return pc;
-	own = f->stack.data[f->stack.size - 1].own;
-	return own ? f->stack.data[own - 1].return_rip - 1 : pc;
+	if (top->users)
+		return f->stack.data[top->users - 1].return_rip - 1;
+	if (code == FRAMES_HEADERS || !top->own)
+		return pc;
+	return f->stack.data[top->own - 1].return_rip - 1;
 }

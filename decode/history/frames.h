@@ -22,6 +22,7 @@ struct frame {
 	/** 1 + index of the innermost frame, this or outer, whose return address is in a
 	 * module with lines; 0 = none. */
 	uint32_t own;
+	uint32_t users; ///< the same of code that is not of libraries' headers
 };
 
 /** One thread's calls. */
@@ -31,6 +32,14 @@ typedef VEC(struct frame) frame_stack;
 struct frames_thread {
 	uint32_t tid;
 	frame_stack stack;
+};
+
+/** Whose is it? */
+enum frames_code {
+	FRAMES_UNKNOWN,
+	FRAMES_USERS,
+	FRAMES_HEADERS, ///< in the user's module, of a library's header, as templates are
+	FRAMES_FOREIGN,
 };
 
 struct frames {
@@ -43,10 +52,10 @@ struct frames {
 	size_t thread;			   ///< of these, that which runs
 	struct dec_symbols *symbols;
 	uint32_t n_mapped; ///< how often modules were mapped that symbols got
-	struct map own;	   ///< instruction address -> 1 own, 2 foreign
+	struct map own;	   ///< instruction address -> enum frames_code
 	struct {
 		uint64_t rip;
-		bool is_own;
+		uint8_t code;
 	} recent[FRAMES_RECENT]; ///< of own, by address; rip 0: nothing
 	bool exe_has_lines;	 ///< when not, the executable itself counts as own
 	const char *exe;
@@ -64,9 +73,12 @@ void dec_frames_deinit(struct frames *f);
 /** Thread @p tid runs from here on, with the calls that it was in. @return ERR_NOMEM. */
 struct err *dec_frames_switch(struct frames *f, uint32_t tid);
 
-/** @return whether code at @p rip is the user's: it has lines, or it is the executable's
+/** @return whether code at @p rip is of the user's modules: it has lines, or it is the executable's
  * and nothing has. */
 bool dec_frames_is_own(struct frames *f, uint64_t rip);
+
+/** .. and is not of a library's header alone? */
+bool dec_frames_is_users(struct frames *f, uint64_t rip);
 
 /** Modules changed: forget what was known of code pages. */
 void dec_frames_refresh(struct frames *f);
@@ -93,8 +105,8 @@ static inline struct err *frames_land(struct frames *f, uint64_t rip)
 }
 
 /** The statement to name for the instruction at @p pc: itself when it is the user's,
- * otherwise the call (return address - 1) in the innermost frame that is. @p pc when
- * there is none. */
+ * otherwise the call (return address - 1) in the innermost frame that is. Functions of libraries' headers
+ * (C++'s templates) are not, though they are in the user's modules. @p pc when there is none. */
 uint64_t dec_frames_statement(struct frames *f, uint64_t pc);
 
 #endif

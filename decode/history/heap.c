@@ -306,6 +306,8 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 		return dec_heap_may_store(insn, h->stores.mode) ?
 			       dec_heap_stores_add_step(&h->stores, s) :
 			       NULL;
+	if (insn->flow == DEC_FLOW_JMP_IND) // what was thrown landed
+		dec_frames_return(&h->frames, s->gpr[CAP_RSP] - 1);
 	h->frames.jump_end = dec_frames_jump_end(&h->frames, insn);
 	return err ? err :
 		     heap_end(h, insn, step_return_at(s), s->gpr[CAP_RAX], s->position);

@@ -216,9 +216,15 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	set_limits(&at, ret);
 	look_into(&search, at.function, 1, 0);
 	is_sure = search.best || !search.is_shared;
-	// What optimizers share, and move out of its scope, may be another's; of C++ it often is.
-	if (!dec_symbols_is_literal(s, f->rip))
-		is_sure = search.best && !search.is_shared && is_of_c(&at);
+	// What optimizers share, and move out of its scope, may be another's; of C++ it often is: then what leaves
+	// the frame is known to be wrong, whichever it is.
+	if (!dec_symbols_is_literal(s, f->rip)) {
+		is_sure = search.best && !search.is_shared;
+		if (!is_of_c(&at)) {
+			is_sure = true;
+			set_limits(&at, ret);
+		}
+	}
 	return is_sure && (ret->at.name || ret->before.name);
 }
 
@@ -238,12 +244,33 @@ static bool is_in_memory(Dwarf_Die *die)
 	       dec_sym_op_reg(&ops[0]) < 0;
 }
 
+/* Says the compiler that it was to optimize? gcc tells its options; clang keeps the frame by the stack's
+ * end then. */
+static bool is_optimized(const struct dec_sym_frame *at)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+	const char *by =
+		at->scopes.cu && dwarf_attr(&at->scopes.cu->die, DW_AT_producer, &attr) ?
+			dwarf_formstring(&attr) :
+			NULL;
+
+	by = by ? strstr(by, " -O") : NULL;
+	if (by && by[3] != '0')
+		return true;
+	return dwarf_attr(at->function, DW_AT_frame_base, &attr) &&
+	       dwarf_getlocation(&attr, &ops, &n) == 0 && n == 1 &&
+	       ops[0].atom == DW_OP_reg7;
+}
+
 bool dec_symbols_is_literal(struct dec_symbols *s, uint64_t rip)
 {
 	struct dec_sym_frame at = {};
 	Dwarf_Die child;
 
-	if (!enter(s, rip, &at) || dwarf_child(at.function, &child) != 0)
+	if (!enter(s, rip, &at) || is_optimized(&at) ||
+	    dwarf_child(at.function, &child) != 0)
 		return false;
 	do {
 		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine ||

@@ -6,9 +6,31 @@
 
 #include "decode/symbols/symbols.h"
 
+/* Headers of libraries have lines, too. */
 static bool is_users(const char *file)
 {
-	return file && strncmp(file, "/usr/", 5) != 0;
+	return file && strncmp(file, "/usr/include/", 13) != 0 &&
+	       strncmp(file, "/usr/lib/", 9) != 0 &&
+	       strncmp(file, "/usr/bin/../", 12) != 0; // as clang has it
+}
+
+bool dec_place_to_users(struct dec_place *p)
+{
+	uint32_t i = 0;
+
+	if (!p->line || is_users(p->file))
+		return true;
+	while (i < p->n_inlined && !is_users(p->inlined[i].file))
+		i++;
+	if (i == p->n_inlined)
+		return false;
+	p->file = p->inlined[i].file;
+	p->line = p->inlined[i].line;
+	p->function = p->inlined[i].function;
+	p->inlined += i + 1;
+	p->n_inlined -= i + 1;
+	p->is_inlined = p->n_inlined > 0;
+	return true;
 }
 
 void dec_place_print(const struct dec_place *p, FILE *out)

@@ -46,6 +46,10 @@ struct dec_place {
 /** Write `quad.c:40 in split`, or `prog: main+0x12` without lines. */
 void dec_place_print(const struct dec_place *p, FILE *out);
 
+/** Of code that a library's headers brought @p p becomes the user's statement that it is in: where it was inlined.
+ * @return false: there is none, it is a function of its own, and @p p is as it was. */
+bool dec_place_to_users(struct dec_place *p);
+
 /** A field of a struct, nested structs and arrays flattened (paper 001, section 2.4.1). */
 struct dec_field {
 	const char *name;      ///< "next", "child[2]", "pos.x"

@@ -47,7 +47,8 @@ struct bytes_object {
 	struct dec_object is; ///< that of the two which was meant; no name: not known yet
 	struct frame frame;   ///< of the function whose it is
 	uint32_t tid;
-	bool is_literal;	///< where the pointer was made
+	uint64_t site;		///< where the pointer was made; 0: not known
+	bool is_literal;	///< .. the code there
 	struct map_slot met[4]; ///< instructions that accessed it as they should, lately
 	uint8_t n_met;
 };

@@ -56,9 +56,9 @@ static uint32_t number_of(struct bytes_walk *w, const struct dec_around *around,
 	uint64_t key = hg_derive_key(hg_derive_key(start, around->before.start),
 				     hg_derive_key(frame.time, rip));
 	const uint64_t *known = map_get(&o->known, key);
-	struct bytes_object x = { .around = *around,
-				  .frame = frame,
-				  .tid = w->thread->tid };
+	struct bytes_object x = {
+		.around = *around, .frame = frame, .site = rip, .tid = w->thread->tid
+	};
 
 	if (known)
 		return *known;
@@ -186,18 +186,34 @@ static void choose(struct bytes_object *x, uint64_t addr, uint64_t size)
 		x->is = x->around.before;
 }
 
-/* Is the function that accesses by @p x the one that made it? */
-static bool is_own_function(const struct bytes_walk *w, const struct bytes_object *x)
+/* Parts that compilers take out of a function are called f.cold, f.part.0. */
+static bool is_same_function(struct bytes_walk *w, uint64_t a, uint64_t b)
+{
+	struct dec_place x = {}, y = {};
+	size_t n;
+
+	dec_symbols_place(w->symbols, a, &x);
+	dec_symbols_place(w->symbols, b, &y);
+	if (!x.outer || !y.outer)
+		return true;
+	n = strcspn(x.outer, ".");
+	return n == strcspn(y.outer, ".") && !strncmp(x.outer, y.outer, n);
+}
+
+/* Is the function that accesses by @p x at @p pc the one that made it? */
+static bool is_own_function(struct bytes_walk *w, const struct bytes_object *x,
+			    uint64_t pc)
 {
 	struct frame now = frame_now(w);
 
-	return x->around.is_static ||
-	       (now.rsp == x->frame.rsp && now.time == x->frame.time);
+	if (x->around.is_static)
+		return !x->site || is_same_function(w, x->site, pc);
+	return now.rsp == x->frame.rsp && now.time == x->frame.time;
 }
 
 /* Do compilers make such accesses of right ones? */
-static bool is_compilers(const struct bytes_walk *w, const struct bytes_object *x,
-			 uint64_t pc, uint64_t addr, uint64_t size, bool is_call)
+static bool is_compilers(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc,
+			 uint64_t addr, uint64_t size, bool is_call)
 {
 	if (x->is_literal)
 		return false;
@@ -208,7 +224,7 @@ static bool is_compilers(const struct bytes_walk *w, const struct bytes_object *
 		return false;
 	if (is_in(&x->is, addr, size ? 1 : 0)) // it begins inside
 		return false;
-	return is_own_function(w, x);
+	return is_own_function(w, x, pc);
 }
 
 struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,

@@ -3,7 +3,7 @@
 # Copyright 2026 The Faultline authors
 #
 # Accesses outside of variables, to those of functions that have returned, and uses of what has no value are found
-# in a program that says where they are; and nothing else is. FAULTLINE_CHECK=full: as two compilers make it at
+# in a program that says where they are; and nothing else is. FAULTLINE_RULES=full: as two compilers make it at
 # three levels, else three of the six.
 . tests/lib.sh
 need jq gcc clang
@@ -32,7 +32,7 @@ check_as() {
 	done
 }
 
-if [ "${FAULTLINE_CHECK:-}" = full ]; then
+if [ "${FAULTLINE_RULES:-}" = full ]; then
 	for cc in gcc clang; do
 		for level in O0 O2 O3; do
 			check_as $cc $level

@@ -118,7 +118,7 @@ KEEP static void overflows(void)
 	long *l = make(64);
 	int at = 11; // what follows each block is of nobody: nothing is broken
 
-	c[same((void *)10) - (void *)0] = 1; // expect: HEAP-OVERFLOW
+	c[(long)same((void *)10)] = 1;	     // expect: HEAP-OVERFLOW
 	sum += i[at];			     // expect: HEAP-OVERFLOW
 	*(volatile int *)&i[12] = 2;	     // expect: HEAP-OVERFLOW
 	sum += n->name[0];		     // expect: HEAP-OVERFLOW
