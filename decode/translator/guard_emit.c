@@ -460,6 +460,98 @@ static void stores(struct translation *t, int i, int reg, const struct dec_mem *
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 }
 
+/* Hot: load the word at [@p m], and go to the cold part if it may be a pointer. There @p s0 has its address, @p s2
+ * and @p s1 lead to its shadow in @p table; what is not in the table is a step. */
+static void look_up_word(struct translation *t, int i, const struct dec_mem *m,
+			 uint32_t table)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *jump[2], *stub;
+	struct dec_emit *c = &t->cold;
+	int n;
+
+	keep_flags(t, i);
+	emit_load_zx(&t->out, s1, m);
+	n = when_pointer(t, s1, s1, jump);
+	stub = step_stub(t, i);
+	for (int k = 0; k < n; k++)
+		emit_patch_rel(jump[k], c->p);
+	emit_lea(c, s0, m);
+	emit_patch_rel(find_word(t, s0, s1, s2, table), stub);
+	reg_op(c, OP_MOV, s1, s0);
+	reg_imm(c, 4, s1, 0xff8);
+}
+
+/* .. is what the shadow in @p s2 + @p s1 is of? Then @p s1 gets the tag, which is none of what is gone; else a
+ * step. */
+static void take_tag(struct translation *t, int i, const struct dec_mem *m)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *stub = step_stub(t, i);
+	struct dec_emit *c = &t->cold;
+
+	emit_load_zx(c, s0, m);
+	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_mem_op(c, 0, OP_MOV, s1, s2, s1, 1, 4);
+	reg_op32(c, 0x85, s1, s1);
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+	emit_mem_op(c, 1, 0x83, 7, s1, DEC_REG_NONE, 1, // cmp qword, 0
+		    t->e->guard->at + GUARD_ROWS_AT + 8);
+	emit_u8(c, 0);
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+}
+
+/* A pointer in memory is added to register @p to, or subtracted. */
+static void adds_word(struct translation *t, int i, int to, const struct dec_mem *m,
+		      bool is_sub)
+{
+	uint8_t s1 = const_scratch(t)[1], *over;
+	struct dec_emit *c = &t->cold;
+
+	look_up_word(t, i, m, t->e->guard->at);
+	take_tag(t, i, m);
+	ctx_is_zero(c, TAG(to));
+	over = emit_jcc_rel(c, CC_E);
+	if (is_sub) {
+		ctx_op32(c, OP_CMP, s1, TAG(to));
+		emit_patch_rel(emit_jcc_rel(c, CC_NE), step_stub(t, i));
+		emit_ctx_store_imm32(c, TAG(to), 0);
+		emit_patch_rel(over, c->p);
+	} else {
+		emit_patch_rel(emit_jmp_rel(c), step_stub(t, i));
+		emit_patch_rel(over, c->p);
+		ctx_store32(c, TAG(to), s1);
+	}
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+	t->zero &= ~(1u << to);
+}
+
+/* A pointer in memory moves by @p by. */
+static void moves_word(struct translation *t, int i, const struct dec_mem *m, int32_t by)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *stub;
+	struct dec_emit *c = &t->cold;
+
+	look_up_word(t, i, m, t->e->guard->at + GUARD_LOADS * 16);
+	stub = step_stub(t, i);
+	emit_u8(c, 0x40 | s0 >> 3); // test s0b, 7: what is not aligned has no word
+	emit_u8(c, 0xf6);
+	emit_u8(c, 0xc0 | (s0 & 7));
+	emit_u8(c, 7);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_load_zx(c, s0, m);
+	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_mem_op(c, 0, OP_MOV, s0, s2, s1, 1, 4);
+	reg_op32(c, 0x85, s0, s0);
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+	emit_mem_op(c, 0, 0x81, 0, s2, s1, 1, 0); // add dword, by: the low half
+	emit_u32(c, by);
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+}
+
 /* ---- instructions ----------------------------------------------------------------------------------- */
 
 static bool is_wide(const struct dec_insn *insn)
@@ -531,6 +623,24 @@ static void before_vector(struct translation *t, int i)
 		zero_tags(t, insn->gpr_written & ~RSP_BIT);
 }
 
+/* Does it add a small constant to a word of memory? */
+static bool is_constant_sum(const struct dec_insn *insn, int32_t *by)
+{
+	const uint8_t *p = insn->bytes;
+	int kind = p[2] >> 3 & 7;
+
+	if ((p[0] & 0xf8) != 0x48 || insn->n_mem != 1 || insn->mem[0].size != 8 ||
+	    insn->mem[0].is_absolute || !insn->mem[0].is_read || !insn->mem[0].is_write)
+		return false;
+	if (p[1] == 0xff && kind <= 1)
+		*by = kind ? -1 : 1;
+	else if (p[1] == 0x83 && (kind == 0 || kind == 5))
+		*by = (int8_t)p[insn->len - 1] * (kind ? -1 : 1);
+	else
+		return false;
+	return true;
+}
+
 /* All that has no other way: a step if it has to do with pointers, no pointer if not. */
 static void before_any(struct translation *t, int i)
 {
@@ -538,6 +648,7 @@ static void before_any(struct translation *t, int i)
 	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
 	uint32_t writes = insn->gpr_written & ~RSP_BIT, sources = insn->gpr_read;
 	bool may_be = false;
+	int32_t by;
 
 	if (!writes && !(m && m->is_write && m->size >= 8) &&
 	    !(insn->gpr_written & RSP_BIT))
@@ -560,9 +671,18 @@ static void before_any(struct translation *t, int i)
 	if (m && m->is_read && !m->is_write && m->size == 8 && is_wide(insn) &&
 	    (insn->mnemonic == ZYDIS_MNEMONIC_ADD ||
 	     insn->mnemonic == ZYDIS_MNEMONIC_SUB)) {
+		if (writes && (insn->bytes[0] & 0xf8) == 0x48 && !m->is_absolute) {
+			adds_word(t, i, one(writes), m,
+				  insn->mnemonic == ZYDIS_MNEMONIC_SUB);
+			return;
+		}
 		step_if_pointers(t, i, m);
 		t->zero &= ~writes;
 		return; // what it is added to is what it was
+	}
+	if (is_constant_sum(insn, &by)) {
+		moves_word(t, i, m, by);
+		return;
 	}
 	if (m && !(m->is_write && !m->is_read))
 		for (int r = 0; r < DEC_GPRS; r++)
