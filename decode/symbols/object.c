@@ -214,6 +214,9 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	if (ret->is_static || !enter(s, f->rip, &at))
 		return ret->is_static;
 	set_limits(&at, ret);
+	// Where the frame's register is one like others, and a variable lies where a pointer leads to.
+	if (addr < ret->other_end || addr >= ret->other_start)
+		return false;
 	look_into(&search, at.function, 1, 0);
 	is_sure = search.best || !search.is_shared;
 	// What optimizers share, and move out of its scope, may be another's; of C++ it often is: then what leaves
