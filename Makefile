@@ -10,8 +10,9 @@ B := $(patsubst %/,%,$(O))
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-# Not more: recorders beside each other disturb threads' stacks (doc/threads.md), rarely.
-TEST_JOBS ?= $(if $(filter-out 1,$(JOBS)),2,1)
+# One more than two cores have: many tests wait. Not more: recorders beside each other disturb
+# threads' stacks (doc/threads.md), rarely.
+TEST_JOBS ?= $(if $(filter-out 1,$(JOBS)),3,1)
 VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
 CXX := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 CLANG ?= clang
@@ -89,7 +90,7 @@ help: ## this list
 	@printf '  %-17s %s\n' V=1 'show the commands' O=DIR 'output directory (build)' \
 		CC=clang 'compiler' DEBUG=1 '-Og -g3 instead of -O2 -g' \
 		SAN=LIST 'sanitizers: address,undefined or thread' COVERAGE=1 'gcov counters' \
-		WERROR=1 'warnings are errors' JOBS=N 'parallel jobs of the build' TEST_JOBS=N 'tests at a time (2)' \
+		WERROR=1 'warnings are errors' JOBS=N 'parallel jobs of the build' TEST_JOBS=N 'tests at a time (3)' \
 		T=PATTERN 'check: only tests whose name contains it' \
 		FUZZ_SECONDS=N 'run each fuzz target so long (600)' \
 		PREFIX=DIR 'where install puts things (/usr/local)' \

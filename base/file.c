@@ -375,6 +375,23 @@ struct err *new_file_open(struct new_file *f, const char *path, mode_t mode)
 					      mode));
 }
 
+struct err *new_file_check(const char *path)
+{
+	_cleanup_(place_deinit) struct place p = { .dir_fd = AT_FDCWD };
+	struct err *err = file_is_stdout(path) ? NULL : find_place(path, &p);
+
+	if (err || file_is_stdout(path) || p.is_magic)
+		return err;
+	if (p.is_there && !S_ISREG(p.st.st_mode) && !is_trusted(&p))
+		return of_stranger(&p, path);
+	if (p.is_there && S_ISDIR(p.st.st_mode))
+		errno = EISDIR;
+	else if ((p.is_there && !S_ISREG(p.st.st_mode)) ||
+		 !faccessat(p.dir_fd, ".", W_OK | X_OK, AT_EACCESS))
+		return NULL;
+	return err_errno("cannot write '%s'", path);
+}
+
 struct err *new_file_open_in(struct new_file *f, int dir_fd, const char *name,
 			     const char *shown)
 {

@@ -120,6 +120,11 @@ struct err *new_file_open(struct new_file *f, const char *path, mode_t mode);
 struct err *new_file_open_in(struct new_file *f, int dir_fd, const char *name,
 			     const char *shown);
 
+/** Could new_file_open() begin with @p path, for all that can be seen without touching what is
+ * there? Who asks before long work does not hear of a wrong name after it. @return NULL, or what it
+ * would fail with. */
+struct err *new_file_check(const char *path);
+
 /** From here on what is written to @p f's stream waits in memory, and can be written anywhere and by
  * other processes; new_file_commit() brings it to its place. @return ERR_OS. */
 struct err *new_file_spool(struct new_file *f);

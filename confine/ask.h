@@ -59,6 +59,10 @@ bool confine_receive(int sock, void *data, size_t bytes, int fds[CONFINE_FDS],
 /** Close @p n descriptors. */
 void confine_close(const int *fds, size_t n);
 
+/** Could the files be written that the command line names? Told before any work, not after it.
+ * @return NULL, or as new_file_check(). */
+struct err *confine_check(char **argv, const struct confine_outputs *outputs);
+
 /** Be the owner of process @p command, the one at the other end of @p sock, until it ends.
  * @return as confine_command(), whose command line and outputs these are. */
 int confine_own(pid_t command, char **argv, const struct confine_outputs *outputs,

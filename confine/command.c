@@ -167,9 +167,15 @@ static int command_run(int (*run)(int argc, char **argv), int argc, char **argv)
 int confine_command(int (*run)(int argc, char **argv), int argc, char **argv,
 		    const struct confine_outputs *outputs)
 {
+	struct err *err = confine_check(argv, outputs);
 	pid_t command;
 	int pair[2];
 
+	if (err) {
+		fprintf(stderr, "faultline: %s\n", err->message);
+		err_destroy(err);
+		return 2;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||
 	    (fflush(NULL), command = fork()) < 0) {
 		fprintf(stderr, "faultline: cannot start '%s': %s\n", argv[0],

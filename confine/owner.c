@@ -62,33 +62,34 @@ static bool is_long(const char *arg, const char *name)
 	       !strncmp(arg + 2, name, length - 2);
 }
 
-/* @return whether @p arg is option @p name (a long one, if it has two letters or more) and gives,
- * or @p next gives, @p path. */
-static bool gives(const char *arg, const char *next, const char *name, const char *path)
+/* @return what @p arg, if it is option @p name (a long one, if it has two letters or more), gives, or
+ * @p next gives; NULL: it is not. */
+static const char *given(const char *arg, const char *next, const char *name)
 {
-	const char *value;
+	const char *at;
 
 	if (name[1]) {
 		if (!is_long(arg, name))
-			return false;
-		value = strchr(arg, '=');
-	} else {
-		value = arg[0] == '-' && arg[1] != '-' ? strchr(arg, *name) : NULL;
-		if (!value)
-			return false;
-		value = value[1] ? value : NULL;
+			return NULL;
+		at = strchr(arg, '=');
+		return at ? at + 1 : next;
 	}
-	value = value ? value + 1 : next;
-	return value && !strcmp(value, path);
+	at = arg[0] == '-' && arg[1] != '-' ? strchr(arg, *name) : NULL;
+	if (!at)
+		return NULL;
+	return at[1] ? at + 1 : next;
 }
 
 /* @return whether one of the options @p names gives @p path. */
 static bool is_named(const struct owner *o, const char *const *names, const char *path)
 {
 	for (size_t i = 1; o->argv[i]; i++)
-		for (size_t k = 0; names && names[k]; k++)
-			if (gives(o->argv[i], o->argv[i + 1], names[k], path))
+		for (size_t k = 0; names && names[k]; k++) {
+			const char *value = given(o->argv[i], o->argv[i + 1], names[k]);
+
+			if (value && !strcmp(value, path))
 				return true;
+		}
 	return false;
 }
 
@@ -410,6 +411,22 @@ static void owner_deinit(struct owner *o)
 	}
 	vec_deinit(&o->made);
 	vec_deinit(&o->inside);
+}
+
+struct err *confine_check(char **argv, const struct confine_outputs *outputs)
+{
+	const char *const *names = outputs->files;
+	struct err *err = NULL;
+
+	for (size_t i = 1; argv[i] && strcmp(argv[i], "--") && !err; i++)
+		for (size_t k = 0; names && names[k] && !err; k++) {
+			const char *value = given(argv[i], argv[i + 1], names[k]);
+
+			// In "-vo" the o may be what v is given.
+			if (value && (names[k][1] || argv[i][1] == *names[k]))
+				err = new_file_check(value);
+		}
+	return err;
 }
 
 int confine_own(pid_t pid, char **argv, const struct confine_outputs *outputs, int sock)

@@ -351,6 +351,37 @@ static void test_directories_are_ours(void **state)
 	expect(ERR_PERMISSION, file_make_dir(in_dir("sub"), &fd, &is_new));
 }
 
+/* What new_file_open() says is said before, and nothing is touched. */
+static void test_what_fails_is_said_before(void **state)
+{
+	static const char *const good[] = { "new", "old", "link", "pipe" },
+				 *const bad[] = { "below", "nowhere/new", "old/new",
+						  "round" };
+
+	(void)state;
+	ok(write_to(in_dir("old"), "x"));
+	assert_int_equal(mkdirat(dir_fd, "below", 0755), 0);
+	assert_int_equal(symlinkat("old", dir_fd, "link"), 0);
+	assert_int_equal(symlinkat("round", dir_fd, "round"), 0);
+	assert_int_equal(mkfifoat(dir_fd, "pipe", 0600), 0);
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		ok(new_file_check(in_dir(good[i])));
+	ok(new_file_check("-"));
+	ok(new_file_check("/dev/null"));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct err *err = new_file_check(in_dir(bad[i]));
+		struct err *late = write_to(in_dir(bad[i]), "x");
+
+		assert_non_null(err);
+		assert_non_null(late);
+		assert_int_equal(err->code, late->code);
+		assert_string_equal(err->message, late->message);
+		err_destroy(err);
+		err_destroy(late);
+	}
+	assert_int_equal(count(), 5);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -360,6 +391,7 @@ int main(void)
 		TEST(test_old_stays_until_commit),
 		TEST(test_full_disk_leaves_nothing),
 		TEST(test_no_such_directory),
+		TEST(test_what_fails_is_said_before),
 		TEST(test_what_lies_beside_is_not_touched),
 		TEST(test_own_link_is_followed),
 		TEST(test_strangers_link_is_not),

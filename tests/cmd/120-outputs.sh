@@ -17,8 +17,8 @@ need_bpf
 # directory of which only the shell that they start knows (none). OUT stands for the target.
 cat >"$TMPDIR/writing" <<'EOF'
 analyze --svg        file  analyze CRASH --spec SPEC --svg OUT
-check   --html       file  check CRASH --html OUT
-check   --sarif      file  check CRASH --sarif OUT
+check   --html       file  check SETS --html OUT
+check   --sarif      file  check SETS --sarif OUT
 slice   --capture    dir   slice CRASH --at crash --capture OUT
 slice   --html       file  slice CRASH --at crash --html OUT
 bench   --html       file  bench --from RESULTS --html OUT
@@ -32,7 +32,7 @@ graph   --svg        file  graph CRASH --svg OUT
 inputs  --html       file  inputs SETS --html OUT
 linear  --svg        file  linear --svg OUT STEPS
 reduce  --output     dir   reduce SETS --no-record -o OUT
-report  --output     file  report CRASH -o OUT
+report  --output     file  report SETS -o OUT
 record  --output     dir   record -o OUT -- /bin/true
 spec    --in-place   place spec format --in-place OUT
 suite   --output     dir   suite record -o OUT --tests TESTS -- /bin/true
@@ -114,9 +114,8 @@ tests=$TMPDIR/tests.jsonl results=$SOURCE/tests/bench/results.json spec=$SOURCE/
 echo '{"name": "one", "status": 0}' >"$tests"
 printf 'a    FIELD 2   EDGE 1;\n' >"$TMPDIR/ugly.spec"
 "${RECORD[@]}" --end-core -o "$TMPDIR/crash" -- "$BUILD/examples/list-O2" >/dev/null 2>&1
-[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/crash"
 "${RECORD[@]}" -o "$TMPDIR/sets" -- "$BUILD/tests/programs/framesets" <<<SSNB/BP >/dev/null 2>&1
-[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/sets"
+[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR"/{crash,sets}
 looks_whole "$TMPDIR/crash" || fail "no capture"
 runs_as=("${RECORD[@]:0:${#RECORD[@]}-1}")
 devices=
@@ -283,6 +282,14 @@ while read -r _ _ kind command; do
 	place) try_file && is_kept refuses ;;
 	dir) try_dir && is_kept refuses ;;
 	esac
+done <"$TMPDIR/writing"
+
+# What cannot be written is told before any work.
+while read -r _ _ kind command; do
+	[[ $kind = file && $command != bench* && $command != encode* ]] || continue
+	command=${command/CRASH/nowhere} command=${command/SETS/nowhere}
+	refuses "a missing directory, before a missing capture" missing/new
+	grep -q "cannot write 'missing/new'" "$TMPDIR/err" || wrong "the capture is looked for first"
 done <"$TMPDIR/writing"
 
 # A FIFO is not waited for where a file is changed in its place.
