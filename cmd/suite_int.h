@@ -12,6 +12,22 @@
 
 #include "capture/cap_suite.h"
 
+/** Exit statuses. */
+enum { SUITE_PASSED, SUITE_SOME_FAILED, SUITE_COULD_NOT };
+
+/** What the command line says. */
+struct suite_options {
+	const char *verb;
+	bool is_list, as_json;
+	const char *dir, *tests;
+	char **command; ///< NULL-terminated
+	unsigned n_jobs;
+	double timeout_s;
+};
+
+/** Do `suite record'. @p status: the exit status, when there is no error. */
+struct err *cmd_suite_record(const struct suite_options *o, int *status);
+
 /**
  * Read the list of tests in @p file, a JSON object a line, into @p s. Paths in it are taken
  * from its directory and come out absolute; what they name is there.
