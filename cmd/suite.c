@@ -15,7 +15,7 @@
 #include "cmd/suite_int.h"
 #include "confine/confine.h"
 
-enum { OPT_TESTS = 256, OPT_TIMEOUT, OPT_JSON };
+enum { OPT_TESTS = 256, OPT_TIMEOUT, OPT_JSON, OPT_SLURM, OPT_PART };
 
 static const struct argp_option options[] = {
 	{ "tests", OPT_TESTS, "FILE", 0,
@@ -26,26 +26,53 @@ static const struct argp_option options[] = {
 	  "record: write the suite to DIR (default: FILE without its suffix, with .suite); "
 	  "what an interrupted run left there is gone on with",
 	  0 },
-	{ "jobs", 'j', "N", 0, "record: N tests at a time (default: the cores)", 0 },
+	{ "jobs", 'j', "N", 0, "N tests at a time (default: the cores)", 0 },
+	{ "slurm", OPT_SLURM, "OPTIONS", OPTION_ARG_OPTIONAL,
+	  "have it done by Slurm, as job arrays; OPTIONS are sbatch's, words in one argument",
+	  0 },
+	{ "part", OPT_PART, "K/N", OPTION_HIDDEN, NULL, 0 },
 	{ "timeout", OPT_TIMEOUT, "SECONDS", 0,
-	  "record: a test that runs longer hangs: it is killed, and has failed (default: "
-	  "none)",
+	  "a test that runs longer hangs: it is killed, and has failed; so is an analysis that "
+	  "takes longer (default: none)",
 	  0 },
 	{ "json", OPT_JSON, NULL, 0, "list: print suite.json as it is", 0 },
 	{ 0 },
 };
 
+static const char *const verbs[] = { "record", "list",	 "check", "analyze",
+				     "status", "resume", NULL };
+
+static bool is(const struct suite_options *o, const char *verb)
+{
+	return o->verb && !strcmp(o->verb, verb);
+}
+
+static bool is_analysis(const struct suite_options *o)
+{
+	return is(o, "check") || is(o, "analyze");
+}
+
 static void take_argument(struct argp_state *state, struct suite_options *o, char *arg)
 {
+	size_t i = 0;
+
 	if (!o->verb) {
-		o->verb = arg;
-		o->is_list = !strcmp(arg, "list");
-		if (!o->is_list && strcmp(arg, "record"))
-			argp_error(state, "unknown action '%s' (there are: record, list)",
+		while (verbs[i] && strcmp(arg, verbs[i]))
+			i++;
+		if (!verbs[i])
+			argp_error(state,
+				   "unknown action '%s' (there are: record, list, check, "
+				   "analyze, status, resume)",
 				   arg);
-	} else if (o->is_list && !o->dir) {
+		o->verb = verbs[i];
+	} else if (!is(o, "record") && !o->dir) {
 		o->dir = arg;
-	} else if (o->is_list) {
+		if (is_analysis(o)) { // all that is left is the analysis'
+			o->command = state->argv + state->next;
+			o->command += *o->command && !strcmp(*o->command, "--");
+			state->next = state->argc;
+		}
+	} else if (!is(o, "record")) {
 		argp_error(state, "one suite, not also '%s'", arg);
 	} else { // all that is left, an option of the command's included
 		o->command = state->argv + state->next - 1;
@@ -56,16 +83,22 @@ static void take_argument(struct argp_state *state, struct suite_options *o, cha
 static void check_options(struct argp_state *state, const struct suite_options *o)
 {
 	if (!o->verb)
-		argp_error(state, "what to do? (record, list)");
-	else if (o->is_list && !o->dir)
+		argp_error(state,
+			   "what to do? (record, list, check, analyze, status, resume)");
+	else if (!is(o, "record") && !o->dir)
 		argp_error(state, "which suite?");
-	else if (o->is_list && (o->tests || o->n_jobs || o->timeout_s))
-		argp_error(state, "--tests, --jobs and --timeout are for record");
-	else if (!o->is_list && o->as_json)
+	else if (!is(o, "record") && o->tests)
+		argp_error(state, "--tests is for record");
+	else if (!is(o, "record") && !is_analysis(o) &&
+		 (o->n_jobs || o->timeout_s || o->is_slurm))
+		argp_error(state,
+			   "--jobs, --timeout and --slurm are for record, check and "
+			   "analyze");
+	else if (!is(o, "list") && o->as_json)
 		argp_error(state, "--json is for list");
-	else if (!o->is_list && !o->tests)
+	else if (is(o, "record") && !o->tests)
 		argp_error(state, "which tests? (--tests FILE)");
-	else if (!o->is_list && !o->command)
+	else if (is(o, "record") && !o->command)
 		argp_error(state, "which program? (faultline suite record --tests FILE "
 				  "-- PROGRAM [ARG...])");
 }
@@ -87,6 +120,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_TIMEOUT:
 		o->timeout_s = option_seconds(state, arg);
 		return 0;
+	case OPT_SLURM:
+		o->is_slurm = true;
+		o->slurm = arg;
+		return 0;
+	case OPT_PART:
+		o->part = arg;
+		return 0;
 	case OPT_JSON:
 		o->as_json = true;
 		text_guard_json();
@@ -104,16 +144,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "record --tests FILE -- PROGRAM [ARG...]\nlist DIR",
+	.args_doc = "record --tests FILE -- PROGRAM [ARG...]\ncheck DIR [OPTION...]\n"
+		    "analyze DIR [OPTION...]\nlist DIR\nstatus DIR\nresume DIR",
 	.doc = "record: run PROGRAM once for each test, with the test's arguments behind its own, "
 	       "and record each run into a capture; say which passed. A test that fails is a result, "
-	       "and is recorded like the others. list: show what a suite holds.\v"
-	       "Exit status of record: 0 all passed, 1 some failed (or nobody could tell), 2 some "
-	       "could not be recorded; of list: 0, or 2 when it could not be read.\n\n"
+	       "and is recorded like the others. check, analyze: run that command, with OPTIONs, over "
+	       "each capture that has no result of it yet. list: show what a suite holds. status: how "
+	       "far it is. resume: go on with what was interrupted.\v"
+	       "Exit status of record, check and analyze: 0 all passed, or are clean; 1 some failed "
+	       "(or nobody could tell), or have errors; 2 some could not be recorded, or looked at; "
+	       "of status: 1 when tests are not recorded; of list: 0, or 2 when it could not be "
+	       "read.\n\n"
 	       "Examples:\n"
 	       "  faultline suite record --tests tests.jsonl -- ./prog --strict\n"
 	       "  faultline suite record --tests tests.jsonl -o prog.suite -j 4 --timeout 10 -- ./prog\n"
-	       "  faultline suite list prog.suite\n"
+	       "  faultline suite record --slurm='-p debug -t 30' --tests tests.jsonl -- ./prog\n"
+	       "  faultline suite check prog.suite --only HEAP-OVERFLOW,DOUBLE-FREE\n"
 	       "  faultline suite list --json prog.suite | jq '.tests[] | select(.outcome == "
 	       "\"failed\") | .name'\n",
 };
@@ -159,24 +205,35 @@ static struct err *list(const struct suite_options *o, int *status)
 	return NULL;
 }
 
+static struct err *act(const struct suite_options *o, int *status)
+{
+	if (is(o, "list"))
+		return list(o, status);
+	if (is(o, "record"))
+		return cmd_suite_record(o, status);
+	if (is(o, "status"))
+		return cmd_suite_status(o, status);
+	return is(o, "resume") ? cmd_suite_resume(o) : cmd_suite_analyze(o, status);
+}
+
 /** What the command line says. @return the exit status. */
 static int run(int argc, char **argv)
 {
 	_cleanup_err_ struct err *err = NULL;
-	struct suite_options o = {};
+	struct suite_options o = { .again = argv };
 	int status = SUITE_COULD_NOT;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	err = o.is_list ? list(&o, &status) : cmd_suite_record(&o, &status);
+	err = act(&o, &status);
 	if (err)
 		fprintf(stderr, "faultline: %s\n", err->message);
-	return status;
+	return err ? SUITE_COULD_NOT : status;
 }
 
 int cmd_suite(int argc, char **argv);
 
 /* A suite that is listed may be a stranger's; one is recorded by running a program of the user's,
- * which may do whatever he may. */
+ * which may do whatever he may; and what looks at its captures is confined for itself. */
 int cmd_suite(int argc, char **argv)
 {
 	static const struct confine_outputs none;
@@ -185,5 +242,5 @@ int cmd_suite(int argc, char **argv)
 	argp_err_exit_status = SUITE_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
 		return SUITE_COULD_NOT;
-	return o.is_list ? confine_command(run, argc, argv, &none) : run(argc, argv);
+	return is(&o, "list") ? confine_command(run, argc, argv, &none) : run(argc, argv);
 }

@@ -17,16 +17,31 @@ enum { SUITE_PASSED, SUITE_SOME_FAILED, SUITE_COULD_NOT };
 
 /** What the command line says. */
 struct suite_options {
-	const char *verb;
-	bool is_list, as_json;
+	const char *verb; ///< one of those in suite.c
+	bool as_json, is_slurm;
 	const char *dir, *tests;
-	char **command; ///< NULL-terminated
+	const char *slurm; ///< for sbatch, words; NULL: none
+	const char *part;  ///< "K/N": this is a piece of a job array; NULL: it is not
+	char **command; ///< NULL-terminated: record's PROGRAM, or options of an analysis
+	char *const *again; ///< NULL-terminated: the command line
 	unsigned n_jobs;
 	double timeout_s;
 };
 
 /** Do `suite record'. @p status: the exit status, when there is no error. */
 struct err *cmd_suite_record(const struct suite_options *o, int *status);
+
+/** Do `suite check' or `suite analyze': that command over each capture. @p status: as above. */
+struct err *cmd_suite_analyze(const struct suite_options *o, int *status);
+
+/** Do `suite status'. */
+struct err *cmd_suite_status(const struct suite_options *o, int *status);
+
+/** Note in directory @p dir what this command line is, for `suite resume'. */
+struct err *cmd_suite_note_command(const char *dir, const struct suite_options *o);
+
+/** Do `suite resume': be the command that was noted last. @return why that cannot be. */
+struct err *cmd_suite_resume(const struct suite_options *o);
 
 /**
  * Read the list of tests in @p file, a JSON object a line, into @p s. Paths in it are taken
@@ -36,17 +51,64 @@ struct err *cmd_suite_record(const struct suite_options *o, int *status);
  */
 struct err *cmd_suite_tests(const char *file, struct cap_suite *s);
 
-struct suite_run {
-	const char *dir;
-	struct cap_suite *suite; ///< its tests get their outcomes
-	unsigned n_jobs;	 ///< at a time
-	double timeout_s;	 ///< of each test; 0 = none
-	size_t n_found;		 ///< out: recorded before, by a run that broke off
-	bool is_interrupted;	 ///< out: some have no outcome
+/** A command that is run over each capture. */
+struct suite_analysis {
+	const char *verb; ///< "check" or "analyze"
+	char **options;	  ///< n_options, of the command's own
+	size_t n_options;
 };
 
-/** Record and judge the tests that are not recorded yet; judge those that are. */
+struct suite_run {
+	const char *dir;
+	const char *work; ///< where tests are recorded: dir, or a piece's own directory
+	struct cap_suite *suite;	       ///< its tests get their outcomes
+	unsigned n_jobs;		       ///< at a time
+	double timeout_s;		       ///< of each test; 0 = none
+	const struct suite_analysis *analysis; ///< NULL: tests are recorded
+	const bool *is_wanted;		       ///< of each test; NULL: all are
+	bool judges_only;		       ///< what is not recorded stays so
+	size_t n_found;	     ///< out: done before, by a run that broke off
+	bool is_interrupted; ///< out: some have no outcome
+};
+
+/** Record and judge the tests that are not recorded yet; judge those that are. With an analysis: run
+ * it over each capture that has no result of it yet. */
 struct err *cmd_suite_run(struct suite_run *r);
+
+/** Remove @p path and what is below. @return 0, or -1 with errno. */
+int cmd_suite_remove(const char *path);
+
+/** Remove what tests/NAME holds in @p dir; nothing is fine. */
+struct err *cmd_suite_remove_test(const char *dir, const char *name);
+
+/** What the analysis of @p t's capture came to: the command's exit status; -1: it has not been made.
+ * @p why, if not NULL: the caller's to free(), why it could not be made. */
+int cmd_suite_result(const struct suite_run *r, const struct cap_suite_test *t,
+		     char **why);
+
+/** Keep that: its result, VERB.json, is looked at from now on. */
+struct err *cmd_suite_keep_result(const struct suite_run *r,
+				  const struct cap_suite_test *t, int status,
+				  const char *why);
+
+/**
+ * Have what @p r is to do done by Slurm, as job arrays of pieces, and wait for it.
+ *
+ * @param options  for sbatch, words; NULL: none.
+ * @param argv	   NULL-terminated: the command line. A piece runs it with --part=K/N behind its
+ *		   first word, which comes before what it says of Slurm.
+ */
+struct err *cmd_suite_slurm(struct suite_run *r, const char *options, char *const *argv);
+
+/** The tests of piece @p part, "K/N", of the array that was submitted last: @p ret, one for each
+ * test of @p r->suite, the caller's to free(). @return ERR_USAGE, ERR_NOT_FOUND. */
+struct err *cmd_suite_part(const struct suite_run *r, const char *part, bool **ret);
+
+/** Record, as one piece, @p r's wanted tests in a directory of its own, and hand each over. */
+struct err *cmd_suite_record_part(struct suite_run *r);
+
+/** What Slurm's jobs for suite @p dir are at, a line on stdout; nothing when there are none. */
+void cmd_suite_slurm_status(const char *dir);
 
 /** What became of test @p t, recorded in @p dir, as far as it can be told without its oracle.
  * @return whether that has to be asked. */

@@ -149,6 +149,38 @@ static struct err *take_command(struct cap_suite *s, char *const *command)
 	return s->command ? NULL : &err_nomem;
 }
 
+/** Some of the tests, for a command that waits for them. */
+static struct err *record_part(struct suite_run *r, const char *part)
+{
+	_cleanup_free_ bool *wanted = NULL;
+	struct err *err = cap_suite_read(r->dir, CAP_SUITE_PLAN, r->suite);
+
+	if (!err)
+		err = cmd_suite_part(r, part, &wanted);
+	r->is_wanted = wanted;
+	if (!err)
+		err = cmd_suite_record_part(r);
+	return err ?: r->is_interrupted ? err_new(ERR_OS, "interrupted") : NULL;
+}
+
+/** All of them, by whoever is to do it; then what became of each. */
+static struct err *record_all(struct suite_run *r, const struct suite_options *o)
+{
+	struct err *err = o->is_slurm ? cmd_suite_slurm(r, o->slurm, o->again) : NULL;
+	size_t n_found = r->n_found;
+
+	r->judges_only = o->is_slurm;
+	if (!err && !r->is_interrupted)
+		err = cmd_suite_run(r);
+	r->n_found = o->is_slurm ? n_found : r->n_found;
+	if (!err && r->is_interrupted)
+		return err_new(ERR_OS,
+			       "cannot finish suite '%s': interrupted (the same command, "
+			       "or faultline suite resume, goes on with it)",
+			       r->dir);
+	return err;
+}
+
 struct err *cmd_suite_record(const struct suite_options *o, int *status)
 {
 	_cleanup_(cap_suite_deinit) struct cap_suite s = {};
@@ -156,23 +188,26 @@ struct err *cmd_suite_record(const struct suite_options *o, int *status)
 	_cleanup_(closep) int lock = -1;
 	struct suite_run r = {
 		.dir = o->dir ?: made_dir,
+		.work = o->dir ?: made_dir,
 		.suite = &s,
 		.n_jobs = o->n_jobs ?: sysconf(_SC_NPROCESSORS_ONLN),
 		.timeout_s = o->timeout_s,
 	};
-	struct err *err = r.dir ? take_command(&s, o->command) : &err_nomem;
+	struct err *err = r.dir ? NULL : &err_nomem;
 
+	*status = SUITE_PASSED;
+	if (!err && o->part)
+		return record_part(&r, o->part);
+	if (!err)
+		err = take_command(&s, o->command);
 	if (!err)
 		err = cmd_suite_tests(o->tests, &s);
 	if (!err)
 		err = enter_dir(r.dir, &s, &lock);
 	if (!err)
-		err = cmd_suite_run(&r);
-	if (!err && r.is_interrupted)
-		return err_new(ERR_OS,
-			       "cannot finish suite '%s': interrupted (the same command "
-			       "goes on with it)",
-			       r.dir);
+		err = cmd_suite_note_command(r.dir, o);
+	if (!err)
+		err = record_all(&r, o);
 	if (!err)
 		err = cap_suite_write(r.dir, CAP_SUITE_FILE, &s);
 	if (!err)

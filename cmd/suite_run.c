@@ -4,13 +4,14 @@
 /**
  * @file
  * Tests recorded beside each other, each by a `faultline record' of its own; then its oracle,
- * if it has one. Each process started here leads a group: what is to end is found by that, and
+ * if it has one. Or their captures analysed, each by a command of its own. Each process started here leads a group: what is to end is found by that, and
  * Ctrl-C reaches us alone. A finished capture is what says that a test was recorded, so one
  * that is to be recorded again is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -27,10 +28,12 @@
 #define STEP_NS 100000000
 #define SAID_BYTES 4096
 
+enum job_kind { RECORDING, JUDGING, ANALYSING };
+
 struct job {
 	pid_t pid; ///< and group
 	struct cap_suite_test *test;
-	bool is_judging;   ///< it is the oracle that runs
+	enum job_kind kind;
 	bool is_ending;	   ///< its time is over, or we are to end
 	double deadline_s; ///< when that is; then, when the recorder's is
 };
@@ -52,8 +55,12 @@ static int remove_one(const char *path, const struct stat *st, int kind,
 	return remove(path);
 }
 
-/** What tests/NAME holds; @return NULL when nothing is left of it. */
-static struct err *remove_test(const char *dir, const char *name)
+int cmd_suite_remove(const char *path)
+{
+	return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+struct err *cmd_suite_remove_test(const char *dir, const char *name)
 {
 	_cleanup_close_ int there = cap_suite_open(dir, name, NULL, O_PATH);
 	_cleanup_free_ char *path = cap_suite_path(dir, name, "");
@@ -63,7 +70,7 @@ static struct err *remove_test(const char *dir, const char *name)
 	path[strlen(path) - 1] = 0; // the slash
 	if (there < 0 && errno == ENOENT)
 		return NULL;
-	if (there < 0 || nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS))
+	if (there < 0 || cmd_suite_remove(path))
 		return err_errno("cannot remove '%s'", path);
 	return NULL;
 }
@@ -72,7 +79,7 @@ static struct err *remove_test(const char *dir, const char *name)
 static void open_as(const struct runner *n, const struct cap_suite_test *t,
 		    const char *what, int flags, int as)
 {
-	int fd = cap_suite_open(n->r->dir, t->name, what, flags);
+	int fd = cap_suite_open(n->r->work, t->name, what, flags);
 
 	if (fd < 0 || dup2(fd, as) < 0) {
 		fprintf(stderr, "faultline: cannot open '%s' of test '%s': %s\n", what,
@@ -132,23 +139,50 @@ __attribute__((noreturn)) static void be_oracle(const struct runner *n,
 	_exit(126);
 }
 
+/** A command over its capture, which prints its result. */
+__attribute__((noreturn)) static void
+be_analyst(const struct runner *n, const struct cap_suite_test *t, const char *capture)
+{
+	const struct suite_analysis *a = n->r->analysis;
+	char **argv = calloc(5 + a->n_options, sizeof(*argv));
+	char name[NAME_MAX];
+	size_t i = 0;
+
+	snprintf(name, sizeof(name), "%s.log", a->verb);
+	open_as(n, t, name, O_WRONLY | O_CREAT | O_APPEND, 2);
+	snprintf(name, sizeof(name), "%s.json", a->verb);
+	open_as(n, t, name, O_WRONLY | O_CREAT, 1);
+	if (!argv)
+		_exit(125);
+	argv[i++] = "faultline";
+	argv[i++] = (char *)a->verb;
+	for (size_t k = 0; k < a->n_options; k++)
+		argv[i++] = a->options[k];
+	argv[i++] = "--json";
+	argv[i++] = (char *)capture;
+	execv("/proc/self/exe", argv);
+	_exit(125);
+}
+
 /* ---- jobs ------------------------------------------------------------------------------------------ */
 
-static struct err *start(struct runner *n, struct cap_suite_test *t, bool is_judging)
+static struct err *start(struct runner *n, struct cap_suite_test *t, enum job_kind kind)
 {
-	_cleanup_free_ char *capture = cap_suite_path(n->r->dir, t->name, "capture");
+	_cleanup_free_ char *capture = cap_suite_path(n->r->work, t->name, "capture");
 	struct job *job = vec_push(&n->jobs);
 
 	if (!job || !capture)
 		return &err_nomem;
-	*job = (struct job){ .test = t, .is_judging = is_judging };
+	*job = (struct job){ .test = t, .kind = kind };
 	job->deadline_s = n->r->timeout_s ? clock_now_s() + n->r->timeout_s : INFINITY;
 	job->pid = fork();
 	if (!job->pid) {
 		setpgid(0, 0);
 		sigprocmask(SIG_SETMASK, &n->were_blocked, NULL);
-		if (is_judging)
+		if (kind == JUDGING)
 			be_oracle(n, t);
+		if (kind == ANALYSING)
+			be_analyst(n, t, capture);
 		be_recorder(n, t, capture);
 	}
 	if (job->pid < 0) {
@@ -163,16 +197,16 @@ static struct err *start(struct runner *n, struct cap_suite_test *t, bool is_jud
 static struct err *start_recording(struct runner *n, struct cap_suite_test *t)
 {
 	_cleanup_free_ char *path = NULL;
-	struct err *err = remove_test(n->r->dir, t->name);
+	struct err *err = cmd_suite_remove_test(n->r->work, t->name);
 
 	if (err)
 		return err;
-	path = cap_suite_path(n->r->dir, t->name, "");
+	path = cap_suite_path(n->r->work, t->name, "");
 	if (!path)
 		return &err_nomem;
 	if (mkdir(path, 0700))
 		return err_errno("cannot create '%s'", path);
-	return start(n, t, false);
+	return start(n, t, RECORDING);
 }
 
 static void tally(struct runner *n, const struct cap_suite_test *t)
@@ -181,25 +215,72 @@ static void tally(struct runner *n, const struct cap_suite_test *t)
 	n->n_failed += t->outcome == CAP_SUITE_FAILED;
 }
 
+/** A piece's own work is over: let it be seen, all at once, where the suite is. Another piece may have
+ * been as far with the same test: one of them is there. */
+static struct err *hand_over(struct runner *n, struct cap_suite_test *t)
+{
+	_cleanup_free_ char *from = cap_suite_path(n->r->work, t->name, "");
+	_cleanup_free_ char *to = cap_suite_path(n->r->dir, t->name, "");
+
+	if (!from || !to)
+		return &err_nomem;
+	from[strlen(from) - 1] = to[strlen(to) - 1] = 0; // the slash
+	if (!rename(from, to))
+		return NULL;
+	if (errno != ENOTEMPTY && errno != EEXIST)
+		return err_errno("cannot rename '%s' to '%s'", from, to);
+	return cmd_suite_remove_test(n->r->work, t->name);
+}
+
 /** It is recorded: judge it, or let its oracle. */
 static struct err *judge(struct runner *n, struct cap_suite_test *t)
 {
-	if (cmd_suite_judge(n->r->dir, t))
-		return start(n, t, true);
+	bool needs_oracle = cmd_suite_judge(n->r->work, t);
+
+	if (n->r->work != n->r->dir) {
+		n->n_ended++;
+		return hand_over(n, t);
+	}
+	if (needs_oracle)
+		return start(n, t, JUDGING);
 	tally(n, t);
+	return NULL;
+}
+
+static struct err *start_analysis(struct runner *n, struct cap_suite_test *t)
+{
+	int status = cmd_suite_result(n->r, t, NULL);
+
+	if (t->is_recorded && status < 0)
+		return start(n, t, ANALYSING);
+	n->r->n_found += t->is_recorded;
+	n->n_ended++;
+	n->n_failed += status > 0;
 	return NULL;
 }
 
 static struct err *start_next(struct runner *n)
 {
-	struct cap_suite_test *t = &n->r->suite->tests[n->next++];
-	bool needs_oracle = cmd_suite_judge(n->r->dir, t);
+	size_t i = n->next++;
+	struct cap_suite_test *t = &n->r->suite->tests[i];
+	bool needs_oracle;
 
+	if (n->r->is_wanted && !n->r->is_wanted[i])
+		return NULL;
+	if (n->r->analysis)
+		return start_analysis(n, t);
+	needs_oracle = cmd_suite_judge(n->r->dir, t);
+	if (!t->is_recorded && n->r->judges_only) {
+		tally(n, t);
+		return NULL;
+	}
 	if (!t->is_recorded)
 		return start_recording(n, t);
 	n->r->n_found++;
+	if (n->r->work != n->r->dir)
+		return NULL;
 	if (needs_oracle)
-		return start(n, t, true);
+		return start(n, t, JUDGING);
 	tally(n, t);
 	return NULL;
 }
@@ -229,7 +310,7 @@ static void kill_program(pid_t keeper)
 /** Its time is over: that is noted before the capture can be finished. */
 static void note_hung(struct runner *n, const struct job *job)
 {
-	_cleanup_close_ int fd = cap_suite_open(n->r->dir, job->test->name, SUITE_HUNG,
+	_cleanup_close_ int fd = cap_suite_open(n->r->work, job->test->name, SUITE_HUNG,
 						O_WRONLY | O_CREAT);
 
 	if (fd >= 0)
@@ -247,13 +328,13 @@ static void end_what_is_due(struct runner *n)
 		if (!is_due && !job->is_ending)
 			continue;
 		if (!job->is_ending) {
-			if (!job->is_judging)
+			if (job->kind == RECORDING)
 				note_hung(n, job);
 			job->is_ending = true;
 			job->deadline_s = now_s + GRACE_S;
 			is_due = false;
 		}
-		if (is_due || job->is_judging)
+		if (is_due || job->kind != RECORDING)
 			kill(-job->pid, SIGKILL);
 		else // again: it may not have been started
 			kill_program(job->pid);
@@ -279,16 +360,53 @@ static void read_said(struct runner *n, const struct cap_suite_test *t,
 	said[got > 0 ? got : 0] = 0;
 }
 
+/* What its command said last of why it could not. */
+static void read_why(struct runner *n, const struct cap_suite_test *t, char *ret,
+		     size_t size)
+{
+	_cleanup_free_ char *line = NULL;
+	_cleanup_(fclosep) FILE *f = NULL;
+	char name[NAME_MAX];
+	size_t capacity = 0;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s.log", n->r->analysis->verb);
+	fd = cap_suite_open(n->r->dir, t->name, name, O_RDONLY);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	*ret = 0;
+	while (f && getline(&line, &capacity, f) >= 0)
+		if (!strncmp(line, "faultline: ", 11))
+			snprintf(ret, size, "%.*s", (int)strcspn(line + 11, "\n"),
+				 line + 11);
+}
+
+/** Its result is there when its status is, which comes by rename. */
+static struct err *conclude_analysis(struct runner *n, struct job job, int status)
+{
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	char why[SAID_BYTES] = "";
+
+	if (code > 1)
+		read_why(n, job.test, why, sizeof(why));
+	if (job.is_ending)
+		snprintf(why, sizeof(why), "ended after %g s", n->r->timeout_s);
+	n->n_ended++;
+	n->n_failed += code > 0;
+	return cmd_suite_keep_result(n->r, job.test, code, why);
+}
+
 /** @p job, no longer among those that run, has ended with waitpid()'s @p status. */
 static struct err *conclude(struct runner *n, struct job job, int status)
 {
 	char said[SAID_BYTES];
 
-	if (n->r->is_interrupted && job.is_judging)
+	if (n->r->is_interrupted && job.kind != RECORDING)
 		return NULL; // what it would have said is not known
+	if (job.kind == ANALYSING)
+		return conclude_analysis(n, job, status);
 	if (n->r->is_interrupted && job.is_ending)
-		return remove_test(n->r->dir, job.test->name);
-	if (!job.is_judging)
+		return cmd_suite_remove_test(n->r->work, job.test->name);
+	if (job.kind == RECORDING)
 		return judge(n, job.test);
 	read_said(n, job.test, said);
 	cmd_suite_heed(job.test, status, said);
@@ -328,8 +446,9 @@ static void show_progress(struct runner *n)
 	if (now_s - n->begun_s < 2 || now_s - n->shown_s < 0.5 || !isatty(2))
 		return;
 	n->shown_s = now_s;
-	fprintf(stderr, TEXT_AGAIN "faultline: %zu of %zu tests, %zu failed ", n->n_ended,
-		n->r->suite->n_tests, n->n_failed);
+	fprintf(stderr, TEXT_AGAIN "faultline: %zu of %zu tests, %zu %s ", n->n_ended,
+		n->r->suite->n_tests, n->n_failed,
+		n->r->analysis ? "with errors" : "failed");
 }
 
 static struct err *run(struct runner *n, const sigset_t *watched)

@@ -61,7 +61,7 @@ spec    --binary
 suite   --tests
 EOF
 # Arguments that are no names of files.
-values="[ADDR:]PORT BYTES CPOINT EVENT F FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
+values="[ADDR:]PORT OPTIONS BYTES CPOINT EVENT F FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
 A..B METHOD NAME NAME,.. NAME=FUNC PID PLACE PROCESS ROLE SEED SECONDS SIZE TID TIME TYPE WHAT"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.

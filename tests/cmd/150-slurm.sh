@@ -1,0 +1,206 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# A suite on three nodes of a real Slurm, each in namespaces of its own. A node dies in the middle,
+# the controller is restarted, the command that waits is killed, and another goes on: each test is
+# there once, and what became of it, and of a check of its capture, is as with --jobs 1 on this
+# machine.
+# FAULTLINE_FLEET=N: so many tests (18).
+# time limit: 3000
+. tests/lib.sh
+
+need slurmctld slurmd munged sbatch squeue scancel jq unshare
+need_bpf
+[ "$(id -u)" = 0 ] || skip "nodes have namespaces of their own: needs root"
+n=${FAULTLINE_FLEET:-18}
+cluster=$TMPDIR/cluster
+mkdir -p "$cluster"/{state,log,n1,n2,n3}
+chmod 755 "$TMPDIR" "$cluster"
+export SLURM_CONF=$cluster/slurm.conf
+uts=() n_killed=0
+port=$((20000 + $$ % 20000))
+
+# ---- a cluster
+
+cat >"$SLURM_CONF" <<END
+ClusterName=three
+SlurmctldHost=$(hostname -s)(127.0.0.1)
+SlurmctldPort=$port
+AuthType=auth/munge
+AuthInfo=socket=$cluster/munge.sock,cred_expire=5
+SlurmUser=root
+StateSaveLocation=$cluster/state
+SlurmdSpoolDir=$cluster/%n
+SlurmctldPidFile=$cluster/slurmctld.pid
+SlurmdPidFile=$cluster/%n.pid
+SlurmctldLogFile=$cluster/log/slurmctld
+SlurmdLogFile=$cluster/log/%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/builtin
+MpiDefault=none
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=3
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SlurmdParameters=config_overrides
+$(for i in 1 2 3; do
+	echo "NodeName=n$i NodeHostname=n$i NodeAddr=127.0.0.1 Port=$((port + i)) CPUs=1"
+done)
+PartitionName=all Nodes=n1,n2,n3 Default=YES
+END
+
+start_node() { # number
+	unshare --uts --mount sh -c "hostname n$1; exec slurmd -D -N n$1" >"$cluster/log/n$1.out" 2>&1 &
+	disown
+	uts[$1]=
+	while [ -z "${uts[$1]}" ] || [ "${uts[$1]}" = "$(readlink /proc/self/ns/uts)" ]; do
+		uts[$1]=$(readlink /proc/$!/ns/uts) || fail "node $1 ended: $(cat "$cluster/log/n$1.out")"
+		sleep 0.1
+	done
+}
+
+# kill_node NUMBER - all its processes, those that they start meanwhile, too.
+kill_node() {
+	local pids
+	while pids=$(find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/uts' -printf '%p %l\n' 2>/dev/null |
+		awk -F'[/ ]' -v own="${uts[$1]:-none}" '$NF == own { print $3 }') && [ -n "$pids" ]; do
+		kill -KILL $pids 2>/dev/null
+		n_killed=$((n_killed + 1))
+		sleep 0.1
+	done
+}
+
+end_cluster() {
+	local i
+	for i in 1 2 3; do
+		kill_node $i
+	done
+	kill -KILL $(cat "$cluster"/{slurmctld,munge}.pid 2>/dev/null) 2>/dev/null
+}
+trap end_cluster EXIT
+
+head -c 128 /dev/urandom >"$cluster/munge.key"
+chmod 400 "$cluster/munge.key"
+munged --force --key-file="$cluster/munge.key" --socket="$cluster/munge.sock" \
+	--pid-file="$cluster/munge.pid" --log-file="$cluster/log/munge" \
+	--seed-file="$cluster/seed" >"$cluster/log/munged" 2>&1 || fail "munged: $(cat "$cluster"/log/munge*)"
+slurmctld || fail "slurmctld: $(tail "$cluster/log/slurmctld")"
+for i in 1 2 3; do
+	start_node $i
+done
+for i in $(seq 60); do
+	[ "$(sinfo -h -o %A 2>/dev/null)" = 0/3 ] && break
+	sleep 0.5
+done
+[ "$(sinfo -h -o %A)" = 0/3 ] || fail "no three nodes: $(sinfo -R; tail -n 3 "$cluster"/log/*)"
+
+# ---- a suite
+
+cd "$TMPDIR" || exit 1
+cat >prog.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]);
+	char *volatile p = malloc(8);
+
+	usleep(400000);
+	p[n % 10 == 3 ? 8 : 0] = argc;
+	free(p);
+	if (n % 10 == 5)
+		free(p);
+	printf("%d\n", n);
+	return n % 7 == 0;
+}
+END
+${CC:-cc} -g -O0 -w -o prog prog.c || fail "no program"
+for i in $(seq $n); do
+	echo "{\"name\": \"t$i\", \"args\": [\"$i\"], \"status\": 0}"
+done >tests.jsonl
+SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
+done_now() { find far/tests -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
+
+"${SUITE[@]}" record --slurm=--time=30 --tests tests.jsonl -o far -- ./prog >out 2>err &
+submitter=$!
+for i in $(seq 600); do
+	[ "$(done_now)" -ge 4 ] && break
+	sleep 0.1
+done
+[ "$(done_now)" -ge 4 ] || fail "nothing is recorded: $(cat err far/slurm/*.log)"
+kill_node 2
+[ $n_killed -ge 1 ] || fail "node 2 was not there"
+kill -KILL "$(cat "$cluster/slurmctld.pid")"
+kill -KILL $submitter
+wait $submitter 2>/dev/null
+before=$(done_now)
+[ "$before" -lt $n ] || fail "all was done before anything was killed"
+slurmctld || fail "no second slurmctld: $(tail "$cluster/log/slurmctld")"
+expect_status 1 "${SUITE[@]}" status far
+grep -q "^record: [0-9]* of $n$" "$TMPDIR/out" || fail "status: $(cat "$TMPDIR/out")"
+start_node 2
+expect_status 1 "${SUITE[@]}" resume far
+grep -q "^faultline: job [0-9]* for this suite goes on" "$TMPDIR/err" ||
+	fail "it was not gone on with: $(cat "$TMPDIR/err")"
+grep -q "^$n tests: " "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
+# ---- as here
+
+expect_status 1 "${SUITE[@]}" record --jobs 1 --tests tests.jsonl -o near -- ./prog
+for suite in far near; do
+	jq -c '.tests[] | [.name, .outcome, .status, .why, .capture]' $suite/suite.json >$suite.tests
+	[ "$(wc -l <$suite.tests)" = $n ] || fail "$suite: not $n tests"
+	[ "$(find $suite/tests -mindepth 1 -maxdepth 1 | wc -l)" = $n ] || fail "$suite: other tests, too"
+done
+cmp far.tests near.tests || fail "they differ: $(diff far.tests near.tests)"
+[ -z "$(find far/slurm -mindepth 1 -type d)" ] || fail "left: $(find far/slurm)"
+for i in 1 $n; do
+	"$FAULTLINE" replay "far/tests/t$i/capture" >out 2>&1 || fail "t$i: $(cat out)"
+done
+
+only=(--only HEAP-OVERFLOW,DOUBLE-FREE)
+expect_status 1 "${SUITE[@]}" check --slurm far "${only[@]}"
+cp "$TMPDIR/out" far.out
+expect_status 1 "${SUITE[@]}" check --jobs 1 near "${only[@]}"
+cmp far.out "$TMPDIR/out" || fail "$(cat far.out "$TMPDIR/out")"
+for i in $(seq $n); do
+	want=$(((i % 10 == 3) + (i % 10 == 5)))
+	for suite in far near; do
+		[ "$(head -n 1 $suite/tests/t$i/check.status)" = $want ] || fail "$suite: t$i is not $want"
+		[ "$(jq '.findings | length' $suite/tests/t$i/check.json)" = $want ] ||
+			fail "$suite: t$i: $(cat $suite/tests/t$i/check.json)"
+	done
+done
+# Nothing is looked at twice, and everything with other options.
+expect_status 1 "${SUITE[@]}" check far "${only[@]}"
+grep -q "($n looked at before)" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+expect_status 1 "${SUITE[@]}" check far --only DOUBLE-FREE
+! grep -q "looked at before" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
+# ---- ended as a whole, and what cannot be
+
+"${SUITE[@]}" record --slurm --tests tests.jsonl -o off -- ./prog >out 2>err &
+submitter=$!
+for i in $(seq 600); do
+	[ -s off/slurm/job ] && break
+	sleep 0.1
+done
+kill -TERM $submitter
+wait $submitter
+[ $? = 2 ] && grep -q "^faultline: cannot finish suite 'off': interrupted" err || fail "$(cat err)"
+[ -z "$(squeue -h -j "$(cat off/slurm/job)" 2>/dev/null)" ] || fail "it goes on: $(squeue)"
+
+expect_status 2 "${SUITE[@]}" record --slurm=--partition=none --tests tests.jsonl -o none -- ./prog
+grep -q "^faultline: cannot submit to Slurm: sbatch says: .*partition" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+[ "$(wc -l <"$TMPDIR/err")" = 1 ] || fail "not one line: $(cat "$TMPDIR/err")"
+mkdir bin
+ln -s "$(command -v sinfo)" bin
+expect_status 2 env PATH="$PWD/bin" "${SUITE[@]}" record --slurm --tests tests.jsonl -o nobody -- ./prog
+grep -q "^faultline: cannot submit to Slurm: there is no sbatch here" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+echo "result: $before of $n tests were done when a node, the controller and the command were killed"
