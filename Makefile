@@ -132,6 +132,7 @@ $(B)/bench/bench_machine.o: $(B)/bench/commit.inc
 
 $(B)/faultline.o: $(B)/commands.inc
 $(B)/report/page_html.o: report/page.html $(wildcard report/page*.js)
+$(B)/report/crowd_html.o: report/crowd.html
 $(B)/report/story_html.o: report/story.html report/story.js
 $(B)/faultlocate/fl_rules_text.o: $(wildcard specs/rules/*.rules)
 $(B)/debug/commands_py.o: $(wildcard debug/*.py)

@@ -22,9 +22,9 @@ static const struct argp_option options[] = {
 	  "record: the tests, a JSON object a line: name, args, stdin, expected (stdout) or "
 	  "oracle, status; see doc/suites.md",
 	  0 },
-	{ "output", 'o', "DIR", 0,
-	  "record: write the suite to DIR (default: FILE without its suffix, with .suite); "
-	  "what an interrupted run left there is gone on with",
+	{ "output", 'o', "PATH", 0,
+	  "record: write the suite to this directory (default: FILE without its suffix, with "
+	  ".suite); what an interrupted run left there is gone on with. report: write a page",
 	  0 },
 	{ "jobs", 'j', "N", 0, "N tests at a time (default: the cores)", 0 },
 	{ "slurm", OPT_SLURM, "OPTIONS", OPTION_ARG_OPTIONAL,
@@ -35,12 +35,13 @@ static const struct argp_option options[] = {
 	  "a test that runs longer hangs: it is killed, and has failed; so is an analysis that "
 	  "takes longer (default: none)",
 	  0 },
-	{ "json", OPT_JSON, NULL, 0, "list: print suite.json as it is", 0 },
+	{ "json", OPT_JSON, NULL, 0,
+	  "list: print suite.json as it is; report: groups for machines", 0 },
 	{ 0 },
 };
 
-static const char *const verbs[] = { "record", "list",	 "check", "analyze",
-				     "status", "resume", NULL };
+static const char *const verbs[] = { "record", "list",	 "check",  "analyze",
+				     "report", "status", "resume", NULL };
 
 static bool is(const struct suite_options *o, const char *verb)
 {
@@ -62,9 +63,14 @@ static void take_argument(struct argp_state *state, struct suite_options *o, cha
 		if (!verbs[i])
 			argp_error(state,
 				   "unknown action '%s' (there are: record, list, check, "
-				   "analyze, status, resume)",
+				   "analyze, report, status, resume)",
 				   arg);
 		o->verb = verbs[i];
+	} else if (is(o, "report")) {
+		if (o->n_dirs == SUITES_MOST)
+			argp_error(state, "not more than %d suites", SUITES_MOST);
+		else
+			o->dirs[o->n_dirs++] = o->dir = arg;
 	} else if (!is(o, "record") && !o->dir) {
 		o->dir = arg;
 		if (is_analysis(o)) { // all that is left is the analysis'
@@ -90,12 +96,16 @@ static void check_options(struct argp_state *state, const struct suite_options *
 	else if (!is(o, "record") && o->tests)
 		argp_error(state, "--tests is for record");
 	else if (!is(o, "record") && !is_analysis(o) &&
-		 (o->n_jobs || o->timeout_s || o->is_slurm))
+		 ((o->n_jobs && !is(o, "report")) || o->timeout_s || o->is_slurm))
 		argp_error(state,
 			   "--jobs, --timeout and --slurm are for record, check and "
 			   "analyze");
-	else if (!is(o, "list") && o->as_json)
-		argp_error(state, "--json is for list");
+	else if (!is(o, "list") && !is(o, "report") && o->as_json)
+		argp_error(state, "--json is for list and report");
+	else if (!is(o, "record") && !is(o, "report") && o->output)
+		argp_error(state, "--output is for record and report");
+	else if (o->as_json && o->output)
+		argp_error(state, "either --json or --output");
 	else if (is(o, "record") && !o->tests)
 		argp_error(state, "which tests? (--tests FILE)");
 	else if (is(o, "record") && !o->command)
@@ -112,7 +122,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->tests = arg;
 		return 0;
 	case 'o':
-		o->dir = arg;
+		o->output = arg;
 		return 0;
 	case 'j':
 		o->n_jobs = option_number(state, "--jobs", arg, 1, 1024);
@@ -135,6 +145,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		take_argument(state, o, arg);
 		return 0;
 	case ARGP_KEY_END:
+		o->dir = is(o, "record") ? o->output : o->dir;
 		check_options(state, o);
 		return 0;
 	}
@@ -144,12 +155,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "record --tests FILE -- PROGRAM [ARG...]\ncheck DIR [OPTION...]\n"
-		    "analyze DIR [OPTION...]\nlist DIR\nstatus DIR\nresume DIR",
+	.args_doc =
+		"record --tests FILE -- PROGRAM [ARG...]\ncheck DIR [OPTION...]\n"
+		"analyze DIR [OPTION...]\nreport DIR...\nlist DIR\nstatus DIR\nresume DIR",
 	.doc = "record: run PROGRAM once for each test, with the test's arguments behind its own, "
 	       "and record each run into a capture; say which passed. A test that fails is a result, "
 	       "and is recorded like the others. check, analyze: run that command, with OPTIONs, over "
-	       "each capture that has no result of it yet. list: show what a suite holds. status: how "
+	       "each capture that has no result of it yet. report: put captures with which the same "
+	       "is wrong into groups; several suites: how that was over time. list: show what a suite holds. status: how "
 	       "far it is. resume: go on with what was interrupted.\v"
 	       "Exit status of record, check and analyze: 0 all passed, or are clean; 1 some failed "
 	       "(or nobody could tell), or have errors; 2 some could not be recorded, or looked at; "
@@ -160,6 +173,7 @@ static const struct argp argp = {
 	       "  faultline suite record --tests tests.jsonl -o prog.suite -j 4 --timeout 10 -- ./prog\n"
 	       "  faultline suite record --slurm='-p debug -t 30' --tests tests.jsonl -- ./prog\n"
 	       "  faultline suite check prog.suite --only HEAP-OVERFLOW,DOUBLE-FREE\n"
+	       "  faultline suite report monday.suite tuesday.suite -o week.html\n"
 	       "  faultline suite list --json prog.suite | jq '.tests[] | select(.outcome == "
 	       "\"failed\") | .name'\n",
 };
@@ -213,6 +227,8 @@ static struct err *act(const struct suite_options *o, int *status)
 		return cmd_suite_record(o, status);
 	if (is(o, "status"))
 		return cmd_suite_status(o, status);
+	if (is(o, "report"))
+		return cmd_suite_report(o, status);
 	return is(o, "resume") ? cmd_suite_resume(o) : cmd_suite_analyze(o, status);
 }
 

@@ -177,7 +177,7 @@ struct err *cmd_suite_analyze(const struct suite_options *o, int *status)
 	_cleanup_(cap_suite_deinit) struct cap_suite s = {};
 	_cleanup_close_ int lock = open(o->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ bool *wanted = NULL;
-	struct suite_analysis a = { .verb = o->verb, .options = o->command };
+	struct suite_analysis a = { o->verb, "json", o->command, 0 };
 	struct suite_run r = {
 		.dir = o->dir,
 		.work = o->dir,

@@ -15,13 +15,18 @@
 /** Exit statuses. */
 enum { SUITE_PASSED, SUITE_SOME_FAILED, SUITE_COULD_NOT };
 
+#define SUITES_MOST 64 ///< are reported on together
+
 /** What the command line says. */
 struct suite_options {
 	const char *verb; ///< one of those in suite.c
 	bool as_json, is_slurm;
 	const char *dir, *tests;
-	const char *slurm; ///< for sbatch, words; NULL: none
-	const char *part;  ///< "K/N": this is a piece of a job array; NULL: it is not
+	const char *dirs[SUITES_MOST]; ///< report: n_dirs
+	size_t n_dirs;
+	const char *output; ///< report: the page; NULL: text
+	const char *slurm;  ///< for sbatch, words; NULL: none
+	const char *part;   ///< "K/N": this is a piece of a job array; NULL: it is not
 	char **command; ///< NULL-terminated: record's PROGRAM, or options of an analysis
 	char *const *again; ///< NULL-terminated: the command line
 	unsigned n_jobs;
@@ -33,6 +38,9 @@ struct err *cmd_suite_record(const struct suite_options *o, int *status);
 
 /** Do `suite check' or `suite analyze': that command over each capture. @p status: as above. */
 struct err *cmd_suite_analyze(const struct suite_options *o, int *status);
+
+/** Do `suite report'. */
+struct err *cmd_suite_report(const struct suite_options *o, int *status);
 
 /** Do `suite status'. */
 struct err *cmd_suite_status(const struct suite_options *o, int *status);
@@ -53,8 +61,9 @@ struct err *cmd_suite_tests(const char *file, struct cap_suite *s);
 
 /** A command that is run over each capture. */
 struct suite_analysis {
-	const char *verb; ///< "check" or "analyze"
-	char **options;	  ///< n_options, of the command's own
+	const char *verb;   ///< "check", "analyze" or "report"
+	const char *result; ///< what its output is called, behind VERB and a dot
+	char **options;	    ///< n_options, of the command's own
 	size_t n_options;
 };
 

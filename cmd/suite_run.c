@@ -150,7 +150,7 @@ be_analyst(const struct runner *n, const struct cap_suite_test *t, const char *c
 
 	snprintf(name, sizeof(name), "%s.log", a->verb);
 	open_as(n, t, name, O_WRONLY | O_CREAT | O_APPEND, 2);
-	snprintf(name, sizeof(name), "%s.json", a->verb);
+	snprintf(name, sizeof(name), "%s.%s", a->verb, a->result);
 	open_as(n, t, name, O_WRONLY | O_CREAT, 1);
 	if (!argv)
 		_exit(125);
@@ -158,7 +158,8 @@ be_analyst(const struct runner *n, const struct cap_suite_test *t, const char *c
 	argv[i++] = (char *)a->verb;
 	for (size_t k = 0; k < a->n_options; k++)
 		argv[i++] = a->options[k];
-	argv[i++] = "--json";
+	if (!strcmp(a->result, "json"))
+		argv[i++] = "--json";
 	argv[i++] = (char *)capture;
 	execv("/proc/self/exe", argv);
 	_exit(125);
