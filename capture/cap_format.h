@@ -260,6 +260,7 @@ struct capture {
 	int dir_fd;
 	int around_fd; ///< below which files/ is: the capture's, of a followed process
 	bool has_manifest;
+	bool *is_whole; ///< of each file: its contents were looked at
 	struct cap_info info;
 };
 

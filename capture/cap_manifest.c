@@ -107,6 +107,8 @@ static void walk_file(struct cap_walk *w, void *what)
 	f->path = walk_name(w, "path", f->path);
 	f->stored = cap_walk_text(w, "stored", f->stored);
 	f->build_id = cap_walk_text(w, "build_id", f->build_id);
+	if (!w->is_parse || cap_walk_has(w, "hash")) // absent from older captures
+		f->hash = cap_walk_u64(w, "hash", f->hash);
 	if (!f->path || (f->stored && !cap_name_is_safe(f->stored)))
 		cap_walk_wrong(w, "files");
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/cap_elf.h"
 #include "capture/cap_format.h"
 #include "capture/cap_walk.h"
 #include "capture/perf_data.h"
@@ -24,6 +25,7 @@ void capture_close(struct capture *c)
 	if (c->around_fd != c->dir_fd)
 		closep(&c->around_fd);
 	closep(&c->dir_fd);
+	free(c->is_whole);
 	free(c->dir);
 	free(c);
 }
@@ -253,6 +255,9 @@ struct err *capture_open(const char *dir, struct capture **ret)
 	err = open_manifest(c);
 	if (err)
 		return err_prefix(err, "cannot open capture '%s'", dir);
+	c->is_whole = calloc(c->info.n_files + 1, sizeof(*c->is_whole));
+	if (!c->is_whole)
+		return &err_nomem;
 	*ret = take_ptr(&c);
 	return NULL;
 }
@@ -270,6 +275,28 @@ static struct err *check_size(const struct cap_file *f, uint64_t has)
 		ERR_TRUNCATED,
 		"cannot read 'files/%s': it has %llu bytes, not %llu: the copy of %s is damaged",
 		f->stored, (unsigned long long)has, bytes, f->path);
+}
+
+/** What other captures have, too, somebody may have written to: looked at once. */
+static struct err *check_shared(const struct capture *c, uint32_t file, int fd)
+{
+	const struct cap_file *f = &c->info.files[file - 1];
+	uint64_t hash;
+	struct stat st;
+	struct err *err;
+
+	if (!f->hash || !c->is_whole || c->is_whole[file - 1] || fstat(fd, &st) ||
+	    st.st_nlink < 2)
+		return NULL;
+	err = cap_hash_file(fd, st.st_size, &hash);
+	if (!err && hash != f->hash)
+		err = err_new(
+			ERR_FORMAT,
+			"cannot read 'files/%s', which other captures have, too: its "
+			"contents are others now: the copy of %s is damaged",
+			f->stored, f->path);
+	c->is_whole[file - 1] = !err;
+	return err;
 }
 
 struct err *capture_file_open(const struct capture *c, uint32_t file, int *ret)
@@ -291,6 +318,8 @@ struct err *capture_file_open(const struct capture *c, uint32_t file, int *ret)
 		err->code = ERR_TRUNCATED; // it was kept
 	if (!err)
 		err = check_size(f, bytes);
+	if (!err)
+		err = check_shared(c, file, fd);
 	if (!err)
 		*ret = take_fd(&fd);
 	return err;

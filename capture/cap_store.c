@@ -177,22 +177,14 @@ static uint32_t find_kept(const struct cap_store *s, const struct kept *k)
 
 /** The name of the copy: the build-id together with the size (a stripped and an
  * unstripped build share their id), or a hash of the contents. */
-static struct err *name_copy(int fd, uint64_t size, const char *build_id, char **ret)
+static char *name_copy(uint64_t size, const char *build_id, uint64_t hash)
 {
-	uint64_t hash = 0;
+	char *name;
 
-	if (build_id) {
-		if (asprintf(ret, "%s-%" PRIx64, build_id, size) < 0)
-			return &err_nomem;
+	if ((build_id ? asprintf(&name, "%s-%" PRIx64, build_id, size) :
+			asprintf(&name, "h%016" PRIx64 "-%" PRIx64, hash, size)) < 0)
 		return NULL;
-	}
-	struct err *err = cap_hash_file(fd, size, &hash);
-
-	if (err)
-		return err;
-	if (asprintf(ret, "h%016" PRIx64 "-%" PRIx64, hash, size) < 0)
-		return &err_nomem;
-	return NULL;
+	return name;
 }
 
 static struct err *add_to_index(struct cap_store *s, const struct cap_file *f)
@@ -216,6 +208,7 @@ struct err *cap_store_keep(struct cap_store *s, int fd, const char *path, uint32
 	_cleanup_free_ char *build_id = NULL, *stored = NULL, *name = NULL;
 	struct cap_file *f;
 	struct kept k, *slot;
+	uint64_t hash = 0;
 	struct stat st;
 	struct err *err;
 
@@ -227,9 +220,11 @@ struct err *cap_store_keep(struct cap_store *s, int fd, const char *path, uint32
 		return NULL;
 	build_id = capture_build_id(fd);
 	name = strdup(path);
-	if (!name)
+	err = cap_hash_file(fd, st.st_size, &hash);
+	if (!err)
+		stored = name_copy(st.st_size, build_id, hash);
+	if (!err && (!name || !stored))
 		return &err_nomem;
-	err = name_copy(fd, st.st_size, build_id, &stored);
 	if (!err)
 		err = store_copy(s, fd, stored, st.st_size, bytes);
 	if (err)
@@ -239,7 +234,8 @@ struct err *cap_store_keep(struct cap_store *s, int fd, const char *path, uint32
 	if (!f)
 		return &err_nomem;
 	*slot = k;
-	*f = (struct cap_file){ take_ptr(&name), take_ptr(&stored), take_ptr(&build_id) };
+	*f = (struct cap_file){ take_ptr(&name), take_ptr(&stored), take_ptr(&build_id),
+				hash };
 	*ret = s->files.size;
 	return add_to_index(s, f);
 }

@@ -231,6 +231,8 @@ struct cap_file {
 	char *path;	///< as the program saw it
 	char *stored;	///< name under files/, NULL when contents are not kept
 	char *build_id; ///< hex, NULL when it has none
+	uint64_t
+		hash; ///< of its contents, as in the name of one without build-id; 0 = not known
 };
 
 /** One probe site of -e heap. */

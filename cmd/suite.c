@@ -15,7 +15,15 @@
 #include "cmd/suite_int.h"
 #include "confine/confine.h"
 
-enum { OPT_TESTS = 256, OPT_TIMEOUT, OPT_JSON, OPT_SLURM, OPT_PART };
+enum {
+	OPT_TESTS = 256,
+	OPT_TIMEOUT,
+	OPT_JSON,
+	OPT_SLURM,
+	OPT_PART,
+	OPT_STORE,
+	OPT_COLLECT
+};
 
 static const struct argp_option options[] = {
 	{ "tests", OPT_TESTS, "FILE", 0,
@@ -30,6 +38,12 @@ static const struct argp_option options[] = {
 	{ "slurm", OPT_SLURM, "OPTIONS", OPTION_ARG_OPTIONAL,
 	  "have it done by Slurm, as job arrays; OPTIONS are sbatch's, words in one argument",
 	  0 },
+	{ "store", OPT_STORE, "DIR", 0,
+	  "record: executables and libraries of the captures are kept there, each once (of the "
+	  "same file system)",
+	  0 },
+	{ "collect", OPT_COLLECT, NULL, 0, "store: remove what no capture has any more",
+	  0 },
 	{ "part", OPT_PART, "K/N", OPTION_HIDDEN, NULL, 0 },
 	{ "timeout", OPT_TIMEOUT, "SECONDS", 0,
 	  "a test that runs longer hangs: it is killed, and has failed; so is an analysis that "
@@ -40,8 +54,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static const char *const verbs[] = { "record", "list",	 "check",  "analyze",
-				     "report", "status", "resume", NULL };
+static const char *const verbs[] = { "record", "list",	 "check", "analyze", "report",
+				     "status", "resume", "store", NULL };
 
 static bool is(const struct suite_options *o, const char *verb)
 {
@@ -63,7 +77,7 @@ static void take_argument(struct argp_state *state, struct suite_options *o, cha
 		if (!verbs[i])
 			argp_error(state,
 				   "unknown action '%s' (there are: record, list, check, "
-				   "analyze, report, status, resume)",
+				   "analyze, report, status, resume, store)",
 				   arg);
 		o->verb = verbs[i];
 	} else if (is(o, "report")) {
@@ -95,6 +109,10 @@ static void check_options(struct argp_state *state, const struct suite_options *
 		argp_error(state, "which suite?");
 	else if (!is(o, "record") && o->tests)
 		argp_error(state, "--tests is for record");
+	else if (!is(o, "record") && o->store)
+		argp_error(state, "--store is for record");
+	else if (!is(o, "store") && o->collects)
+		argp_error(state, "--collect is for store");
 	else if (!is(o, "record") && !is_analysis(o) &&
 		 ((o->n_jobs && !is(o, "report")) || o->timeout_s || o->is_slurm))
 		argp_error(state,
@@ -134,6 +152,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->is_slurm = true;
 		o->slurm = arg;
 		return 0;
+	case OPT_STORE:
+		o->store = arg;
+		return 0;
+	case OPT_COLLECT:
+		o->collects = true;
+		return 0;
 	case OPT_PART:
 		o->part = arg;
 		return 0;
@@ -157,13 +181,14 @@ static const struct argp argp = {
 	.parser = parse_option,
 	.args_doc =
 		"record --tests FILE -- PROGRAM [ARG...]\ncheck DIR [OPTION...]\n"
-		"analyze DIR [OPTION...]\nreport DIR...\nlist DIR\nstatus DIR\nresume DIR",
+		"analyze DIR [OPTION...]\nreport DIR...\nlist DIR\nstatus DIR\nresume DIR\nstore DIR",
 	.doc = "record: run PROGRAM once for each test, with the test's arguments behind its own, "
 	       "and record each run into a capture; say which passed. A test that fails is a result, "
 	       "and is recorded like the others. check, analyze: run that command, with OPTIONs, over "
 	       "each capture that has no result of it yet. report: put captures with which the same "
 	       "is wrong into groups; several suites: how that was over time. list: show what a suite holds. status: how "
-	       "far it is. resume: go on with what was interrupted.\v"
+	       "far it is. resume: go on with what was interrupted. store: what is in a directory that "
+	       "captures share their files in, and whether it is whole.\v"
 	       "Exit status of record, check and analyze: 0 all passed, or are clean; 1 some failed "
 	       "(or nobody could tell), or have errors; 2 some could not be recorded, or looked at; "
 	       "of status: 1 when tests are not recorded; of list: 0, or 2 when it could not be "
@@ -229,6 +254,8 @@ static struct err *act(const struct suite_options *o, int *status)
 		return cmd_suite_status(o, status);
 	if (is(o, "report"))
 		return cmd_suite_report(o, status);
+	if (is(o, "store"))
+		return cmd_suite_store(o, status);
 	return is(o, "resume") ? cmd_suite_resume(o) : cmd_suite_analyze(o, status);
 }
 

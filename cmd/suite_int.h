@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "capture/cap_share.h"
 #include "capture/cap_suite.h"
 
 /** Exit statuses. */
@@ -24,6 +25,9 @@ struct suite_options {
 	const char *dir, *tests;
 	const char *dirs[SUITES_MOST]; ///< report: n_dirs
 	size_t n_dirs;
+	const char
+		*store; ///< record: captures share their files there; NULL: they do not
+	bool collects;	///< store: what no capture has is removed
 	const char *output; ///< report: the page; NULL: text
 	const char *slurm;  ///< for sbatch, words; NULL: none
 	const char *part;   ///< "K/N": this is a piece of a job array; NULL: it is not
@@ -41,6 +45,9 @@ struct err *cmd_suite_analyze(const struct suite_options *o, int *status);
 
 /** Do `suite report'. */
 struct err *cmd_suite_report(const struct suite_options *o, int *status);
+
+/** Do `suite store': what is in a store. */
+struct err *cmd_suite_store(const struct suite_options *o, int *status);
 
 /** Do `suite status'. */
 struct err *cmd_suite_status(const struct suite_options *o, int *status);
@@ -76,6 +83,9 @@ struct suite_run {
 	const struct suite_analysis *analysis; ///< NULL: tests are recorded
 	const bool *is_wanted;		       ///< of each test; NULL: all are
 	bool judges_only;		       ///< what is not recorded stays so
+	const char *store; ///< captures share their files there; NULL: each has its own
+	struct cap_shared shared; ///< out: what that came to
+	bool is_told_unshared;
 	size_t n_found;	     ///< out: done before, by a run that broke off
 	bool is_interrupted; ///< out: some have no outcome
 };

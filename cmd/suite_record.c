@@ -128,6 +128,10 @@ static int summarize(const struct suite_run *r)
 	if (r->n_found)
 		printf(" (%zu recorded before)", r->n_found);
 	puts("");
+	if (r->store)
+		printf("%zu files shared with others in %s, %.1f MiB; %zu are new there\n",
+		       r->shared.n_found, r->store, r->shared.bytes / 1048576.0,
+		       r->shared.n_new);
 	if (n_missing)
 		return SUITE_COULD_NOT;
 	return n[CAP_SUITE_PASSED] == s->n_tests ? SUITE_PASSED : SUITE_SOME_FAILED;
@@ -192,6 +196,7 @@ struct err *cmd_suite_record(const struct suite_options *o, int *status)
 		.suite = &s,
 		.n_jobs = o->n_jobs ?: sysconf(_SC_NPROCESSORS_ONLN),
 		.timeout_s = o->timeout_s,
+		.store = o->store,
 	};
 	struct err *err = r.dir ? NULL : &err_nomem;
 

@@ -233,11 +233,26 @@ static struct err *hand_over(struct runner *n, struct cap_suite_test *t)
 	return cmd_suite_remove_test(n->r->work, t->name);
 }
 
+/** Its files become those of all. Where that cannot be it has its own, which is told once. */
+static void share(struct runner *n, const struct cap_suite_test *t)
+{
+	_cleanup_free_ char *capture = cap_suite_path(n->r->work, t->name, "capture");
+	_cleanup_err_ struct err *err = NULL;
+
+	if (!n->r->store || !t->is_recorded || !capture)
+		return;
+	err = cap_share(capture, n->r->store, &n->r->shared);
+	if (err && !n->r->is_told_unshared)
+		fprintf(stderr, "faultline: note: %s\n", err->message);
+	n->r->is_told_unshared |= err != NULL;
+}
+
 /** It is recorded: judge it, or let its oracle. */
 static struct err *judge(struct runner *n, struct cap_suite_test *t)
 {
 	bool needs_oracle = cmd_suite_judge(n->r->work, t);
 
+	share(n, t);
 	if (n->r->work != n->r->dir) {
 		n->n_ended++;
 		return hand_over(n, t);
@@ -280,6 +295,7 @@ static struct err *start_next(struct runner *n)
 	n->r->n_found++;
 	if (n->r->work != n->r->dir)
 		return NULL;
+	share(n, t);
 	if (needs_oracle)
 		return start(n, t, JUDGING);
 	tally(n, t);

@@ -561,7 +561,8 @@ struct err *cmd_suite_part(const struct suite_run *r, const char *part, bool **r
 
 struct err *cmd_suite_record_part(struct suite_run *r)
 {
-	const char *job = getenv("SLURM_JOB_ID"), *again = getenv("SLURM_RESTART_COUNT");
+	const char *job = secure_getenv("SLURM_JOB_ID"),
+		   *again = secure_getenv("SLURM_RESTART_COUNT");
 	_cleanup_free_ char *work = NULL, *tests = NULL;
 	struct err *err;
 

@@ -58,7 +58,7 @@ replay  --stdout
 report  --sources --spec
 sites   --list
 spec    --binary
-suite   --tests
+suite   --store --tests
 EOF
 # Arguments that are no names of files.
 values="[ADDR:]PORT OPTIONS BYTES CPOINT EVENT F FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
@@ -136,7 +136,7 @@ try() {
 		SETS) argv+=("$TMPDIR/sets") ;;
 		SPEC) argv+=("$spec") ;;
 		TESTS) argv+=("$tests") ;;
-		STEPS) argv+=("$PWD/specs/concurrent/herlihy-wing-queue.steps") ;;
+		STEPS) argv+=("$SOURCE/specs/concurrent/herlihy-wing-queue.steps") ;;
 		*) argv+=("$word") ;;
 		esac
 	done

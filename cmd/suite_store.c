@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * `faultline suite store': what captures share. A file that is a link of no capture's any more has
+ * one name left, the store's.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "capture/capture.h"
+#include "cmd/suite_int.h"
+
+struct contents {
+	size_t n, n_unused, n_damaged;
+	uint64_t bytes, unused_bytes, saved_bytes;
+};
+
+/* Is file @p fd what its name says: of that size, with that build-id? */
+static bool is_whole(int fd, const char *name, uint64_t bytes)
+{
+	const char *size = strrchr(name, '-');
+	_cleanup_free_ char *id = NULL;
+	unsigned long long want;
+	char extra;
+
+	if (!size || sscanf(size + 1, "%llx%c", &want, &extra) != 1 || want != bytes)
+		return false;
+	if (*name == 'h') // a hash of contents that have no build-id
+		return true;
+	id = capture_build_id(fd);
+	return id && strlen(id) == (size_t)(size - name) &&
+	       !strncmp(id, name, size - name);
+}
+
+static struct err *look_at(int dir_fd, const char *dir, const char *name, bool collects,
+			   struct contents *c)
+{
+	_cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return err_errno("cannot read '%s/%s'", dir, name);
+	if (!S_ISREG(st.st_mode))
+		return NULL;
+	c->n++;
+	c->bytes += st.st_size;
+	if (!is_whole(fd, name, st.st_size)) {
+		c->n_damaged++;
+		printf("damaged: %s/%s (%zu captures have it)\n", dir, text_line(name),
+		       (size_t)st.st_nlink - 1);
+	}
+	if (st.st_nlink > 2)
+		c->saved_bytes += (st.st_nlink - 2) * st.st_size;
+	if (st.st_nlink > 1)
+		return NULL;
+	c->n_unused++;
+	c->unused_bytes += st.st_size;
+	return collects && unlinkat(dir_fd, name, 0) ?
+		       err_errno("cannot remove '%s/%s'", dir, name) :
+		       NULL;
+}
+
+struct err *cmd_suite_store(const struct suite_options *o, int *status)
+{
+	DIR *d = opendir(o->dir);
+	const struct dirent *entry;
+	struct contents c = {};
+	struct err *err = NULL;
+
+	if (!d)
+		return err_errno("cannot open store '%s'", o->dir);
+	while (!err && (entry = readdir(d)))
+		if (*entry->d_name != '.')
+			err = look_at(dirfd(d), o->dir, entry->d_name, o->collects, &c);
+	closedir(d);
+	if (err)
+		return err;
+	printf("%zu files, %.1f MiB; captures would have %.1f MiB more without\n", c.n,
+	       c.bytes / 1048576.0, c.saved_bytes / 1048576.0);
+	if (c.n_unused)
+		printf("%zu files, %.1f MiB, are no capture's: %s\n", c.n_unused,
+		       c.unused_bytes / 1048576.0,
+		       o->collects ? "removed" : "--collect removes them");
+	*status = c.n_damaged ? SUITE_SOME_FAILED : SUITE_PASSED;
+	return NULL;
+}

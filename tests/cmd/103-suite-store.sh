@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Captures that share what they hold: each file is there once, whatever is moved or removed; what
+# was damaged is named, and neither shared nor read.
+. tests/lib.sh
+
+need_bpf
+SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
+cd "$TMPDIR" || exit 1
+for i in 1 2 3; do
+	echo "{\"name\": \"t$i\", \"args\": [\"$i\"], \"status\": 0}"
+done >tests.jsonl
+expect_status 0 "${SUITE[@]}" record --store store --tests tests.jsonl -o one -- /bin/echo
+n=$(find store -type f | wc -l)
+[ "$n" -ge 3 ] || fail "only $n files are shared"
+grep -q "^$((2 * n)) files shared with others in store, [0-9.]* MiB; $n are new there$" "$TMPDIR/out" ||
+	fail "$(cat "$TMPDIR/out")"
+for i in 1 2 3; do
+	for file in store/*; do
+		[ one/tests/t$i/capture/files/"${file#store/}" -ef "$file" ] || fail "t$i has its own $file"
+	done
+done
+# A suite that is there already.
+expect_status 0 "${SUITE[@]}" record --tests tests.jsonl -o two -- /bin/echo
+[ "$(find two -path '*/files/*' -links +1 | wc -l)" = 0 ] || fail "shared without being asked"
+expect_status 0 "${SUITE[@]}" record --store store --tests tests.jsonl -o two -- /bin/echo
+[ "$(find store -type f -links 7 | wc -l)" = "$n" ] || fail "not shared: $(ls -l store)"
+expect_status 0 "$FAULTLINE" suite store store
+grep -q "^$n files, " "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
+# A capture needs nobody.
+cp -r one/tests/t1/capture copy
+mv one moved
+rm -r two
+mv store away
+for capture in copy moved/tests/t2/capture; do
+	expect_status 0 "$FAULTLINE" replay $capture
+done
+mv away store
+
+# Contents that are others now.
+libc=$(find store -name '*-*' -size +1000k | head -n 1)
+[ -n "$libc" ] || fail "no libc: $(ls -l store)"
+chmod 600 "$libc"
+printf 'x' | dd of="$libc" bs=1 seek=200000 conv=notrunc 2>/dev/null
+expect_status 2 "$FAULTLINE" replay moved/tests/t2/capture
+expect_error "contents are others now: the copy of .*libc.* is damaged"
+expect_status 0 "$FAULTLINE" replay copy
+sed 's/t1/t4/' tests.jsonl >more.jsonl
+expect_status 0 "${SUITE[@]}" record --store store --tests more.jsonl -o three -- /bin/echo
+grep -q "^faultline: note: cannot share '${libc#store/}': the one in 'store' has other contents" "$TMPDIR/err" ||
+	fail "$(cat "$TMPDIR/err")"
+[ "$(wc -l <"$TMPDIR/err")" = 1 ] || fail "not once: $(cat "$TMPDIR/err")"
+expect_status 0 "$FAULTLINE" replay three/tests/t4/capture
+: >"$libc"
+expect_status 1 "$FAULTLINE" suite store store
+grep -q "^damaged: $libc (3 captures have it)$" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
+# What is nobody's any more.
+rm -r moved three
+expect_status 1 "$FAULTLINE" suite store --collect store
+[ -z "$(ls store)" ] || fail "left: $(ls store)"
+expect_status 2 "$FAULTLINE" suite store nowhere
+expect_error "cannot open store 'nowhere'"
+exit 0
