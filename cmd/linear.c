@@ -29,6 +29,7 @@ enum { SHOWN = 40, COLUMNS = 48 }; ///< operations of a witness; of its picture
 
 struct linear_options {
 	const char *subject, *object, *process, *derived, *svg;
+	FILE *talk; ///< for people
 	bool as_json, with_pairs, explains;
 	size_t most;
 	unsigned operations;
@@ -102,6 +103,7 @@ static void check_usage(struct argp_state *state, struct linear_options *o)
 		argp_error(state, "which object? (--object queue, or a file)");
 	else
 		o->subject = o->files.data[0];
+	o->talk = option_talk(state, (const char *const[]){ o->svg }, 1, o->as_json);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -460,6 +462,7 @@ static int check_structures(const struct linear_options *o)
 				       .most = o->most ? o->most : 2000000,
 				       .derived = o->derived,
 				       .svg = o->svg,
+				       .talk = o->talk,
 				       .explains = o->explains,
 				       .with_pairs = o->with_pairs,
 				       .as_json = o->as_json };

@@ -29,6 +29,8 @@ struct structure {
 	double seconds;
 };
 
+static FILE *talk; ///< of the options
+
 static const char *const answers[] = { "linearizable", "not linearizable", "not known" };
 
 static const char *operation_name(const struct structure *s, size_t step)
@@ -43,9 +45,9 @@ static void print_step(const struct structure *s, unsigned who, size_t step)
 {
 	const struct fl_lin_step *k = &s->steps.data[step];
 
-	printf("  %*s%u %-*s line %-4d %s\n", (int)(who - 1) * 4, "", who,
-	       28 - (int)(who - 1) * 4, operation_name(s, step), k->shown->line,
-	       k->shown->text);
+	fprintf(talk, "  %*s%u %-*s line %-4d %s\n", (int)(who - 1) * 4, "", who,
+		28 - (int)(who - 1) * 4, operation_name(s, step), k->shown->line,
+		k->shown->text);
 }
 
 /* `1: Enqueue(val = 1) gives v = 2` of an execution. */
@@ -69,14 +71,14 @@ static void print_instance(const struct structure *s, unsigned i)
 {
 	if (!s->runs.instance[i].has_begun)
 		return;
-	fputs("  ", stdout);
-	instance_text(s, i, stdout);
-	putchar('\n');
+	fputs("  ", talk);
+	instance_text(s, i, talk);
+	fputc('\n', talk);
 }
 
 static void print_execution(const struct structure *s)
 {
-	puts("this execution gives what no order of whole operations gives:");
+	fputs("this execution gives what no order of whole operations gives:\n", talk);
 	for (size_t k = 0; k < s->runs.path.size; k++)
 		print_step(s, s->runs.path.data[k].instance + 1,
 			   s->runs.path.data[k].step);
@@ -103,7 +105,8 @@ static void print_unproven(const struct structure *s)
 	const struct fl_lin_proof *p = &s->proof;
 	size_t last = p->last.data[p->last.size - 1];
 
-	puts("no proof: these sub-operations cannot be put in an order of whole operations:");
+	fputs("no proof: these sub-operations cannot be put in an order of whole operations:\n",
+	      talk);
 	for (size_t i = 0; i < p->last.size; i++) {
 		size_t first = s->steps.of[s->steps.data[p->last.data[i]].operation];
 
@@ -111,15 +114,17 @@ static void print_unproven(const struct structure *s)
 			print_step(s, (unsigned)i + 1, k);
 	}
 	print_step(s, 1, p->next);
-	printf("the last two cannot change places: %s\n",
-	       why_not(fl_lin_pair(&s->pairs, last, p->next)));
+	fprintf(talk, "the last two cannot change places: %s\n",
+		why_not(fl_lin_pair(&s->pairs, last, p->next)));
 	if (fl_lin_pair(&s->pairs, last, p->next)->what[0])
-		printf("  (`%s')\n", fl_lin_pair(&s->pairs, last, p->next)->what);
+		fprintf(talk, "  (`%s')\n", fl_lin_pair(&s->pairs, last, p->next)->what);
 	if (s->runs.is_complete)
-		printf("but no execution of up to %u operations breaks it (%lu states)\n",
-		       s->runs.n_operations, s->runs.n_states);
+		fprintf(talk,
+			"but no execution of up to %u operations breaks it (%lu states)\n",
+			s->runs.n_operations, s->runs.n_states);
 	else
-		printf("executions: %s (%lu states)\n", s->runs.why, s->runs.n_states);
+		fprintf(talk, "executions: %s (%lu states)\n", s->runs.why,
+			s->runs.n_states);
 }
 
 /* `line 14 |1 < .. > ..` and `line 26 |..`: why must the second stay behind the first? */
@@ -127,30 +132,33 @@ static void print_why(const struct structure *s, size_t a, size_t b)
 {
 	const struct fl_lin_pair *p = fl_lin_pair(&s->pairs, a, b);
 
-	printf("why %s %zu and then %s %zu cannot change places:\n", operation_name(s, a),
-	       s->steps.data[a].index + 1, operation_name(s, b),
-	       s->steps.data[b].index + 1);
+	fprintf(talk, "why %s %zu and then %s %zu cannot change places:\n",
+		operation_name(s, a), s->steps.data[a].index + 1, operation_name(s, b),
+		s->steps.data[b].index + 1);
 	print_step(s, 1, a);
 	print_step(s, 2, b);
 	if (p->is_boundary) {
-		puts("  the first ends an operation, and the second begins another: their order is "
-		     "that of the operations");
+		fputs("  the first ends an operation, and the second begins another: their order is "
+		      "that of the operations\n",
+		      talk);
 		return;
 	}
 	switch (p->why) {
 	case PAIR_SECOND_FIRST:
-		printf("  before the first, `%s' may not hold, which the second needs\n",
-		       p->what);
+		fprintf(talk,
+			"  before the first, `%s' may not hold, which the second needs\n",
+			p->what);
 		break;
 	case PAIR_THEN_FIRST:
-		printf("  behind the second, `%s' may not hold, which the first needs\n",
-		       p->what);
+		fprintf(talk,
+			"  behind the second, `%s' may not hold, which the first needs\n",
+			p->what);
 		break;
 	case PAIR_DIFFERS:
-		printf("  in the other order %s may be another\n", p->what);
+		fprintf(talk, "  in the other order %s may be another\n", p->what);
 		break;
 	default:
-		puts("  Z3 does not say");
+		fputs("  Z3 does not say\n", talk);
 	}
 }
 
@@ -171,22 +179,23 @@ static void print_pairs(const struct structure *s)
 		for (size_t b = 0; b < s->pairs.n; b++) {
 			const struct fl_lin_pair *p = fl_lin_pair(&s->pairs, a, b);
 
-			printf("  %s %zu, %s %zu: ", operation_name(s, a),
-			       s->steps.data[a].index + 1, operation_name(s, b),
-			       s->steps.data[b].index + 1);
+			fprintf(talk, "  %s %zu, %s %zu: ", operation_name(s, a),
+				s->steps.data[a].index + 1, operation_name(s, b),
+				s->steps.data[b].index + 1);
 			if (!p->is_orderable)
-				puts("not orderable");
+				fputs("not orderable\n", talk);
 			else if (p->is_reversible)
-				puts("orderable, reversible");
+				fputs("orderable, reversible\n", talk);
 			else
-				printf("orderable, not reversible: %s\n", why_not(p));
+				fprintf(talk, "orderable, not reversible: %s\n",
+					why_not(p));
 		}
 }
 
 static void print_text(const struct structure *s)
 {
-	printf("%s: %zu operations, %zu sub-operations: %s (%.2f s)\n", s->path,
-	       s->steps.s->n_operations, s->steps.size, answers[s->answer], s->seconds);
+	fprintf(talk, "%s: %zu operations, %zu sub-operations: %s (%.2f s)\n", s->path,
+		s->steps.s->n_operations, s->steps.size, answers[s->answer], s->seconds);
 	if (s->o->with_pairs)
 		print_pairs(s);
 	if (s->o->explains)
@@ -204,10 +213,12 @@ static void print_text(const struct structure *s)
 	else if (!s->proof.is_proven)
 		print_unproven(s);
 	else if (s->has_run && s->runs.is_complete)
-		printf("no execution of up to %u operations breaks it (%lu states)\n",
-		       s->runs.n_operations, s->runs.n_states);
+		fprintf(talk,
+			"no execution of up to %u operations breaks it (%lu states)\n",
+			s->runs.n_operations, s->runs.n_states);
 	else if (s->has_run)
-		printf("executions: %s (%lu states)\n", s->runs.why, s->runs.n_states);
+		fprintf(talk, "executions: %s (%lu states)\n", s->runs.why,
+			s->runs.n_states);
 }
 
 /* ---- as a picture ------------------------------------------------------------------------------ */
@@ -434,6 +445,7 @@ int cmd_structure_check(const struct structure_options *o)
 	_cleanup_err_ struct err *err = NULL;
 	int worst = PROVEN;
 
+	talk = o->talk;
 	if (o->derived)
 		err = fl_lin_derived_read(o->derived, &known);
 	for (size_t i = 0; !err && i < o->n_files; i++) {

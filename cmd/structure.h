@@ -8,6 +8,7 @@
 #ifndef CMD_STRUCTURE_H
 #define CMD_STRUCTURE_H
 
+#include <stdio.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ struct structure_options {
 	uint64_t most;	    ///< states of executions
 	const char *derived; ///< file with what was derived before; NULL: none
 	const char *svg;     ///< file for a picture of the interleaving; NULL: none
+	FILE *talk;	     ///< text for people: not onto a picture
 	bool with_pairs, explains, as_json;
 };
 
