@@ -292,6 +292,10 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 			return log_damaged("a bad write");
 		if (rec->id == DEC_REC_HEAP && rec->value[0] >= CAP_HEAP_FNS)
 			return log_damaged("an unknown allocator function");
+		if (rec->id == DEC_REC_QUIET && !rec->value[0]) {
+			r->quiet = 0; // it begins here, perhaps in another process
+			return NULL;
+		}
 		if (rec->id == DEC_REC_QUIET) {
 			r->time += (uint32_t)(r->quiet - rec->value[0]);
 			r->quiet = rec->value[0];

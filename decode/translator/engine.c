@@ -307,11 +307,12 @@ static uint8_t *engine_guard(struct dec_engine *e, uint8_t *buffer, size_t usabl
 void dec_engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
 			 size_t bytes)
 {
+	struct dec_rec *begin;
+
 	assert((mode == DEC_LOG_NONE) == (buffer == NULL));
-	if (mode != e->mode) {
+	if (mode != e->mode)
 		dec_engine_flush(e);
-		e->ctx->quiet = e->quiet_told = 0;
-	}
+	e->ctx->quiet = e->quiet_told = 0;
 	e->mode = mode;
 	e->log_start = e->log_end = NULL;
 	e->ctx->log = (uint64_t)buffer;
@@ -320,6 +321,10 @@ void dec_engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *
 	assert(bytes >= 4 * ENGINE_GUARD_BYTES);
 	e->log_start = engine_guard(e, buffer, bytes - ENGINE_GUARD_BYTES);
 	e->log_end = buffer + bytes - ENGINE_GUARD_BYTES;
+	if (mode != DEC_LOG_STORES)
+		return;
+	begin = dec_engine_log(e, DEC_REC_QUIET, sizeof(*begin) + 8);
+	begin->value[0] = 0;
 }
 
 void dec_engine_log_flush(struct dec_engine *e)

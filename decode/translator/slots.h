@@ -99,7 +99,7 @@ enum dec_rec_id {
 	DEC_REC_HEAP,  ///< fn, args[3]: an allocator call the recorder saw
 	DEC_REC_SLOW,  ///< struct dec_rec_slow: one instruction stepped in C
 	DEC_REC_QUIET, ///< 0 less the instructions up to here that are in no record, since the
-	///< log began
+	///< last of these that is 0: there the count begins
 	DEC_REC_THREAD, ///< tid, left_rip, is_left_in_call, event: it runs from here on, a
 			///< STATE follows. The one that ran stands at left_rip (0: none
 			///< ran), perhaps inside the system call there. In a full value

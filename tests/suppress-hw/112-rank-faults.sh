@@ -159,4 +159,4 @@ says "'newer.json' was written by a newer faultline" --state newer.json
 mkfifo pipe
 says "cannot rank by '0.suite'" --state pipe
 [ -p pipe ] || fail "a pipe was replaced"
-says "cannot rank by '0.suite'" --state nowhere/state.json
+says "cannot write 'nowhere/state.json'" --state nowhere/state.json
