@@ -182,7 +182,7 @@ struct err *cmd_suite_analyze(const struct suite_options *o, int *status)
 		.dir = o->dir,
 		.work = o->dir,
 		.suite = &s,
-		.n_jobs = o->n_jobs ?: sysconf(_SC_NPROCESSORS_ONLN),
+		.n_jobs = cmd_suite_jobs(o),
 		.timeout_s = o->timeout_s,
 		.analysis = &a,
 	};

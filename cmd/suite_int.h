@@ -119,6 +119,9 @@ struct err *cmd_suite_keep_result(const struct suite_run *r,
  */
 struct err *cmd_suite_slurm(struct suite_run *r, const char *options, char *const *argv);
 
+/** How many tests are done at a time: as told, as Slurm gave to a piece, or as there are cores. */
+unsigned cmd_suite_jobs(const struct suite_options *o);
+
 /** The tests of piece @p part, "K/N", of the array that was submitted last: @p ret, one for each
  * test of @p r->suite, the caller's to free(). @return ERR_USAGE, ERR_NOT_FOUND. */
 struct err *cmd_suite_part(const struct suite_run *r, const char *part, bool **ret);

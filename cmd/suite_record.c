@@ -194,7 +194,7 @@ struct err *cmd_suite_record(const struct suite_options *o, int *status)
 		.dir = o->dir ?: made_dir,
 		.work = o->dir ?: made_dir,
 		.suite = &s,
-		.n_jobs = o->n_jobs ?: sysconf(_SC_NPROCESSORS_ONLN),
+		.n_jobs = cmd_suite_jobs(o),
 		.timeout_s = o->timeout_s,
 		.store = o->store,
 	};

@@ -376,7 +376,7 @@ static struct err *make_pages(struct grouping *g, const struct suite_options *o)
 			.dir = g->told[i].dir,
 			.work = g->told[i].dir,
 			.suite = &g->suites[i],
-			.n_jobs = o->n_jobs ?: sysconf(_SC_NPROCESSORS_ONLN),
+			.n_jobs = cmd_suite_jobs(o),
 			.analysis = &a,
 			.is_wanted = wanted,
 		};

@@ -547,6 +547,16 @@ struct err *cmd_suite_slurm(struct suite_run *r, const char *options, char *cons
 
 /* ---- a piece ------------------------------------------------------------------------------------------- */
 
+unsigned cmd_suite_jobs(const struct suite_options *o)
+{
+	const char *given = o->part ? secure_getenv("SLURM_CPUS_PER_TASK") : NULL;
+	long n = given ? strtol(given, NULL, 10) : 1;
+
+	if (o->n_jobs)
+		return o->n_jobs;
+	return o->part ? (n > 0 && n <= 1024 ? n : 1) : sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 struct err *cmd_suite_part(const struct suite_run *r, const char *part, bool **ret)
 {
 	unsigned long k, n;
