@@ -40,6 +40,34 @@ static bool is_whole(int fd, const char *name, uint64_t bytes)
 	       !strncmp(id, name, size - name);
 }
 
+/* @return whether captures call a file so: ID-SIZE or hHASH-SIZE, in hex (doc/bundle.md). */
+static bool is_stored_name(const char *name)
+{
+	size_t id, size;
+
+	name += *name == 'h';
+	id = strspn(name, "0123456789abcdef");
+	size = name[id] == '-' ? strspn(name + id + 1, "0123456789abcdef") : 0;
+	return id && size && !name[id + 1 + size];
+}
+
+/* Is it a store, and nothing else? Nothing of anybody else's is removed. */
+static struct err *check_names(DIR *d, const char *dir)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+		    !is_stored_name(entry->d_name))
+			return err_new(
+				ERR_USAGE,
+				"cannot take '%s' for a store: '%s' is no file of a "
+				"capture's",
+				dir, text_line(entry->d_name));
+	rewinddir(d);
+	return NULL;
+}
+
 static struct err *look_at(int dir_fd, const char *dir, const char *name, bool collects,
 			   struct contents *c)
 {
@@ -77,6 +105,7 @@ struct err *cmd_suite_store(const struct suite_options *o, int *status)
 
 	if (!d)
 		return err_errno("cannot open store '%s'", o->dir);
+	err = check_names(d, o->dir);
 	while (!err && (entry = readdir(d)))
 		if (*entry->d_name != '.')
 			err = look_at(dirfd(d), o->dir, entry->d_name, o->collects, &c);

@@ -12,7 +12,7 @@ program=$BUILD/tests/programs/scribble
 sleep 1000 &
 victim=$!
 n_noticed=0
-for byte in 0 204 256; do
+for byte in 0 256; do
 	c=$TMPDIR/$byte
 	expect_status 0 "${RECORD[@]}" -o "$c" -- "$program" $byte
 	[ "$(cat "$TMPDIR/out")" = "0 written" ] || skip "it met memory of its own: $(cat "$TMPDIR/out")"
@@ -29,4 +29,4 @@ done
 kill -0 $victim || fail "a process that is not ours is gone"
 kill $victim
 ! pgrep -f "^faultline-machine .* $TMPDIR/" >"$TMPDIR/left" || fail "left: $(cat "$TMPDIR/left")"
-echo "result: $n_noticed of 12 replays were disturbed"
+echo "result: $n_noticed of 8 replays were disturbed"

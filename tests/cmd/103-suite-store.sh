@@ -62,6 +62,13 @@ grep -q "^damaged: $libc (3 captures have it)$" "$TMPDIR/out" || fail "$(cat "$T
 rm -r moved three
 expect_status 1 "$FAULTLINE" suite store --collect store
 [ -z "$(ls store)" ] || fail "left: $(ls store)"
+mkdir mine
+echo text >mine/letter
+echo text >mine/abc-5
+expect_status 2 "$FAULTLINE" suite store --collect mine
+expect_error "cannot take 'mine' for a store: 'letter' is no file of a capture's"
+[ "$(cat mine/*)" = "text
+text" ] || fail "somebody's files are gone"
 expect_status 2 "$FAULTLINE" suite store nowhere
 expect_error "cannot open store 'nowhere'"
 exit 0

@@ -6,14 +6,14 @@
 # the controller is restarted, the command that waits is killed, and another goes on: each test is
 # there once, and what became of it, and of a check of its capture, is as with --jobs 1 on this
 # machine.
-# FAULTLINE_FLEET=N: so many tests (18).
+# FAULTLINE_FLEET=N: so many tests (15).
 # time limit: 3000
 . tests/lib.sh
 
 need slurmctld slurmd munged sbatch squeue scancel jq unshare
 need_bpf
 [ "$(id -u)" = 0 ] || skip "nodes have namespaces of their own: needs root"
-n=${FAULTLINE_FLEET:-18}
+n=${FAULTLINE_FLEET:-15}
 cluster=$TMPDIR/cluster
 mkdir -p "$cluster"/{state,log,n1,n2,n3}
 chmod 755 "$TMPDIR" "$cluster"
@@ -43,7 +43,7 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
 MpiDefault=none
 ReturnToService=2
-SlurmdTimeout=10
+SlurmdTimeout=6
 KillWait=3
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none

@@ -5,7 +5,7 @@
 # Each specification of specs/ fits its program's structs, takes as many statements as
 # specs/README.md says and no more than table 2.2 of paper 001, finds nothing wrong where
 # nothing is, and leads to the statement that went wrong otherwise. FAULTLINE_SEEDS="1 2 3"
-# chooses the seeds; else a level has one of its own.
+# chooses the seeds, at both levels; else each has one level, with a seed of its own.
 # time limit: 600
 . tests/lib.sh
 need jq
@@ -39,11 +39,14 @@ run_subject() {
 		fail "$1 -$2 $3 $4: exit status $got, not $5: $(cat "$TMPDIR/err" "$TMPDIR/json")"
 }
 
-n=0
+n=0 turn=0
 for source in specs/*.c; do
 	name=$(basename "$source" .c)
 	check_spec "$name"
-	for seeded in "O0 6" "O2 7"; do
+	# One build of each, in turn; with seeds of your own both.
+	both=("O0 6" "O2 7")
+	[ -n "${FAULTLINE_SEEDS:-}" ] || both=("${both[turn++ % 2]}")
+	for seeded in "${both[@]}"; do
 		level=${seeded% *}
 		[ $level = O2 ] || run_subject "$name" $level 1 0 0
 		for seed in ${FAULTLINE_SEEDS:-${seeded#* }}; do
@@ -57,5 +60,5 @@ for source in specs/*.c; do
 		done
 	done
 done
-[ $n -ge 40 ] || fail "only $n faults"
+[ $n -ge 20 ] || fail "only $n faults"
 echo "$n of $n faults located"
