@@ -75,6 +75,17 @@ void cmd_command_add_notes(cJSON *o, const line_list *notes)
 		cJSON_AddItemToArray(list, cJSON_CreateString(notes->data[i]));
 }
 
+void cmd_command_put_quoted(FILE *out, const char *text)
+{
+	fputs(" '", out);
+	for (; *text; text++)
+		if (*text == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*text, out);
+	fputc('\'', out);
+}
+
 void cmd_command_print_json(cJSON *o)
 {
 	_cleanup_free_ char *text = cJSON_PrintUnformatted(o);

@@ -43,6 +43,9 @@ void cmd_command_tell_trace(struct fl_trace *trace, const char *lost);
 /** Add @p notes to @p o. */
 void cmd_command_add_notes(cJSON *o, const line_list *notes);
 
+/** Put a blank and @p text into @p out, as one word for a shell. Errors are @p out's. */
+void cmd_command_put_quoted(FILE *out, const char *text);
+
 /** Print @p o in a line, and free it. */
 void cmd_command_print_json(cJSON *o);
 

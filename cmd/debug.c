@@ -242,18 +242,6 @@ static struct err *make_listener(struct arguments *a)
 
 typedef VEC(char *) words;
 
-/* Put @p text into @p f as one word for a shell. */
-static void put_quoted(FILE *f, const char *text)
-{
-	fputs(" '", f);
-	for (; *text; text++)
-		if (*text == '\'')
-			fputs("'\\''", f);
-		else
-			putc(*text, f);
-	putc('\'', f);
-}
-
 /* @return gdb's command that starts this program as its stub, for free(); NULL: out of memory. */
 static char *target_command(const struct arguments *a)
 {
@@ -266,18 +254,18 @@ static char *target_command(const struct arguments *a)
 		return NULL;
 	self[n > 0 ? n : 0] = 0;
 	fputs("target extended-remote | exec", f);
-	put_quoted(f, self);
+	cmd_command_put_quoted(f, self);
 	fputs(" debug --listen -", f);
 	if (a->process) {
 		fputs(" --process", f);
-		put_quoted(f, a->process);
+		cmd_command_put_quoted(f, a->process);
 	}
 	if (a->spec) {
 		fputs(" --at-fault", f);
-		put_quoted(f, a->spec);
+		cmd_command_put_quoted(f, a->spec);
 	}
 	fputs(" --", f);
-	put_quoted(f, a->capture);
+	cmd_command_put_quoted(f, a->capture);
 	if (fclose(f)) {
 		free(text);
 		return NULL;

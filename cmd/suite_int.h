@@ -136,6 +136,11 @@ void cmd_suite_slurm_status(const char *dir);
  * @return whether that has to be asked. */
 bool cmd_suite_judge(const char *dir, struct cap_suite_test *t);
 
+/** The first line of file @p what of test @p t in @p dir, or (@p prefix) the last that begins so,
+ * without that. @return for free(), or NULL: there is none. */
+char *cmd_suite_line(const char *dir, const struct cap_suite_test *t, const char *what,
+		     const char *prefix);
+
 /** What the oracle of @p t said: @p status is waitpid()'s, @p said what it printed. */
 void cmd_suite_heed(struct cap_suite_test *t, int status, const char *said);
 

@@ -37,9 +37,7 @@ static FILE *open_kept(const char *dir, const struct cap_suite_test *t, const ch
 	return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-/** The first line of file @p what of the test, or (@p prefix) the last that begins so, without
- * that. @return for free(), or NULL: there is none. */
-static char *line_of(const char *dir, const struct cap_suite_test *t, const char *what,
+char *cmd_suite_line(const char *dir, const struct cap_suite_test *t, const char *what,
 		     const char *prefix)
 {
 	_cleanup_free_ char *line = NULL;
@@ -115,12 +113,13 @@ static void judge_output(const char *dir, struct cap_suite_test *t)
 
 bool cmd_suite_judge(const char *dir, struct cap_suite_test *t)
 {
-	_cleanup_free_ char *hung = line_of(dir, t, SUITE_HUNG, NULL), *said = NULL;
+	_cleanup_free_ char *hung = cmd_suite_line(dir, t, SUITE_HUNG, NULL),
+			    *said = NULL;
 	int signo;
 
 	t->is_recorded = read_end(dir, t, &signo);
 	if (!t->is_recorded) {
-		said = line_of(dir, t, "stderr", "faultline: ");
+		said = cmd_suite_line(dir, t, "stderr", "faultline: ");
 		conclude(t, CAP_SUITE_UNKNOWN, "%.*s", SHOWN_BYTES,
 			 said ?: "cannot record: the recorder did not say why");
 	} else if (hung && signo == SIGKILL) {

@@ -377,34 +377,18 @@ static void read_said(struct runner *n, const struct cap_suite_test *t,
 	said[got > 0 ? got : 0] = 0;
 }
 
-/* What its command said last of why it could not. */
-static void read_why(struct runner *n, const struct cap_suite_test *t, char *ret,
-		     size_t size)
-{
-	_cleanup_free_ char *line = NULL;
-	_cleanup_(fclosep) FILE *f = NULL;
-	char name[NAME_MAX];
-	size_t capacity = 0;
-	int fd;
-
-	snprintf(name, sizeof(name), "%s.log", n->r->analysis->verb);
-	fd = cap_suite_open(n->r->dir, t->name, name, O_RDONLY);
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	*ret = 0;
-	while (f && getline(&line, &capacity, f) >= 0)
-		if (!strncmp(line, "faultline: ", 11))
-			snprintf(ret, size, "%.*s", (int)strcspn(line + 11, "\n"),
-				 line + 11);
-}
-
 /** Its result is there when its status is, which comes by rename. */
 static struct err *conclude_analysis(struct runner *n, struct job job, int status)
 {
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	char why[SAID_BYTES] = "";
+	_cleanup_free_ char *said = NULL;
+	char name[NAME_MAX], why[SAID_BYTES] = "";
 
+	snprintf(name, sizeof(name), "%s.log", n->r->analysis->verb);
 	if (code > 1)
-		read_why(n, job.test, why, sizeof(why));
+		said = cmd_suite_line(n->r->dir, job.test, name, "faultline: ");
+	if (said)
+		snprintf(why, sizeof(why), "%s", said);
 	if (job.is_ending)
 		snprintf(why, sizeof(why), "ended after %g s", n->r->timeout_s);
 	n->n_ended++;

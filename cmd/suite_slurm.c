@@ -27,6 +27,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "capture/capture.h"
+#include "cmd/command.h"
 #include "cmd/suite_int.h"
 
 #define PIECE_S 60.0	 ///< of work are in a piece, more or less
@@ -235,17 +236,6 @@ static unsigned long read_job(const char *dir)
 
 /* ---- an array ---------------------------------------------------------------------------------------- */
 
-static void put_quoted(FILE *out, const char *s)
-{
-	fputs(" '", out);
-	for (; *s; s++)
-		if (*s == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*s, out);
-	fputc('\'', out);
-}
-
 /* What a piece runs, of @p n_parts. */
 static void print_script(const struct array *a, size_t n_parts, FILE *out)
 {
@@ -254,10 +244,10 @@ static void print_script(const struct array *a, size_t n_parts, FILE *out)
 
 	self[n > 0 ? n : 0] = 0;
 	fputs("#!/bin/sh\nexec", out);
-	put_quoted(out, self);
+	cmd_command_put_quoted(out, self);
 	fprintf(out, " suite --part=$SLURM_ARRAY_TASK_ID/%zu", n_parts);
 	for (size_t i = 1; a->argv[i]; i++)
-		put_quoted(out, a->argv[i]);
+		cmd_command_put_quoted(out, a->argv[i]);
 	fputc('\n', out);
 }
 
