@@ -192,12 +192,28 @@ static void print_pairs(const struct structure *s)
 		}
 }
 
+/* `Contains_yes 1 to 2, 3: ..`: where the pairs are no proof, what is. */
+static void print_moves(const struct structure *s)
+{
+	static const char *const how[] = {
+		[MOVE_LATE] = "what was read still holds",
+		[MOVE_SPLIT] = "two versions: what was read still holds, or no longer"
+	};
+
+	for (size_t a = 0; a < s->pairs.n; a++)
+		if (s->pairs.move[a] != MOVE_BY_PAIRS)
+			fprintf(talk, "  before %s %zu: %s\n", operation_name(s, a),
+				s->steps.data[a].index + 1, how[s->pairs.move[a]]);
+}
+
 static void print_text(const struct structure *s)
 {
 	fprintf(talk, "%s: %zu operations, %zu sub-operations: %s (%.2f s)\n", s->path,
 		s->steps.s->n_operations, s->steps.size, answers[s->answer], s->seconds);
-	if (s->o->with_pairs)
+	if (s->o->with_pairs) {
 		print_pairs(s);
+		print_moves(s);
+	}
 	if (s->o->explains)
 		print_all_whys(s);
 	if (s->pairs.n_undecided)
@@ -345,6 +361,23 @@ static cJSON *pairs_json(const struct structure *s)
 	return list;
 }
 
+static cJSON *moves_json(const struct structure *s)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t a = 0; a < s->pairs.n; a++) {
+		cJSON *o;
+
+		if (s->pairs.move[a] == MOVE_BY_PAIRS)
+			continue;
+		o = cJSON_CreateObject();
+		cJSON_AddItemToObject(o, "before", step_json(s, 1, a));
+		cJSON_AddBoolToObject(o, "two_versions", s->pairs.move[a] == MOVE_SPLIT);
+		cJSON_AddItemToArray(list, o);
+	}
+	return list;
+}
+
 static void print_json(const struct structure *s)
 {
 	cJSON *root = cJSON_CreateObject();
@@ -364,8 +397,10 @@ static void print_json(const struct structure *s)
 	cJSON_AddNumberToObject(root, "states", (double)s->runs.n_states);
 	cJSON_AddNumberToObject(root, "seconds", s->seconds);
 	cJSON_AddItemToObject(root, "interleaving", interleaving_json(s));
-	if (s->o->with_pairs)
+	if (s->o->with_pairs) {
 		cJSON_AddItemToObject(root, "pairs", pairs_json(s));
+		cJSON_AddItemToObject(root, "versions", moves_json(s));
+	}
 	text = cJSON_PrintUnformatted(root);
 	cJSON_Delete(root);
 	if (text)

@@ -236,9 +236,43 @@ static struct spec_step_expr *parse_rhs(struct reading *r)
 	}
 }
 
-/* ---- steps --------------------------------------------------------------------------------- */
+/* @return SPEC_TYPE_INT, a struct's number, or -2 after a mistake. */
+static int parse_type(struct reading *r)
+{
+	int type;
 
-static bool parse_condition(struct reading *r, struct spec_step_condition *ret)
+	if (spec_parse_accept_word(r->p, "int"))
+		return SPEC_TYPE_INT;
+	type = r->p->tok.kind == TOK_NAME ? find_type(r, &r->p->tok) : -1;
+	if (type < 0) {
+		spec_parse_error(r->p, r->p->tok.span, NULL, "expected int or a struct");
+		return -2;
+	}
+	spec_parse_advance(r->p);
+	return type;
+}
+
+/* `type var`, of a local or an argument */
+static bool parse_local(struct reading *r)
+{
+	struct parser *p = r->p;
+	struct spec_structure_var v = { .type = parse_type(r), .of = SPEC_TYPE_INT };
+
+	if (!p->is_panicking && find(&r->locals, p, &p->tok) >= 0)
+		spec_parse_error(p, p->tok.span, NULL,
+				 "there is such a variable already");
+	if (!p->is_panicking && r->locals.size == MOST_VARS)
+		spec_parse_error(p, p->tok.span, NULL, "there are at most %d variables",
+				 MOST_VARS);
+	if (v.type >= 0)
+		r->is_pointer.data[v.type] = true;
+	if (!spec_parse_new_name(p, "the variable's name", &v.name))
+		return false;
+	add(p, &r->locals, v);
+	return !p->is_panicking;
+}
+
+static bool parse_comparison(struct reading *r, struct spec_step_condition *ret)
 {
 	static const enum spec_compare ops[] = {
 		[OP_EQ] = STEP_EQ, [OP_NE] = STEP_NE, [OP_LE] = STEP_LE,
@@ -254,9 +288,55 @@ static bool parse_condition(struct reading *r, struct spec_step_condition *ret)
 	ret->compare = ops[p->tok.op];
 	spec_parse_advance(p);
 	ret->b = parse_rhs(r);
+	return !p->is_panicking;
+}
+
+/* `NO type name: e == e, ..;`: the condition is that there is none. */
+static const struct spec_step_expr *parse_none(struct reading *r)
+{
+	struct parser *p = r->p;
+	struct spec_step_expr *all = NULL;
+	int at = (int)r->locals.size, type = find_type(r, &p->tok);
+
+	if (!p->is_panicking && type < 0)
+		spec_parse_error(p, p->tok.span, "write 'NO node n: n.mark == 0;'",
+				 "expected a struct, of which there is none such");
+	if (!parse_local(r))
+		return NULL;
+	spec_parse_expect_char(p, ':', "behind the name");
+	do {
+		struct spec_step_condition c = {};
+		struct spec_step_expr *e;
+
+		if (!parse_comparison(r, &c))
+			return NULL;
+		e = make(r, STEP_COMPARE, c.compare, (struct spec_step_expr *)c.a,
+			 (struct spec_step_expr *)c.b);
+		all = all ? make(r, STEP_BOTH, 0, all, e) : e;
+	} while (accept_char(p, ','));
+	// The name is gone behind it.
+	if (!p->is_panicking)
+		r->locals.data[at].name = "";
+	return make(r, STEP_ANY, at, all, NULL);
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static bool parse_condition(struct reading *r, struct spec_step_condition *ret)
+{
+	struct parser *p = r->p;
+
+	if (spec_parse_accept_word(p, "NO"))
+		*ret = (struct spec_step_condition){
+			STEP_EQ, parse_none(r), make(r, STEP_NUMBER, 0, NULL, NULL)
+		};
+	else
+		parse_comparison(r, ret);
+	if (p->is_panicking)
+		return false;
 	if (p->tok.kind == TOK_COMPARE &&
 	    p->tok.op == OP_GT) // of the last, as Figure 6.4 has it
-		return !p->is_panicking;
+		return true;
 	return spec_parse_end(p, "condition");
 }
 
@@ -385,22 +465,6 @@ static void parse_step(struct reading *r)
 
 /* ---- declarations ------------------------------------------------------------------------- */
 
-/* @return SPEC_TYPE_INT, a struct's number, or -2 after a mistake. */
-static int parse_type(struct reading *r)
-{
-	int type;
-
-	if (spec_parse_accept_word(r->p, "int"))
-		return SPEC_TYPE_INT;
-	type = r->p->tok.kind == TOK_NAME ? find_type(r, &r->p->tok) : -1;
-	if (type < 0) {
-		spec_parse_error(r->p, r->p->tok.span, NULL, "expected int or a struct");
-		return -2;
-	}
-	spec_parse_advance(r->p);
-	return type;
-}
-
 /* `struct name { type field, .. };` */
 static void parse_struct(struct reading *r)
 {
@@ -442,26 +506,6 @@ static void parse_struct(struct reading *r)
 	}
 	spec_parse_expect_char(p, '}', "behind the fields");
 	accept_char(p, ';');
-}
-
-/* `type var`, of a local or an argument */
-static bool parse_local(struct reading *r)
-{
-	struct parser *p = r->p;
-	struct spec_structure_var v = { .type = parse_type(r), .of = SPEC_TYPE_INT };
-
-	if (!p->is_panicking && find(&r->locals, p, &p->tok) >= 0)
-		spec_parse_error(p, p->tok.span, NULL,
-				 "there is such a variable already");
-	if (!p->is_panicking && r->locals.size == MOST_VARS)
-		spec_parse_error(p, p->tok.span, NULL, "there are at most %d variables",
-				 MOST_VARS);
-	if (v.type >= 0)
-		r->is_pointer.data[v.type] = true;
-	if (!spec_parse_new_name(p, "the variable's name", &v.name))
-		return false;
-	add(p, &r->locals, v);
-	return !p->is_panicking;
 }
 
 /* `type var;`, `type var[];`, `type var = 0;` */

@@ -25,6 +25,9 @@ enum spec_step_op {
 	STEP_MEMORY, ///< of memory number value, at a
 	STEP_ADD,    ///< a, b
 	STEP_SUB,
+	STEP_COMPARE, ///< 1 if a is to b as value says (enum spec_compare), else 0
+	STEP_BOTH,    ///< 1 if a and b are, else 0
+	STEP_ANY, ///< 1 if a is for some thing that local number value stands for, else 0
 };
 
 struct spec_step_expr {
@@ -68,7 +71,7 @@ struct spec_step {
 
 struct spec_structure_operation {
 	const char *name;
-	const struct spec_structure_var *locals; ///< arguments first
+	const struct spec_structure_var *locals; ///< arguments first; what NO names last
 	size_t n_args, n_locals;
 	int result; ///< the local behind GIVES; -1
 	const struct spec_step *steps;

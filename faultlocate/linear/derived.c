@@ -4,7 +4,7 @@
 /**
  * @file
  * A line that says what it is, then of each structure a line of numbers, its text, a character for each
- * pair and one for each sub-operation; last a sum of all before.
+ * pair and two for each sub-operation; last a sum of all before.
  */
 #include "faultlocate/linear/derived.h"
 
@@ -18,7 +18,7 @@
 #include "base/base.h"
 #include "base/file.h"
 
-#define FIRST_LINE "faultline derived pairs 1\n"
+#define FIRST_LINE "faultline derived pairs 2\n"
 
 enum {
 	ORDERABLE = 1,
@@ -30,7 +30,7 @@ enum {
 };
 
 struct derived_entry {
-	const char *text, *pairs, *never;
+	const char *text, *pairs, *never, *moves;
 	size_t size, n;
 	uint64_t n_facts, n_states;
 	unsigned n_operations; ///< executed; 0: none
@@ -77,7 +77,8 @@ static bool read_entry(char **at, const char *end, struct derived_entry *e)
 	e->text = next(at, end, e->size);
 	e->pairs = e->text ? next(at, end, e->n * e->n) : NULL;
 	e->never = e->pairs ? next(at, end, e->n) : NULL;
-	return e->never;
+	e->moves = e->never ? next(at, end, e->n) : NULL;
+	return e->moves;
 }
 
 static struct err *read_all(const char *path, size_t size, struct fl_lin_derived *d)
@@ -155,11 +156,10 @@ bool fl_lin_derived_find(const struct fl_lin_derived *d, const struct fl_lin_ste
 	*runs = (struct fl_lin_executions){};
 	if (!e)
 		return false;
-	pairs->n = e->n;
+	if (!fl_lin_pairs_alloc(pairs, e->n))
+		return false;
 	pairs->n_facts = e->n_facts;
-	pairs->data = calloc(e->n * e->n, sizeof(*pairs->data));
-	pairs->is_never = calloc(e->n, sizeof(*pairs->is_never));
-	for (size_t k = 0; pairs->data && k < e->n * e->n; k++) {
+	for (size_t k = 0; k < e->n * e->n; k++) {
 		unsigned bits = (unsigned char)e->pairs[k] - '0';
 
 		pairs->data[k] = (struct fl_lin_pair){ .is_orderable = bits & ORDERABLE,
@@ -169,13 +169,17 @@ bool fl_lin_derived_find(const struct fl_lin_derived *d, const struct fl_lin_ste
 						       .why = bits >> 4 & 3 };
 		pairs->n_undecided += pairs->data[k].is_undecided;
 	}
-	for (size_t k = 0; pairs->is_never && k < e->n; k++)
+	for (size_t k = 0; k < e->n; k++) {
 		pairs->is_never[k] = e->never[k] == '1';
+		pairs->move[k] = e->moves[k] == '1' ? MOVE_LATE :
+				 e->moves[k] == '2' ? MOVE_SPLIT :
+						      MOVE_BY_PAIRS;
+	}
 	if (e->n_operations == operations)
 		*runs = (struct fl_lin_executions){ .is_complete = true,
 						    .n_operations = operations,
 						    .n_states = e->n_states };
-	return pairs->data && pairs->is_never;
+	return true;
 }
 
 struct err *fl_lin_derived_add(struct fl_lin_derived *d, const struct fl_lin_steps *steps,
@@ -183,13 +187,15 @@ struct err *fl_lin_derived_add(struct fl_lin_derived *d, const struct fl_lin_ste
 			       const struct fl_lin_executions *runs)
 {
 	size_t n = steps->size;
-	char *all = arena_alloc(&d->arena, n * n), *never = arena_alloc(&d->arena, n);
+	char *all = arena_alloc(&d->arena, n * n), *never = arena_alloc(&d->arena, n),
+	     *moves = arena_alloc(&d->arena, n);
 	char *text = arena_strndup(&d->arena, steps->s->text, steps->s->size);
-	struct derived_entry e = { text,	   all, never,
-				   steps->s->size, n,	pairs->n_facts,
-				   runs->n_states, 0 };
+	struct derived_entry e = {
+		text,		all, never, moves, steps->s->size, n, pairs->n_facts,
+		runs->n_states, 0
+	};
 
-	if (!all || !never || !text)
+	if (!all || !never || !moves || !text)
 		return &err_nomem;
 	for (size_t k = 0; k < n * n; k++) {
 		const struct fl_lin_pair *p = &pairs->data[k];
@@ -199,8 +205,10 @@ struct err *fl_lin_derived_add(struct fl_lin_derived *d, const struct fl_lin_ste
 			       p->is_reversible * REVERSIBLE + p->is_boundary * BOUNDARY +
 			       p->is_undecided * UNDECIDED + (int)p->why * 16);
 	}
-	for (size_t k = 0; k < n; k++)
+	for (size_t k = 0; k < n; k++) {
 		never[k] = pairs->is_never[k] ? '1' : '0';
+		moves[k] = (char)('0' + pairs->move[k]);
+	}
 	if (runs->is_complete && !runs->is_broken)
 		e.n_operations = runs->n_operations;
 	d->has_more = true;
@@ -226,8 +234,9 @@ struct err *fl_lin_derived_write(const struct fl_lin_derived *d, const char *pat
 
 		fprintf(out, "structure %zu %zu %" PRIu64 " %u %" PRIu64 "\n", e->size,
 			e->n, e->n_facts, e->n_operations, e->n_states);
-		fprintf(out, "%.*s\n%.*s\n%.*s\n", (int)e->size, e->text,
-			(int)(e->n * e->n), e->pairs, (int)e->n, e->never);
+		fprintf(out, "%.*s\n%.*s\n%.*s\n%.*s\n", (int)e->size, e->text,
+			(int)(e->n * e->n), e->pairs, (int)e->n, e->never, (int)e->n,
+			e->moves);
 	}
 	if (fclose(out))
 		return &err_nomem;

@@ -67,15 +67,36 @@ struct doing {
 
 static int16_t *cell(struct doing *d, const struct spec_step_expr *e);
 
+static bool is_so(const struct doing *d, enum spec_compare how, int64_t a, int64_t b)
+{
+	const bool is[] = { a == b, a != b, a<b, a <= b, a> b, a >= b };
+
+	return is[how] && !d->is_wrong;
+}
+
 static int64_t value_of(struct doing *d, const struct spec_step_expr *e)
 {
 	int16_t *at;
+	bool is = false;
 
 	switch (e->op) {
 	case STEP_NUMBER:
 		return e->value;
 	case STEP_ID:
 		return ID_BASE + d->i;
+	case STEP_COMPARE:
+		return is_so(d, (enum spec_compare)e->value, value_of(d, e->a),
+			     value_of(d, e->b));
+	case STEP_BOTH:
+		return value_of(d, e->a) && value_of(d, e->b);
+	case STEP_ANY:
+		// What is not made yet is as at first.
+		for (int16_t k = 1; k < LIN_MOST_VALUES && !is; k++) {
+			d->w->of[d->i].local[e->value] = k;
+			is = value_of(d, e->a);
+		}
+		d->w->of[d->i].local[e->value] = 0;
+		return is;
 	case STEP_ADD:
 		return value_of(d, e->a) + value_of(d, e->b);
 	case STEP_SUB:
@@ -107,10 +128,7 @@ static int16_t *cell(struct doing *d, const struct spec_step_expr *e)
 
 static bool holds(struct doing *d, const struct spec_step_condition *c)
 {
-	int64_t a = value_of(d, c->a), b = value_of(d, c->b);
-	const bool is[] = { a == b, a != b, a<b, a <= b, a> b, a >= b };
-
-	return is[c->compare] && !d->is_wrong;
+	return is_so(d, c->compare, value_of(d, c->a), value_of(d, c->b));
 }
 
 static int16_t allocate(struct doing *d, int type)
@@ -169,8 +187,7 @@ static uint16_t read_in(const struct spec_step_expr *e)
 {
 	if (!e)
 		return 0;
-	return (uint16_t)((e->op == STEP_LOCAL ? 1u << e->value : 0) | read_in(e->a) |
-			  read_in(e->b));
+	return (uint16_t)fl_lin_steps_locals(e);
 }
 
 /* The locals that steps [first, end) read before they assign them. */

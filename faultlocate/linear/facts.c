@@ -44,7 +44,8 @@ smt_term fl_lin_facts_memory_at(struct facts *f, const struct memory *m, smt_ter
 	return has;
 }
 
-static void memory_write(struct facts *f, struct memory *m, smt_term at, smt_term value)
+void fl_lin_facts_memory_write(struct facts *f, struct memory *m, smt_term at,
+			       smt_term value)
 {
 	struct written *w = need(f, sizeof(*w));
 	size_t n = 1;
@@ -56,6 +57,55 @@ static void memory_write(struct facts *f, struct memory *m, smt_term at, smt_ter
 		return;
 	*w = (struct written){ at, value, m->last };
 	m->last = w;
+}
+
+static smt_term compare(struct facts *f, enum spec_compare how, smt_term a, smt_term b)
+{
+	switch (how) {
+	case STEP_EQ:
+		return smt_eq(f->smt, a, b);
+	case STEP_NE:
+		return smt_not(f->smt, smt_eq(f->smt, a, b));
+	case STEP_LT:
+		return smt_lt(f->smt, a, b);
+	case STEP_LE:
+		return smt_le(f->smt, a, b);
+	case STEP_GT:
+		return smt_lt(f->smt, b, a);
+	default:
+		return smt_le(f->smt, b, a);
+	}
+}
+
+static smt_term value_of(struct facts *f, const struct spec_step_expr *e,
+			 const struct instance *i, const struct state *s,
+			 smt_term *valid);
+
+/* STEP_COMPARE, STEP_BOTH, STEP_ANY: of any thing is of those that the question is about, among them one
+ * that may be any. */
+static smt_term is_so(struct facts *f, const struct spec_step_expr *e,
+		      const struct instance *i, const struct state *s)
+{
+	struct instance with;
+	smt_term any;
+
+	if (e->op == STEP_COMPARE)
+		return compare(f, (enum spec_compare)e->value,
+			       value_of(f, e->a, i, s, NULL),
+			       value_of(f, e->b, i, s, NULL));
+	if (e->op == STEP_BOTH)
+		return smt_and(f->smt, is_so(f, e->a, i, s), is_so(f, e->b, i, s));
+	with = fl_lin_facts_instance_copy(f, i);
+	any = smt_truth(f->smt, false);
+	for (size_t k = 0; f->asked && k < f->asked->things.size && with.local; k++) {
+		smt_term is = f->asked->things.data[k].is, there;
+
+		with.local[e->value] = is;
+		there = smt_not(f->smt, smt_eq(f->smt, is, smt_number(f->smt, 0)));
+		any = smt_or(f->smt, any,
+			     smt_and(f->smt, there, is_so(f, e->a, &with, s)));
+	}
+	return f->asked ? any : smt_var(f->smt, SMT_BOOL, "any");
 }
 
 /* @p valid gets what must hold for it to be asked for: nothing is behind NULL. */
@@ -80,30 +130,17 @@ static smt_term value_of(struct facts *f, const struct spec_step_expr *e,
 				      smt_not(f->smt,
 					      smt_eq(f->smt, a, smt_number(f->smt, 0))));
 		return fl_lin_facts_memory_at(f, &s->memory[e->value], a);
+	case STEP_COMPARE:
+	case STEP_BOTH:
+	case STEP_ANY:
+		return smt_if(f->smt, is_so(f, e, i, s), smt_number(f->smt, 1),
+			      smt_number(f->smt, 0));
 	case STEP_ADD:
 		a = value_of(f, e->a, i, s, valid);
 		return smt_add(f->smt, a, value_of(f, e->b, i, s, valid));
 	default:
 		a = value_of(f, e->a, i, s, valid);
 		return smt_sub(f->smt, a, value_of(f, e->b, i, s, valid));
-	}
-}
-
-static smt_term compare(struct facts *f, enum spec_compare how, smt_term a, smt_term b)
-{
-	switch (how) {
-	case STEP_EQ:
-		return smt_eq(f->smt, a, b);
-	case STEP_NE:
-		return smt_not(f->smt, smt_eq(f->smt, a, b));
-	case STEP_LT:
-		return smt_lt(f->smt, a, b);
-	case STEP_LE:
-		return smt_le(f->smt, a, b);
-	case STEP_GT:
-		return smt_lt(f->smt, b, a);
-	default:
-		return smt_le(f->smt, b, a);
 	}
 }
 
@@ -121,7 +158,7 @@ static void assign(struct facts *f, const struct spec_step_expr *to, smt_term va
 			*valid = both(f, *valid,
 				      smt_not(f->smt,
 					      smt_eq(f->smt, at, smt_number(f->smt, 0))));
-		memory_write(f, &s->memory[to->value], at, value);
+		fl_lin_facts_memory_write(f, &s->memory[to->value], at, value);
 	}
 }
 
@@ -200,6 +237,14 @@ struct instance fl_lin_facts_instance_copy(struct facts *f, const struct instanc
 	return copy;
 }
 
+smt_term fl_lin_facts_condition(struct facts *f, const struct spec_step_condition *c,
+				const struct instance *i, const struct state *s)
+{
+	smt_term a = value_of(f, c->a, i, s, NULL);
+
+	return compare(f, c->compare, a, value_of(f, c->b, i, s, NULL));
+}
+
 /* ---- facts as terms ------------------------------------------------------------------------------ */
 
 static smt_term fact_term(struct facts *f, const struct fact *it,
@@ -237,11 +282,36 @@ static bool can_be_of(const struct facts *f, const struct question_thing *t, siz
 	return t->type == THING_ANY || t->type == f->s->memories[m].of;
 }
 
-static void take(struct facts *f, const struct fact *it, const struct instance *u,
+/* Comparisons of the same two are proposed in the order EQ, NE, LT, LT of b and a, LE, LE of b and a; one
+ * that holds says what the others would. */
+static bool is_implied(const struct facts *f, size_t fact)
+{
+	const struct fact *it = &f->all.data[fact], *first = it - it->place;
+
+	switch (it->place) {
+	case 1:
+		return it->has_order && (!first[2].is_off || !first[3].is_off);
+	case 4:
+	case 5:
+		return !first[0].is_off || !it[-2].is_off;
+	default:
+		return false;
+	}
+}
+
+/* @p role: of @p u, 0 or 1; terms are made once. */
+static void take(struct facts *f, size_t fact, int role, const struct instance *u,
 		 const struct instance *v, const struct question *q)
 {
+	const struct fact *it = &f->all.data[fact];
+	smt_term *term = &f->terms[2 * fact + role];
+
 	if (it->is < FACT_NO_OTHER) {
-		smt_assert(f->smt, fact_term(f, it, u, v, &q->now, NULL, NULL));
+		if (is_implied(f, fact))
+			return;
+		if (!*term)
+			*term = fact_term(f, it, u, v, &q->now, NULL, NULL);
+		smt_assert(f->smt, *term);
 		return;
 	}
 	for (size_t i = 0; i < q->things.size; i++)
@@ -258,17 +328,31 @@ static void take_all(struct facts *f, const struct question *q)
 	for (size_t k = 0; k < f->all.size; k++) {
 		const struct fact *it = &f->all.data[k];
 
+		if (it->is_off)
+			continue;
 		if (is_of(it, FACT_ALWAYS, FACT_ALWAYS) ||
 		    is_of(it, q->v.before, FACT_ALWAYS))
-			take(f, it, &q->v, NULL, q);
+			take(f, k, 1, &q->v, NULL, q);
 		if (!q->has_u)
 			continue;
 		if (is_of(it, q->u.before, FACT_ALWAYS))
-			take(f, it, &q->u, NULL, q);
+			take(f, k, 0, &q->u, NULL, q);
 		if (is_of(it, q->u.before, q->v.before))
-			take(f, it, &q->u, &q->v, q);
+			take(f, k, 0, &q->u, &q->v, q);
 		if (is_of(it, q->v.before, q->u.before))
-			take(f, it, &q->v, &q->u, q);
+			take(f, k, 1, &q->v, &q->u, q);
+	}
+}
+
+void fl_lin_facts_assert_of(struct facts *f, size_t step, const struct instance *i,
+			    const struct state *s)
+{
+	for (size_t k = 0; k < f->all.size && !f->is_out_of_memory; k++) {
+		const struct fact *it = &f->all.data[k];
+
+		if (it->is < FACT_NO_OTHER && !is_implied(f, k) &&
+		    (is_of(it, FACT_ALWAYS, FACT_ALWAYS) || is_of(it, step, FACT_ALWAYS)))
+			smt_assert(f->smt, fact_term(f, it, i, NULL, s, NULL, NULL));
 	}
 }
 
@@ -286,47 +370,70 @@ static void thing(struct facts *f, struct question *q, smt_term is, int type)
 		f->is_out_of_memory = true;
 }
 
-static struct instance instance_new(struct facts *f, size_t before)
+/* An operation before @p before, as the first or second of a question: its terms are always the same. */
+static struct instance instance_of(struct facts *f, int role, size_t before)
 {
-	struct instance i = { .before = before,
-			      .id = smt_var(f->smt, SMT_INT, "ID"),
-			      .local = need(f, 64 * sizeof(smt_term)) };
+	struct instance i = { .before = before, .id = f->id[role] };
 	const struct spec_structure_operation *o = operation(f, before);
 	const struct fl_lin_step *step = &f->steps->data[before];
 
-	if (!i.local)
-		return i;
-	for (size_t k = 0; k < o->n_locals; k++)
-		i.local[k] = smt_var(f->smt, SMT_INT, o->locals[k].name);
+	i.local = f->local[role] + step->operation * 64;
 	for (size_t k = step->first; k < step->end; k++)
 		for (size_t c = 0; c < o->steps[k].n_statements; c++) {
 			const struct spec_step_statement *t = &o->steps[k].statements[c];
 
 			if (t->is != STEP_MALLOC)
 				continue;
-			i.fresh[t->target->value] = smt_var(f->smt, SMT_INT, "new");
+			i.fresh[t->target->value] =
+				f->fresh[role][step->operation * 64 + t->target->value];
 			i.has_fresh |= 1ull << t->target->value;
 		}
-	for (size_t k = 0; k < f->numbers.size; k++)
-		smt_assert(f->smt,
-			   smt_not(f->smt,
-				   smt_eq(f->smt, i.id,
-					  smt_number(f->smt, f->numbers.data[k]))));
-	if (f->has_order)
-		smt_assert(f->smt, smt_lt(f->smt, smt_number(f->smt, 0), i.id));
 	return i;
 }
 
-/* Pointers of @p i, and what their fields hold, are things. */
+/* Does @p i go further than to what its locals lead to? */
+static bool is_deep(const struct facts *f, const struct instance *i)
+{
+	const struct spec_structure_operation *o = operation(f, i->before);
+	const struct fl_lin_step *step = &f->steps->data[i->before];
+
+	for (size_t k = step->first; k < step->end; k++) {
+		for (size_t c = 0; c < o->steps[k].n_conditions; c++) {
+			const struct spec_step_condition *it = &o->steps[k].conditions[c];
+
+			if ((it->a->a && it->a->a->op == STEP_MEMORY) ||
+			    (it->b->a && it->b->a->op == STEP_MEMORY))
+				return true;
+		}
+		for (size_t c = 0; c < o->steps[k].n_statements; c++) {
+			const struct spec_step_statement *t = &o->steps[k].statements[c];
+
+			if (t->is != STEP_ASSIGN)
+				continue;
+			if ((t->value->op == STEP_MEMORY &&
+			     (t->target->op == STEP_LOCAL ||
+			      t->value->a->op == STEP_MEMORY)) ||
+			    (t->target->a && t->target->a->op == STEP_MEMORY))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Pointers of @p i are things, and what their fields hold if it goes there. */
 static void things_of(struct facts *f, struct question *q, const struct instance *i)
 {
 	const struct spec_structure_operation *o = operation(f, i->before);
+	uint64_t used = f->steps->data[i->before].bound |
+			fl_lin_steps_used(f->steps, i->before);
+	bool deep = is_deep(f, i);
 
 	for (size_t k = 0; k < o->n_locals; k++) {
+		if (o->locals[k].type < 0 || !(used >> k & 1))
+			continue;
 		thing(f, q, i->local[k], o->locals[k].type);
-		for (size_t m = 0; m < f->s->n_memories; m++)
-			if (o->locals[k].type >= 0 &&
-			    f->s->memories[m].of == o->locals[k].type &&
+		for (size_t m = 0; m < f->s->n_memories && deep; m++)
+			if (f->s->memories[m].of == o->locals[k].type &&
 			    f->s->memories[m].type >= 0)
 				thing(f, q,
 				      fl_lin_facts_memory_at(f, &q->now.memory[m],
@@ -402,33 +509,39 @@ static void state_new(struct facts *f, struct state *s)
 					 NULL };
 }
 
-void fl_lin_facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
+static void ask(struct facts *f, size_t u, size_t v, bool about_all, struct question *q)
 {
-	struct question *q = ret;
-
-	*q = (struct question){ .has_u = u != FACT_ALWAYS };
+	*q = (struct question){
+		.has_u = u != FACT_ALWAYS, .now = f->now, .p = f->p, .q = f->q
+	};
 	f->n_questions++;
-	state_new(f, &q->now);
-	q->p = smt_var(f->smt, SMT_INT, "p");
-	q->q = smt_var(f->smt, SMT_INT, "q");
-	q->v = instance_new(f, v);
+	q->v = instance_of(f, 1, v);
 	if (q->has_u)
-		q->u = instance_new(f, u);
+		q->u = instance_of(f, 0, u);
 	if (f->is_out_of_memory)
 		return;
-	thing(f, q, q->p, THING_ANY);
-	thing(f, q, q->q, THING_ANY);
+	f->asked = q;
+	if (f->has_any)
+		thing(f, q, f->any, THING_ANY);
+	if (about_all) {
+		thing(f, q, q->p, THING_ANY);
+		thing(f, q, q->q, THING_ANY);
+	}
 	things_of(f, q, &q->v);
 	if (q->has_u)
 		things_of(f, q, &q->u);
 	for (size_t g = 0; g < f->s->n_globals; g++)
-		thing(f, q, q->now.global[g], f->s->globals[g].type);
+		if (f->s->globals[g].type >= 0 && !f->s->globals[g].is_embedded)
+			thing(f, q, q->now.global[g], f->s->globals[g].type);
 	are_new(f, q, &q->v);
-	if (q->has_u) {
+	if (q->has_u)
 		are_new(f, q, &q->u);
-		differs(f, q->u.id, q->v.id);
-	}
 	take_all(f, q);
+}
+
+void fl_lin_facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
+{
+	ask(f, u, v, false, ret);
 }
 
 void fl_lin_facts_question_deinit(struct question *q)
@@ -518,15 +631,23 @@ static bool is_null(const struct atom *a)
 static void propose_comparisons(struct facts *f, const struct atom *a,
 				const struct atom *b, size_t u, size_t v)
 {
-	propose(f, (struct fact){ .is = FACT_EQ, .u = u, .v = v, .a = a->e, .b = b->e });
-	propose(f, (struct fact){ .is = FACT_NE, .u = u, .v = v, .a = a->e, .b = b->e });
-	if (a->type != SPEC_TYPE_INT || b->type != SPEC_TYPE_INT || v != FACT_ALWAYS ||
-	    !f->has_order)
-		return;
-	propose(f, (struct fact){ .is = FACT_LT, .u = u, .v = v, .a = a->e, .b = b->e });
-	propose(f, (struct fact){ .is = FACT_LT, .u = u, .v = v, .a = b->e, .b = a->e });
-	propose(f, (struct fact){ .is = FACT_LE, .u = u, .v = v, .a = a->e, .b = b->e });
-	propose(f, (struct fact){ .is = FACT_LE, .u = u, .v = v, .a = b->e, .b = a->e });
+	static const __typeof__(((struct fact *)0)->is) kinds[] = { FACT_EQ, FACT_NE,
+								    FACT_LT, FACT_LT,
+								    FACT_LE, FACT_LE };
+	bool has_order = a->type == SPEC_TYPE_INT && b->type == SPEC_TYPE_INT &&
+			 v == FACT_ALWAYS && f->has_order;
+
+	for (unsigned k = 0; k < (has_order ? 6 : 2); k++) {
+		bool is_turned = k == 3 || k == 5;
+
+		propose(f, (struct fact){ .is = kinds[k],
+					  .u = u,
+					  .v = v,
+					  .a = is_turned ? b->e : a->e,
+					  .b = is_turned ? a->e : b->e,
+					  .place = k,
+					  .has_order = has_order });
+	}
 }
 
 /* Facts about all things. */
@@ -619,7 +740,9 @@ static void number_in(struct facts *f, const struct spec_step_expr *e)
 		return;
 	number_in(f, e->a);
 	number_in(f, e->b);
-	f->has_order |= e->op == STEP_ADD || e->op == STEP_SUB;
+	f->has_order |= e->op == STEP_ADD || e->op == STEP_SUB ||
+			(e->op == STEP_COMPARE && e->value > STEP_NE);
+	f->has_any |= e->op == STEP_ANY;
 	if (e->op != STEP_NUMBER || (e->a && e->a->op))
 		return;
 	number_of(f, e->value);
@@ -779,12 +902,7 @@ static void begin(struct facts *f)
 	vec_deinit(&all);
 }
 
-/* Which globals and memories are in @p e? Bits of 128. */
-struct touched {
-	uint64_t globals, memories;
-};
-
-static void touch(struct touched *t, const struct spec_step_expr *e)
+void fl_lin_facts_touch(struct touched *t, const struct spec_step_expr *e)
 {
 	if (!e)
 		return;
@@ -792,12 +910,11 @@ static void touch(struct touched *t, const struct spec_step_expr *e)
 		t->globals |= 1ull << (e->value & 63);
 	if (e->op == STEP_MEMORY)
 		t->memories |= 1ull << (e->value & 63);
-	touch(t, e->a);
-	touch(t, e->b);
+	fl_lin_facts_touch(t, e->a);
+	fl_lin_facts_touch(t, e->b);
 }
 
-/* What sub-operation @p step writes. */
-static struct touched written_by(const struct facts *f, size_t step)
+struct touched fl_lin_facts_written(const struct facts *f, size_t step)
 {
 	const struct spec_structure_operation *o = operation(f, step);
 	struct touched all = {};
@@ -821,8 +938,8 @@ static bool is_touched(const struct fact *it, const struct touched *w)
 {
 	struct touched t = {};
 
-	touch(&t, it->a);
-	touch(&t, it->b);
+	fl_lin_facts_touch(&t, it->a);
+	fl_lin_facts_touch(&t, it->b);
 	if (it->is >= FACT_NO_OTHER)
 		t.memories |= 1ull << (it->memory & 63);
 	return (t.globals & w->globals) || (t.memories & w->memories);
@@ -871,27 +988,31 @@ static enum {
 /* The operation before @p v does a step, one before @p u looks on: what holds no longer? */
 static bool go_on(struct facts *f, size_t u, size_t v)
 {
-	struct touched w = written_by(f, v);
+	struct touched w = fl_lin_facts_written(f, v);
 	uint64_t *asked =
-		&f->asked[(u == FACT_ALWAYS ? f->steps->size : u) * f->steps->size + v];
+		&f->asked_at[(u == FACT_ALWAYS ? f->steps->size : u) * f->steps->size +
+			     v];
 	struct question q;
 	claims all = {};
 	bool has_dropped;
 	struct instance after;
 	struct state s;
-	size_t n_claims = 0;
+	bool has_claims = false, about_all = false;
 
 	// What it was asked with holds as it did: the answer does, too.
 	if (*asked > newest_drop(f, u, v))
 		return false;
-	while (n_claims < f->all.size &&
-	       claimed(f, &f->all.data[n_claims], u, v, &w) == BY_NONE)
-		n_claims++;
-	if (n_claims == f->all.size)
+	for (size_t k = 0; k < f->all.size; k++) {
+		if (claimed(f, &f->all.data[k], u, v, &w) == BY_NONE)
+			continue;
+		has_claims = true;
+		about_all |= f->all.data[k].is >= FACT_NO_OTHER;
+	}
+	if (!has_claims)
 		return false;
 	*asked = ++f->clock;
 	smt_push(f->smt);
-	fl_lin_facts_ask(f, u, v, &q);
+	ask(f, u, v, about_all, &q);
 	s = fl_lin_facts_state_copy(f, &q.now);
 	after = fl_lin_facts_instance_copy(f, &q.v);
 	if (!f->is_out_of_memory)
@@ -923,104 +1044,43 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 	return has_dropped;
 }
 
-/* ---- what must hold already ---------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------------------------------------- */
 
-static smt_term condition_term(struct facts *f, const struct spec_step_condition *c,
-			       const struct instance *i, const struct state *s)
+/* The terms of all questions. */
+static void make_terms(struct facts *f)
 {
-	smt_term a = value_of(f, c->a, i, s, NULL);
+	size_t n = f->s->n_operations * 64;
 
-	return compare(f, c->compare, a, value_of(f, c->b, i, s, NULL));
-}
-
-void fl_lin_facts_assert_promises(struct facts *f, size_t step, const struct instance *i,
-				  const struct state *s)
-{
-	for (size_t k = 0; k < f->promises.size && !f->is_out_of_memory; k++)
-		if (f->promises.data[k].at == step)
-			smt_assert(f->smt,
-				   condition_term(f, f->promises.data[k].condition, i,
-						  s));
-}
-
-static uint64_t locals_in(const struct spec_step_expr *e)
-{
-	return !e ? 0 :
-		    (e->op == STEP_LOCAL ? 1ull << e->value : 0) | locals_in(e->a) |
-			       locals_in(e->b);
-}
-
-/* Can a step of any other operation make @p c true of one before @p at? */
-static bool can_return(struct facts *f, size_t at, const struct spec_step_condition *c)
-{
-	bool can = false;
-
-	for (size_t v = 0; v < f->steps->size && !can && !f->is_out_of_memory; v++) {
-		struct question q;
-		struct state s;
-
-		smt_push(f->smt);
-		fl_lin_facts_ask(f, at, v, &q);
-		s = fl_lin_facts_state_copy(f, &q.now);
-		if (!f->is_out_of_memory) {
-			smt_assert(f->smt,
-				   smt_not(f->smt, condition_term(f, c, &q.u, &s)));
-			smt_assert(f->smt, fl_lin_facts_do(f, v, &q.v, &s, NULL));
-			smt_assert(f->smt, condition_term(f, c, &q.u, &s));
-			can = smt_check(f->smt) != SMT_UNSAT;
-		}
-		smt_pop(f->smt);
-		fl_lin_facts_question_deinit(&q);
+	f->terms = need(f, f->all.size * 2 * sizeof(*f->terms));
+	for (int role = 0; role < 2; role++) {
+		f->local[role] = need(f, n * sizeof(smt_term));
+		f->fresh[role] = need(f, n * sizeof(smt_term));
 	}
-	return can;
-}
+	if (f->is_out_of_memory)
+		return;
+	memset(f->terms, 0, f->all.size * 2 * sizeof(*f->terms));
+	state_new(f, &f->now);
+	f->p = smt_var(f->smt, SMT_INT, "p");
+	f->q = smt_var(f->smt, SMT_INT, "q");
+	f->any = smt_var(f->smt, SMT_INT, "any");
+	for (int role = 0; role < 2; role++) {
+		f->id[role] = smt_var(f->smt, SMT_INT, "ID");
+		for (size_t k = 0; k < f->numbers.size; k++)
+			differs(f, f->id[role], smt_number(f->smt, f->numbers.data[k]));
+		if (f->has_order)
+			smt_assert(f->smt,
+				   smt_lt(f->smt, smt_number(f->smt, 0), f->id[role]));
+		for (size_t o = 0; o < f->s->n_operations; o++)
+			for (size_t k = 0; k < f->s->operations[o].n_locals; k++) {
+				const char *name = f->s->operations[o].locals[k].name;
 
-/* Do sub-operations [@p from, @p to) of one operation assign a local of @p locals? */
-static bool assigns(const struct facts *f, size_t from, size_t to, uint64_t locals)
-{
-	for (size_t k = from; k < to; k++) {
-		const struct spec_structure_operation *o = operation(f, k);
-
-		for (size_t i = f->steps->data[k].first; i < f->steps->data[k].end; i++)
-			for (size_t c = 0; c < o->steps[i].n_statements; c++) {
-				const struct spec_step_statement *t =
-					&o->steps[i].statements[c];
-
-				if ((t->is == STEP_ASSIGN || t->is == STEP_MALLOC) &&
-				    t->target->op == STEP_LOCAL &&
-				    locals >> t->target->value & 1)
-					return true;
+				f->local[role][o * 64 + k] =
+					smt_var(f->smt, SMT_INT, name);
+				f->fresh[role][o * 64 + k] =
+					smt_var(f->smt, SMT_INT, name);
 			}
 	}
-	return false;
-}
-
-/* The conditions of sub-operation @p step, before which the operation has only read. */
-static void find_promises(struct facts *f, size_t step)
-{
-	const struct fl_lin_step *it = &f->steps->data[step];
-	const struct spec_step *shown = &operation(f, step)->steps[it->first];
-
-	for (size_t k = step - it->index; k < step; k++) {
-		struct touched w = written_by(f, k);
-
-		if (w.globals || w.memories)
-			return;
-	}
-	for (size_t c = 0; c < shown->n_conditions; c++) {
-		const struct spec_step_condition *it_needs = &shown->conditions[c];
-		uint64_t locals = locals_in(it_needs->a) | locals_in(it_needs->b);
-
-		for (size_t at = step; at > step - it->index; at--) {
-			struct promise p = { at, it_needs };
-
-			if ((locals & ~f->steps->data[at].bound) ||
-			    assigns(f, at, step, locals) || can_return(f, at, it_needs))
-				break;
-			if (vec_add(&f->promises, p))
-				f->is_out_of_memory = true;
-		}
-	}
+	differs(f, f->id[0], f->id[1]);
 }
 
 struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *ret)
@@ -1031,11 +1091,11 @@ struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *re
 
 	*f = (struct facts){ .steps = steps, .s = steps->s };
 	f->dropped = need(f, (steps->size + 1) * (steps->size + 1) * 8);
-	f->asked = need(f, (steps->size + 1) * (steps->size + 1) * 8);
+	f->asked_at = need(f, (steps->size + 1) * (steps->size + 1) * 8);
 	if (f->is_out_of_memory)
 		return &err_nomem;
 	memset(f->dropped, 0, (steps->size + 1) * (steps->size + 1) * 8);
-	memset(f->asked, 0, (steps->size + 1) * (steps->size + 1) * 8);
+	memset(f->asked_at, 0, (steps->size + 1) * (steps->size + 1) * 8);
 	propose_all(f);
 	err = smt_create(f->has_order ? SMT_WHOLE : SMT_NAMES, MOST_STEPS, &f->smt);
 	if (err)
@@ -1044,6 +1104,7 @@ struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *re
 		smt_number(f->smt, f->numbers.data[k]);
 	for (size_t k = 0; f->s->initialize && k < f->s->initialize->n_locals; k++)
 		smt_number(f->smt, NEW_AT_FIRST + (int64_t)k);
+	make_terms(f);
 	if (!f->is_out_of_memory)
 		begin(f);
 	while (has_dropped && !f->is_out_of_memory) {
@@ -1058,8 +1119,6 @@ struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *re
 	if (f->is_too_large)
 		return err_new(ERR_RANGE, "over %d writes to one field at once",
 			       MOST_WRITES);
-	for (size_t k = 0; k < steps->size && !f->is_out_of_memory; k++)
-		find_promises(f, k);
 	return f->is_out_of_memory ? &err_nomem : NULL;
 }
 

@@ -3,7 +3,8 @@
 
 /**
  * @file
- * States as terms, and facts about all that can be reached. Private to facts.c and pairs.c.
+ * States as terms, and facts about all that can be reached. Private to facts.c, promises.c, pairs.c and
+ * moves.c.
  *
  * A fact holds always, or while an operation stands before a sub-operation, or while two do. All of a
  * few shapes are taken for true at first; what one step from a state in which they hold makes false
@@ -22,7 +23,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "faultlocate/linear/steps.h"
+#include "faultlocate/linear/pairs.h"
 #include "smt/smt.h"
 
 #define FACT_ALWAYS SIZE_MAX
@@ -35,6 +36,8 @@ struct fact {
 		*b; ///< a of u; b of v, or of u where there is no v
 	size_t memory;
 	bool is_off;
+	bool has_order; ///< of a comparison: there are six of the same two, not two
+	uint8_t place;	///< among them
 };
 
 /** An operation under way. */
@@ -74,8 +77,8 @@ struct question {
 };
 
 /** An operation before sub-operation `at` that is to end needs this of a later one already: once it is
- * false, nothing makes it true again. One for which it is false has read, and no more: a history without
- * it is one as well. */
+ * false, nothing makes it true again. One for which it is false has read, or done what nobody minds, as
+ * taking a lock: a history without it is one as well. */
 struct promise {
 	size_t at;
 	const struct spec_step_condition *condition;
@@ -89,20 +92,33 @@ struct facts_condition {
 };
 typedef VEC(struct facts_condition) fl_lin_facts_conditions;
 
+/** Which globals and memories; bits by number. */
+struct touched {
+	uint64_t globals, memories;
+};
+
 struct facts {
 	const struct fl_lin_steps *steps;
 	const struct spec_structure *s;
 	struct smt *smt;
 	struct arena arena;
 	VEC(struct fact) all;
+	// What questions are about, the same in all: a state, any two things, two operations.
+	struct state now;
+	const struct question *asked; ///< the last
+	smt_term p, q, any, id[2];
+	smt_term *local[2], *fresh[2]; ///< operation * 64 + local
+	smt_term *terms;      ///< of comparisons: fact * 2 + role; NULL: not made yet
 	VEC(int64_t) numbers; ///< in the text
 	VEC(struct promise) promises;
 	uint64_t *
 		dropped; ///< when a fact of u, v (u * n + v), of u (n * n + u) or of none was
-	uint64_t *asked; ///< when the question of u and v was (u = n: v alone)
+	uint64_t *asked_at; ///< when the question of u and v was (u = n: v alone)
 	uint64_t clock;
 	bool is_too_large;
-	bool has_order; ///< somebody compares numbers by size, or counts
+	struct touched noticed; ///< somebody learns what is there (pairs.c)
+	bool has_any;		///< a condition is that there is no such thing
+	bool has_order;		///< somebody compares numbers by size, or counts
 	size_t n_questions, n_unknown;
 	fl_lin_facts_conditions
 		*watched; ///< gets the conditions of what is done; may be NULL
@@ -115,10 +131,9 @@ void fl_lin_facts_deinit(struct facts *f);
 /** A state with an operation before @p u (FACT_ALWAYS: none) and one before @p v, asserted to be one
  * that can be reached, as far as the facts tell. */
 void fl_lin_facts_ask(struct facts *f, size_t u, size_t v, struct question *ret);
-/** What operations that end have promised holds of @p i, which stands before sub-operation @p step, in
- * @p s: asserted. */
-void fl_lin_facts_assert_promises(struct facts *f, size_t step, const struct instance *i,
-				  const struct state *s);
+/** What is compared in the facts about an operation before @p step, asserted of @p i in @p s. */
+void fl_lin_facts_assert_of(struct facts *f, size_t step, const struct instance *i,
+			    const struct state *s);
 void fl_lin_facts_question_deinit(struct question *q);
 
 /** A copy to change. NULL where memory is out. */
@@ -128,11 +143,51 @@ struct instance fl_lin_facts_instance_copy(struct facts *f, const struct instanc
 /** What memory @p m has at @p at. */
 smt_term fl_lin_facts_memory_at(struct facts *f, const struct memory *m, smt_term at);
 
+/** Write @p value to it. */
+void fl_lin_facts_memory_write(struct facts *f, struct memory *m, smt_term at,
+			       smt_term value);
+
 typedef VEC(smt_term) fl_lin_facts_seen;
+
+/** When @p c holds of @p i in @p s. */
+smt_term fl_lin_facts_condition(struct facts *f, const struct spec_step_condition *c,
+				const struct instance *i, const struct state *s);
+
+/** Add those in @p e. */
+void fl_lin_facts_touch(struct touched *t, const struct spec_step_expr *e);
+/** What sub-operation @p step writes. */
+struct touched fl_lin_facts_written(const struct facts *f, size_t step);
 
 /** Sub-operation @p step done by @p i in @p s: both change. @p seen: what READ gives.
  * @return when it can be done. */
 smt_term fl_lin_facts_do(struct facts *f, size_t step, struct instance *i,
 			 struct state *s, fl_lin_facts_seen *seen);
+
+/* ---- promises.c ---- */
+
+/** Find what operations that end have promised, once the facts are known. */
+void fl_lin_promises_find(struct facts *f);
+/** What operations that end have promised holds of @p i, which stands before sub-operation @p step, in
+ * @p s: asserted. */
+void fl_lin_promises_assert(struct facts *f, size_t step, const struct instance *i,
+			    const struct state *s);
+
+/* ---- pairs.c ---- */
+
+/** In which states is a pair asked about? @p between: behind the first of the two. */
+typedef smt_term (*fl_lin_pair_when)(struct facts *f, const struct question *q,
+				     const struct state *between, void *of);
+/** Derive pair (@p a, @p b), in states in which @p when holds of @p of (NULL: all). */
+void fl_lin_pair_ask(struct facts *f, size_t a, size_t b, fl_lin_pair_when when, void *of,
+		     struct fl_lin_pair *ret);
+/** The locals that matter behind sub-operation @p step, bit by number: somebody reads them. Where no
+ * operation says what it gives, all do. */
+uint64_t fl_lin_live_behind(const struct facts *f, size_t step);
+
+/* ---- moves.c ---- */
+
+/** The pairs are no proof that sub-operation @p next and those before it can be brought together:
+ * note in @p pairs how they can. @return whether they can. */
+bool fl_lin_move_find(struct facts *f, struct fl_lin_pairs *pairs, size_t next);
 
 #endif

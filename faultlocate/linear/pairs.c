@@ -19,6 +19,7 @@ struct order {
 	struct instance u, v;
 	fl_lin_facts_seen by_u, by_v;
 	smt_term first, then; ///< when the one can be done; the other, after it
+	struct state between;
 };
 
 /* Both operations will end: what that needs holds, before their sub-operations or behind them. */
@@ -26,9 +27,9 @@ static void keep_promises(struct facts *f, const struct order *o, size_t a,
 			  bool is_a_done, size_t b, bool is_b_done)
 {
 	if (!is_a_done || !f->steps->data[a].is_last)
-		fl_lin_facts_assert_promises(f, a + is_a_done, &o->u, &o->s);
+		fl_lin_promises_assert(f, a + is_a_done, &o->u, &o->s);
 	if (!is_b_done || !f->steps->data[b].is_last)
-		fl_lin_facts_assert_promises(f, b + is_b_done, &o->v, &o->s);
+		fl_lin_promises_assert(f, b + is_b_done, &o->v, &o->s);
 }
 
 static void order_run(struct facts *f, const struct question *q, bool is_reversed,
@@ -47,6 +48,7 @@ static void order_run(struct facts *f, const struct question *q, bool is_reverse
 		ret->first = fl_lin_facts_do(f, a, &ret->u, &ret->s, &ret->by_u);
 	else
 		ret->first = fl_lin_facts_do(f, b, &ret->v, &ret->s, &ret->by_v);
+	ret->between = fl_lin_facts_state_copy(f, &ret->s);
 	if (!is_reversed)
 		keep_promises(f, ret, a, true, b, false);
 	if (!is_reversed)
@@ -64,16 +66,7 @@ static void order_deinit(struct order *o)
 	vec_deinit(&o->by_v);
 }
 
-static uint64_t locals_in(const struct spec_step_expr *e)
-{
-	return !e ? 0 :
-		    (e->op == STEP_LOCAL ? 1ull << e->value : 0) | locals_in(e->a) |
-			       locals_in(e->b);
-}
-
-/* The locals that matter behind @p step: somebody reads them. Where no operation says what it gives,
- * all do. */
-static uint64_t live_behind(const struct facts *f, size_t step)
+uint64_t fl_lin_live_behind(const struct facts *f, size_t step)
 {
 	const struct spec_structure_operation *o = fl_lin_steps_operation(f->steps, step);
 	bool has_results = false;
@@ -83,15 +76,85 @@ static uint64_t live_behind(const struct facts *f, size_t step)
 		has_results |= f->s->operations[k].result >= 0;
 	for (size_t k = f->steps->data[step].end; k < o->n_steps; k++) {
 		for (size_t c = 0; c < o->steps[k].n_conditions; c++)
-			live |= locals_in(o->steps[k].conditions[c].a) |
-				locals_in(o->steps[k].conditions[c].b);
+			live |= fl_lin_steps_locals(o->steps[k].conditions[c].a) |
+				fl_lin_steps_locals(o->steps[k].conditions[c].b);
 		for (size_t c = 0; c < o->steps[k].n_statements; c++)
-			live |= locals_in(o->steps[k].statements[c].value) |
+			live |= fl_lin_steps_locals(o->steps[k].statements[c].value) |
 				(o->steps[k].statements[c].target ?
-					 locals_in(o->steps[k].statements[c].target->a) :
+					 fl_lin_steps_locals(
+						 o->steps[k].statements[c].target->a) :
 					 0);
 	}
 	return has_results ? live : UINT64_MAX;
+}
+
+/* What somebody learns the value of, in the end: bits by number. Where no operation says what it gives, that
+ * is all. */
+struct noticed {
+	struct touched shared;
+	uint64_t *locals; ///< of each operation
+};
+
+static bool is_noticed(const struct noticed *n, size_t o, const struct spec_step_expr *e)
+{
+	return e->op == STEP_GLOBAL ? n->shared.globals >> e->value & 1 :
+	       e->op == STEP_MEMORY ? n->shared.memories >> e->value & 1 :
+				      n->locals[o] >> e->value & 1;
+}
+
+/* Operation @p o learns what is in @p e. @return whether any of that was not noticed before. */
+static bool notice(struct noticed *n, size_t o, const struct spec_step_expr *e)
+{
+	struct touched was = n->shared;
+	uint64_t locals = n->locals[o];
+
+	fl_lin_facts_touch(&n->shared, e);
+	n->locals[o] |= fl_lin_steps_locals(e);
+	return was.globals != n->shared.globals || was.memories != n->shared.memories ||
+	       locals != n->locals[o];
+}
+
+static bool notice_in_step(struct noticed *n, size_t o, const struct spec_step *s)
+{
+	bool is_new = false;
+
+	for (size_t c = 0; c < s->n_conditions; c++) {
+		is_new |= notice(n, o, s->conditions[c].a);
+		is_new |= notice(n, o, s->conditions[c].b);
+	}
+	for (size_t c = 0; c < s->n_statements; c++) {
+		const struct spec_step_statement *t = &s->statements[c];
+
+		if (t->is == STEP_READ || (t->target && t->target->op == STEP_MEMORY))
+			is_new |= notice(n, o,
+					 t->is == STEP_READ ? t->target : t->target->a);
+		if (t->is == STEP_ASSIGN && is_noticed(n, o, t->target))
+			is_new |= notice(n, o, t->value);
+	}
+	return is_new;
+}
+
+static void find_noticed(struct facts *f)
+{
+	const struct spec_structure *s = f->s;
+	struct noticed n = { .locals = calloc(s->n_operations, sizeof(*n.locals)) };
+	bool has_results = false, is_new = true;
+
+	f->is_out_of_memory |= !n.locals;
+	for (size_t o = 0; o < s->n_operations && n.locals; o++) {
+		has_results |= s->operations[o].result >= 0;
+		if (s->operations[o].result >= 0)
+			n.locals[o] = 1ull << s->operations[o].result;
+	}
+	while (is_new && n.locals) {
+		is_new = false;
+		for (size_t o = 0; o < s->n_operations; o++)
+			for (size_t k = 0; k < s->operations[o].n_steps; k++)
+				is_new |=
+					notice_in_step(&n, o, &s->operations[o].steps[k]);
+	}
+	f->noticed = has_results ? n.shared : (struct touched){ UINT64_MAX, UINT64_MAX };
+	free(n.locals);
 }
 
 /* What must be the same behind both orders, and what it is called. */
@@ -117,7 +180,7 @@ static void same_locals(struct equals *e, size_t step, const struct instance *a,
 {
 	const struct spec_structure_operation *o =
 		fl_lin_steps_operation(e->f->steps, step);
-	uint64_t live = live_behind(e->f, step);
+	uint64_t live = fl_lin_live_behind(e->f, step);
 
 	for (size_t k = 0; k < o->n_locals; k++)
 		if (live >> k & 1)
@@ -150,11 +213,14 @@ static void same(struct equals *e, const struct order *a, const struct order *b)
 	struct facts *f = e->f;
 
 	for (size_t k = 0; k < f->s->n_globals; k++)
-		equal(e, a->s.global[k], b->s.global[k],
-		      (struct equal){ .what = "", f->s->globals[k].name });
+		if (f->noticed.globals >> k & 1)
+			equal(e, a->s.global[k], b->s.global[k],
+			      (struct equal){ .what = "", f->s->globals[k].name });
 	for (size_t k = 0; k < f->s->n_memories; k++) {
 		const struct memory *m = &a->s.memory[k], *n = &b->s.memory[k];
 
+		if (!(f->noticed.memories >> k & 1))
+			continue;
 		same_memory(e, f->s->memories[k].name, m->last, m, n);
 		same_memory(e, f->s->memories[k].name, n->last, m, n);
 	}
@@ -233,7 +299,8 @@ static void ask_reversible(struct facts *f, const struct order *forth,
 	order_deinit(&back);
 }
 
-static void ask_pair(struct facts *f, size_t a, size_t b, struct fl_lin_pair *ret)
+void fl_lin_pair_ask(struct facts *f, size_t a, size_t b, fl_lin_pair_when when, void *of,
+		     struct fl_lin_pair *ret)
 {
 	struct question q;
 	struct order forth = {};
@@ -247,6 +314,8 @@ static void ask_pair(struct facts *f, size_t a, size_t b, struct fl_lin_pair *re
 	if (!f->is_out_of_memory) {
 		smt_assert(f->smt, forth.first);
 		smt_assert(f->smt, forth.then);
+		if (when)
+			smt_assert(f->smt, when(f, &q, &forth.between, of));
 		answer = smt_check(f->smt);
 		ret->is_undecided = answer == SMT_UNKNOWN;
 		ret->is_orderable = answer != SMT_UNSAT;
@@ -263,16 +332,59 @@ static bool is_never(struct facts *f, size_t step)
 {
 	struct question q;
 	bool is = false;
+	struct instance v;
+	struct state s;
 
 	smt_push(f->smt);
 	fl_lin_facts_ask(f, FACT_ALWAYS, step, &q);
+	v = fl_lin_facts_instance_copy(f, &q.v);
+	s = fl_lin_facts_state_copy(f, &q.now);
 	if (!f->is_out_of_memory) {
-		smt_assert(f->smt, fl_lin_facts_do(f, step, &q.v, &q.now, NULL));
+		smt_assert(f->smt, fl_lin_facts_do(f, step, &v, &s, NULL));
 		is = smt_check(f->smt) == SMT_UNSAT;
 	}
 	smt_pop(f->smt);
 	fl_lin_facts_question_deinit(&q);
 	return is;
+}
+
+static void ask_all(struct facts *f, struct fl_lin_pairs *ret)
+{
+	for (size_t a = 0; a < ret->n; a++)
+		ret->is_never[a] = is_never(f, a);
+	for (size_t a = 0; a < ret->n; a++)
+		for (size_t b = 0; b < ret->n && !f->is_out_of_memory; b++) {
+			struct fl_lin_pair *pair = &ret->data[a * ret->n + b];
+
+			fl_lin_pair_ask(f, a, b, NULL, NULL, pair);
+			ret->n_undecided += pair->is_undecided;
+		}
+}
+
+/* Where the pairs are no proof: is an operation that has read of two versions? */
+static struct err *ask_moves(struct facts *f, struct fl_lin_pairs *ret)
+{
+	bool goes_on = true;
+	struct err *err = NULL;
+
+	while (goes_on && !err) {
+		struct fl_lin_proof proof = {};
+
+		err = fl_lin_prove(f->steps, ret, &proof);
+		goes_on = !err && !proof.is_proven &&
+			  fl_lin_move_find(f, ret, proof.next);
+		fl_lin_proof_deinit(&proof);
+	}
+	return err;
+}
+
+bool fl_lin_pairs_alloc(struct fl_lin_pairs *pairs, size_t n)
+{
+	pairs->n = n;
+	pairs->data = calloc(n * n, sizeof(*pairs->data));
+	pairs->is_never = calloc(n, sizeof(*pairs->is_never));
+	pairs->move = calloc(n, sizeof(*pairs->move));
+	return pairs->data && pairs->is_never && pairs->move;
 }
 
 struct err *fl_lin_pairs_derive(const struct fl_lin_steps *steps,
@@ -281,20 +393,16 @@ struct err *fl_lin_pairs_derive(const struct fl_lin_steps *steps,
 	struct facts f;
 	struct err *err = fl_lin_facts_find(steps, &f);
 
-	ret->n = steps->size;
-	ret->data = calloc(steps->size * steps->size, sizeof(*ret->data));
-	ret->is_never = calloc(steps->size, sizeof(*ret->is_never));
-	if (!err && (!ret->data || !ret->is_never))
+	if (!err && !fl_lin_pairs_alloc(ret, steps->size))
 		err = &err_nomem;
-	for (size_t a = 0; a < steps->size && !err; a++)
-		ret->is_never[a] = is_never(&f, a);
-	for (size_t a = 0; a < steps->size && !err; a++)
-		for (size_t b = 0; b < steps->size; b++) {
-			struct fl_lin_pair *pair = &ret->data[a * ret->n + b];
-
-			ask_pair(&f, a, b, pair);
-			ret->n_undecided += pair->is_undecided;
-		}
+	if (!err)
+		find_noticed(&f);
+	if (!err)
+		fl_lin_promises_find(&f);
+	if (!err)
+		ask_all(&f, ret);
+	if (!err && !f.is_out_of_memory)
+		err = ask_moves(&f, ret);
 	for (size_t k = 0; k < f.all.size; k++)
 		ret->n_facts += !f.all.data[k].is_off;
 	ret->n_questions = f.n_questions;
@@ -308,5 +416,6 @@ void fl_lin_pairs_deinit(struct fl_lin_pairs *pairs)
 {
 	free(pairs->data);
 	free(pairs->is_never);
+	free(pairs->move);
 	*pairs = (struct fl_lin_pairs){};
 }

@@ -30,15 +30,27 @@ struct fl_lin_pair {
 	char what[96]; ///< of why, in that state: the condition, or what differs; or ""
 };
 
+/** How what came between an operation's first sub-operations, x, and its next, S, is taken out of between
+ * them. An operation that has read is of two *versions*: what it read holds still when it goes on, or no
+ * longer. */
+enum fl_lin_move {
+	MOVE_BY_PAIRS, ///< as Algorithm 6 has it
+	MOVE_LATE,     ///< x has read, which holds still before S: it may have read there
+	MOVE_SPLIT,    ///< or it holds no longer: S may have been done when it last did
+};
+
 struct fl_lin_pairs {
 	struct fl_lin_pair *data; ///< a * n + b
 	size_t n;
+	enum fl_lin_move *move; ///< of S
 	bool *is_never; ///< of each sub-operation: its conditions hold in no state
 	size_t n_facts, n_questions, n_undecided;
 };
 
 struct err *fl_lin_pairs_derive(const struct fl_lin_steps *steps,
 				struct fl_lin_pairs *ret);
+/** Of @p n sub-operations nothing is known. @return false: memory is out. */
+bool fl_lin_pairs_alloc(struct fl_lin_pairs *pairs, size_t n);
 void fl_lin_pairs_deinit(struct fl_lin_pairs *pairs);
 
 static inline const struct fl_lin_pair *fl_lin_pair(const struct fl_lin_pairs *p,

@@ -199,7 +199,7 @@ struct err *fl_lin_prove(const struct fl_lin_steps *steps,
 	if (!from || !p.between)
 		err = &err_nomem;
 	for (size_t x = 0; x < p.n && !err && ret->is_proven; x++)
-		if (!steps->data[x].is_last)
+		if (!steps->data[x].is_last && pairs->move[x + 1] == MOVE_BY_PAIRS)
 			err = check(&p, x, from, from + p.n, ret);
 	free(from);
 	free(p.between);

@@ -10,13 +10,14 @@
 #include "base/err.h"
 #include "faultlocate/linear/steps.h"
 
-/* The locals in @p e. */
-static uint64_t locals_in(const struct spec_step_expr *e)
+uint64_t fl_lin_steps_locals(const struct spec_step_expr *e)
 {
 	if (!e)
 		return 0;
-	return (e->op == STEP_LOCAL ? 1ull << e->value : 0) | locals_in(e->a) |
-	       locals_in(e->b);
+	if (e->op == STEP_LOCAL)
+		return 1ull << e->value;
+	return (fl_lin_steps_locals(e->a) | fl_lin_steps_locals(e->b)) &
+	       (e->op == STEP_ANY ? ~(1ull << e->value) : ~0ull);
 }
 
 static uint64_t locals_of(const struct spec_step *s)
@@ -24,10 +25,21 @@ static uint64_t locals_of(const struct spec_step *s)
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < s->n_conditions; i++)
-		all |= locals_in(s->conditions[i].a) | locals_in(s->conditions[i].b);
+		all |= fl_lin_steps_locals(s->conditions[i].a) |
+		       fl_lin_steps_locals(s->conditions[i].b);
 	for (size_t i = 0; i < s->n_statements; i++)
-		all |= locals_in(s->statements[i].target) |
-		       locals_in(s->statements[i].value);
+		all |= fl_lin_steps_locals(s->statements[i].target) |
+		       fl_lin_steps_locals(s->statements[i].value);
+	return all;
+}
+
+uint64_t fl_lin_steps_used(const struct fl_lin_steps *steps, size_t i)
+{
+	const struct spec_structure_operation *o = fl_lin_steps_operation(steps, i);
+	uint64_t all = 0;
+
+	for (size_t k = steps->data[i].first; k < steps->data[i].end; k++)
+		all |= locals_of(&o->steps[k]);
 	return all;
 }
 
@@ -43,13 +55,34 @@ static bool is_own(const struct spec_step_expr *e, uint64_t fresh)
 	return is_own(e->a, fresh) && is_own(e->b, fresh);
 }
 
+/* The types of which a condition asks whether there is none such, bit by number: what is made of them can be
+ * seen at once. */
+static uint64_t types_looked_for(const struct spec_structure *s)
+{
+	uint64_t all = 0;
+
+	for (size_t o = 0; o < s->n_operations; o++) {
+		const struct spec_structure_operation *op = &s->operations[o];
+
+		for (size_t i = 0; i < op->n_steps; i++)
+			for (size_t k = 0; k < op->steps[i].n_conditions; k++) {
+				const struct spec_step_expr *e =
+					op->steps[i].conditions[k].a;
+
+				if (e->op == STEP_ANY)
+					all |= 1ull << op->locals[e->value].type;
+			}
+	}
+	return all;
+}
+
 /* What @p s allocates, and gives away. */
-static uint64_t fresh_after(const struct spec_step *s, uint64_t fresh)
+static uint64_t fresh_after(const struct spec_step *s, uint64_t fresh, uint64_t seen)
 {
 	for (size_t i = 0; i < s->n_statements; i++) {
 		const struct spec_step_statement *t = &s->statements[i];
 
-		if (t->is == STEP_MALLOC)
+		if (t->is == STEP_MALLOC && !(seen >> t->type & 1))
 			fresh |= 1ull << t->target->value;
 		else if (t->is == STEP_ASSIGN && t->value->op == STEP_LOCAL &&
 			 (t->target->op == STEP_LOCAL || !is_own(t->target, fresh)))
@@ -60,7 +93,7 @@ static uint64_t fresh_after(const struct spec_step *s, uint64_t fresh)
 	return fresh;
 }
 
-static bool is_local(const struct spec_step *s, uint64_t fresh)
+static bool is_local(const struct spec_step *s, uint64_t fresh, uint64_t seen)
 {
 	if (s->n_conditions)
 		return false;
@@ -70,9 +103,9 @@ static bool is_local(const struct spec_step *s, uint64_t fresh)
 		// Of a READ of a local that has no value yet, that is when it gets one.
 		if (t->is == STEP_READ)
 			return false;
-		if (t->is == STEP_MALLOC)
+		if (t->is == STEP_MALLOC && !(seen >> t->type & 1))
 			fresh |= 1ull << t->target->value;
-		else if (t->is != STEP_FREE &&
+		else if (t->is != STEP_FREE && t->is != STEP_MALLOC &&
 			 (!is_own(t->target, fresh) || !is_own(t->value, fresh)))
 			return false;
 	}
@@ -82,13 +115,14 @@ static bool is_local(const struct spec_step *s, uint64_t fresh)
 static size_t take_operation(struct fl_lin_steps *steps, size_t o, size_t n)
 {
 	const struct spec_structure_operation *op = &steps->s->operations[o];
-	uint64_t fresh = 0, bound = (1ull << op->n_args) - 1;
+	uint64_t fresh = 0, bound = (1ull << op->n_args) - 1,
+		 seen = types_looked_for(steps->s);
 	struct fl_lin_step *last = NULL, now = { .operation = o, .bound = bound };
 
 	for (size_t i = 0; i < op->n_steps; i++) {
-		bool is_seen = !is_local(&op->steps[i], fresh);
+		bool is_seen = !is_local(&op->steps[i], fresh, seen);
 
-		fresh = fresh_after(&op->steps[i], fresh);
+		fresh = fresh_after(&op->steps[i], fresh, seen);
 		bound |= locals_of(&op->steps[i]);
 		if (!is_seen && (i + 1 < op->n_steps || last))
 			continue;

@@ -32,11 +32,17 @@ struct fl_lin_steps {
 struct err *fl_lin_steps_make(const struct spec_structure *s, struct fl_lin_steps *ret);
 void fl_lin_steps_deinit(struct fl_lin_steps *steps);
 
+/** The locals in @p e, bit by number; none of NULL. */
+uint64_t fl_lin_steps_locals(const struct spec_step_expr *e);
+
 /** The operation of sub-operation @p i. */
 static inline const struct spec_structure_operation *
 fl_lin_steps_operation(const struct fl_lin_steps *steps, size_t i)
 {
 	return &steps->s->operations[steps->data[i].operation];
 }
+
+/** The locals that sub-operation @p i reads or assigns, bit by number. */
+uint64_t fl_lin_steps_used(const struct fl_lin_steps *steps, size_t i);
 
 #endif

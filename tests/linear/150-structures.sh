@@ -14,7 +14,8 @@ check() {
 	expect_status "$2" "$FAULTLINE" linear "$1"
 	grep -q "sub-operations: $3 (" "$TMPDIR/out" || fail "$1: $(cat "$TMPDIR/out")"
 }
-for structure in ms-queue dglm-queue two-lock-queue treiber-stack pair-snapshot rdcss; do
+for structure in ms-queue dglm-queue two-lock-queue treiber-stack pair-snapshot rdcss elimination-stack \
+	time-stamped-stack orvyy-set vy-cas-set vy-dcas-set hhlmss-set; do
 	check $specs/$structure.steps 0 linearizable
 done
 for structure in herlihy-wing-queue; do

@@ -44,10 +44,28 @@ static bool is_over; ///< there are too many states, or an array is too long
 
 static signed char *place(struct machine *m, int who, const struct spec_step_expr *e);
 
+static bool is_so(enum spec_compare how, int a, int b)
+{
+	switch (how) {
+	case STEP_EQ:
+		return a == b;
+	case STEP_NE:
+		return a != b;
+	case STEP_LT:
+		return a < b;
+	case STEP_LE:
+		return a <= b;
+	case STEP_GT:
+		return a > b;
+	default:
+		return a >= b;
+	}
+}
+
 /* @return false: behind NULL. */
 static bool value(struct machine *m, int who, const struct spec_step_expr *e, int *ret)
 {
-	int a, b;
+	int a, b = 0;
 	signed char *at;
 
 	switch (e->op) {
@@ -56,6 +74,22 @@ static bool value(struct machine *m, int who, const struct spec_step_expr *e, in
 		return true;
 	case STEP_ID:
 		*ret = 100 + who;
+		return true;
+	case STEP_COMPARE:
+	case STEP_BOTH:
+		if (!value(m, who, e->a, &a) || !value(m, who, e->b, &b))
+			return false;
+		*ret = e->op == STEP_BOTH ? a && b :
+					    is_so((enum spec_compare)e->value, a, b);
+		return true;
+	case STEP_ANY:
+		for (signed char x = 1; x < ROOM && !b; x++) {
+			m->of[who].local[e->value] = x;
+			if (!value(m, who, e->a, &b))
+				return false;
+		}
+		m->of[who].local[e->value] = 0;
+		*ret = b;
 		return true;
 	case STEP_ADD:
 	case STEP_SUB:
@@ -93,20 +127,7 @@ static bool holds(struct machine *m, int who, const struct spec_step_condition *
 
 	if (!value(m, who, c->a, &a) || !value(m, who, c->b, &b))
 		return false;
-	switch (c->compare) {
-	case STEP_EQ:
-		return a == b;
-	case STEP_NE:
-		return a != b;
-	case STEP_LT:
-		return a < b;
-	case STEP_LE:
-		return a <= b;
-	case STEP_GT:
-		return a > b;
-	default:
-		return a >= b;
-	}
+	return is_so(c->compare, a, b);
 }
 
 static bool allocate(struct machine *m, int type, int *ret)
@@ -191,6 +212,12 @@ static int unbound_in(const struct operation_state *o, const struct spec_step_ex
 		return -1;
 	if (e->op == STEP_LOCAL)
 		return o->has[e->value] ? -1 : (int)e->value;
+	if (e->op == STEP_ANY) {
+		struct operation_state with = *o;
+
+		with.has[e->value] = 1;
+		return unbound_in(&with, e->a);
+	}
 	found = unbound_in(o, e->a);
 	return found >= 0 ? found : unbound_in(o, e->b);
 }
@@ -706,10 +733,13 @@ static void try_all(const char *path, const struct spec_structure *s, bool is_fu
 
 int main(int argc, char **argv)
 {
-	static const char *const all[] = { "treiber-stack",  "ms-queue",
-					   "dglm-queue",     "pair-snapshot",
-					   "rdcss",	     "herlihy-wing-queue",
-					   "two-lock-queue", "orvyy-set" };
+	static const char *const all[] = {
+		"treiber-stack",     "ms-queue",   "dglm-queue",
+		"pair-snapshot",     "rdcss",	   "herlihy-wing-queue",
+		"two-lock-queue",    "orvyy-set",  "time-stamped-stack",
+		"elimination-stack", "vy-cas-set", "vy-dcas-set",
+		"hhlmss-set"
+	};
 	enum { QUICK = 5 }; ///< of them
 	const char *asked_for = getenv("FAULTLINE_MUTANTS");
 	bool is_full = asked_for && !strcmp(asked_for, "full");
