@@ -8,13 +8,13 @@
  * summary).
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cmd/command.h"
 #include "confine/confine.h"
 #include "pt-collect/tracee/privilege.h"
 
@@ -110,11 +110,11 @@ static const char *const pictures[] = { "svg", "html", "o", NULL };
 static const char *const checks[] = { "sarif", "html", NULL };
 static const char *const packets[] = { "o", "output", NULL };
 static const char *const derived[] = { "derived", "svg", NULL };
-static const char *const states[] = { "state", NULL };
 static const char *const bundles[] = { "flight", NULL };
 static const char *const slices[] = { "capture", NULL };
 
-/* Those that read what strangers wrote, and what they may write. `suite' knows itself when. */
+/* Those that read what strangers wrote, and what they may write. `suite', `rank' and `reduce' know
+ * themselves when. */
 static const struct reader {
 	const char *name;
 	struct confine_outputs outputs;
@@ -129,7 +129,6 @@ static const struct reader {
 	{ "info", {} },
 	{ "inputs", { .files = pictures } },
 	{ "linear", { .files = derived } },
-	{ "rank", { .files = states } },
 	{ "recover", {} },
 	{ "repair", {} },
 	{ "replay", {} },
@@ -146,12 +145,7 @@ static const struct command *running;
 /** What was printed, and is lost, is a failure whatever came out. */
 static int running_run(int argc, char **argv)
 {
-	int status = running->run(argc, argv);
-
-	if (!fflush(stdout) && !ferror(stdout))
-		return status;
-	fprintf(stderr, "faultline: cannot write to stdout: %s\n", strerror(errno));
-	return EXIT_COULD_NOT;
+	return cmd_command_flush(running->run(argc, argv));
 }
 
 /** Only recording takes capabilities: whatever else reads a stranger's capture has none. */

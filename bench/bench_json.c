@@ -285,8 +285,23 @@ static bool series_read(struct bench_results *r, const cJSON *from,
 		}                                                                        \
 	} while (0)
 
+/** Of what comes behind the first @p n of @p list, those of names that are there go. */
+#define DROP_KNOWN(r, list, n)                                                           \
+	do {                                                                             \
+		for (size_t i_ = (n); i_ < (r)->list.size;) {                            \
+			size_t k_ = 0;                                                   \
+			while (strcmp((r)->list.data[k_].name, (r)->list.data[i_].name)) \
+				k_++;                                                    \
+			if (k_ < (n))                                                    \
+				(r)->list.data[i_] = (r)->list.data[--(r)->list.size];   \
+			else                                                             \
+				i_++;                                                    \
+		}                                                                        \
+	} while (0)
+
 static struct err *lists_read(struct bench_results *r, const cJSON *root)
 {
+	size_t n_tools = r->tools.size, n_works = r->works.size;
 	const cJSON *item;
 
 	LIST_READ(root, r, tools, bench_tool_members);
@@ -301,6 +316,8 @@ static struct err *lists_read(struct bench_results *r, const cJSON *root)
 	for (size_t i = 0; i < r->works.size; i++)
 		if (!r->works.data[i].name || !r->works.data[i].what)
 			return err_new(ERR_FORMAT, "a work has no name");
+	DROP_KNOWN(r, tools, n_tools);
+	DROP_KNOWN(r, works, n_works);
 	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "rows"))
 	{
 		struct bench_row *row = vec_push(&r->rows);

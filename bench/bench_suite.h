@@ -53,6 +53,9 @@ struct bench {
  * when none is named); 0 when there is none. */
 uint32_t bench_suites_named(const char *name);
 
+/** @return the name of the suite of bit @p i; NULL: there is none. */
+const char *bench_suites_name(size_t i);
+
 /** Print the table of suites. */
 void bench_suites_list(FILE *out);
 

@@ -151,6 +151,11 @@ uint32_t bench_suites_named(const char *name)
 	return found;
 }
 
+const char *bench_suites_name(size_t i)
+{
+	return i < N_SUITES ? suites[i].info.name : NULL;
+}
+
 void bench_suites_list(FILE *out)
 {
 	fputs("Suites (all: but corpus; without one: those with a star):\n", out);

@@ -12,9 +12,15 @@
 #include "bench/bench_emit.h"
 #include "report/bench_svg.h"
 #include "bench/bench_suite.h"
+#include "cmd/work.h"
 
 #define EXIT_WORSE 1
 #define EXIT_COULD_NOT 2
+
+enum { KEY_JOBS = 256, KEY_SLURM, KEY_HERE };
+
+/** Where the suites run; by itself here, one after the other. */
+static struct work_place place;
 
 static const struct argp_option option_table[] = {
 	{ "quick", 'q', NULL, 0, "Smaller inputs, 3 rounds", 0 },
@@ -36,6 +42,11 @@ static const struct argp_option option_table[] = {
 	  "Write the tables as Markdown to FILE too, and the plots to SVG files beside it; "
 	  "without plots to a device, a pipe or - (stdout)",
 	  0 },
+	{ "jobs", KEY_JOBS, "N", 0,
+	  "N suites at a time (1): they take each other's time, counts stay what they are",
+	  0 },
+	WORK_SLURM_OPTION(KEY_SLURM),
+	{ "here", KEY_HERE, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "from", 'f', "FILE", 0,
 	  "Measure nothing: take the results that --json wrote to FILE", 0 },
 	{ "compare", 'C', NULL, 0,
@@ -126,6 +137,8 @@ static void check_options(struct argp_state *state, struct bench *b)
 	if (o->is_comparing && writes)
 		argp_error(state,
 			   "--compare writes no file: no --json, --html, --markdown");
+	if ((place.n_jobs || place.is_slurm) && (o->from || o->is_comparing))
+		argp_error(state, "--jobs and --slurm are for what is measured");
 	if (o->from && (o->suites || o->is_comparing))
 		argp_error(state, "--from takes results as they are: no suites, "
 				  "no --compare");
@@ -152,6 +165,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'f':
 		o->from = arg;
+		return 0;
+	case KEY_JOBS:
+		place.n_jobs = option_number(state, "--jobs", arg, 1, 64);
+		return 0;
+	case KEY_SLURM:
+		place.is_slurm = true;
+		place.slurm = arg;
+		return 0;
+	case KEY_HERE:
+		place = (struct work_place){};
 		return 0;
 	case 'C':
 		o->is_comparing = true;
@@ -260,17 +283,96 @@ static struct err *results_write(struct bench_results *r, struct new_file *f,
 	return err || !path ? err : new_file_commit(f);
 }
 
-/** Show results that were measured before. */
-static struct err *results_show(struct bench *b)
+/** Show results that are there. */
+static struct err *results_tell(struct bench *b)
 {
 	struct bench_results *r = &b->results;
-	struct err *err = bench_json_read(b->o.from, r);
+	struct err *err = NULL;
 
-	if (err)
-		return err;
 	bench_text_header(b->talk, r);
 	for (size_t i = 0; i < r->suites.size && !err; i++)
 		err = bench_text_suite(b->talk, r, &r->suites.data[i]);
+	return err;
+}
+
+/** Show results that were measured before. */
+static struct err *results_show(struct bench *b)
+{
+	struct err *err = bench_json_read(b->o.from, &b->results);
+
+	return err ?: results_tell(b);
+}
+
+/* ---- suites beside each other ------------------------------------------------------------------ */
+
+/** The options again, those of files but for the results; all texts are arena's. */
+static struct err *add_suite(struct bench *b, struct work *w, const char *suite)
+{
+	const struct bench_options *o = &b->o;
+	const char *words[24] = { "bench", "--here", "--json", "@/results.json" };
+	char scale[BENCH_SCALES_MAX * 32] = "";
+	size_t n = 4;
+
+	for (size_t i = 0; i < o->n_scales; i++)
+		snprintf(scale + strlen(scale), sizeof(scale) - strlen(scale), "%s%.17g",
+			 i ? "," : "", o->scale[i]);
+	words[n++] = bench_keep_printf(&b->results, "--rounds=%d", o->rounds);
+	words[n++] = bench_keep_printf(&b->results, "--scale=%s", scale);
+	if (o->is_quick)
+		words[n++] = "--quick";
+	if (o->n_seeds)
+		words[n++] = bench_keep_printf(&b->results, "--seeds=%d-%d",
+					       o->first_seed,
+					       o->first_seed + o->n_seeds - 1);
+	if (o->corpus)
+		words[n++] = bench_keep_printf(&b->results, "--corpus=%s", o->corpus);
+	if (o->specs)
+		words[n++] = bench_keep_printf(&b->results, "--specs=%s", o->specs);
+	if (o->cache)
+		words[n++] = bench_keep_printf(&b->results, "--cache=%s", o->cache);
+	words[n++] = suite;
+	for (size_t i = 0; i < n; i++)
+		if (!words[i])
+			return &err_nomem;
+	return cmd_work_add(w, suite, words);
+}
+
+/** What each measured becomes one. */
+static struct err *take_results(struct bench *b, const struct work *w)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < w->list.n_tests && !err; i++) {
+		_cleanup_free_ char *path = cmd_work_path(w, i, "results.json");
+
+		if (!path)
+			return &err_nomem;
+		err = access(path, F_OK) ? cmd_work_failed(w, i) :
+					   bench_json_read(path, &b->results);
+	}
+	return err;
+}
+
+/** Each suite is a command of its own. */
+static struct err *suites_run_beside(struct bench *b, char **argv)
+{
+	struct work w;
+	struct err *err = cmd_work_init(&w, &place, "faultline-bench.work");
+	const char *name;
+
+	w.is_tried = true; // who measures here measures elsewhere
+	for (size_t i = 0; (name = bench_suites_name(i)) && !err; i++)
+		if (b->o.suites >> i & 1)
+			err = add_suite(b, &w, name);
+	if (!err)
+		err = cmd_work_run(&w, "bench", argv);
+	if (!err)
+		err = take_results(b, &w);
+	if (!err)
+		err = results_tell(b);
+	if (!err)
+		cmd_work_remove(&w);
+	cmd_work_deinit(&w);
 	return err;
 }
 
@@ -326,7 +428,10 @@ static struct err *bench_main(struct bench *b, int argc, char **argv)
 	struct err *err = outputs_try(&b->o, files);
 
 	if (!err)
-		err = b->o.from ? results_show(b) : bench_suites_run(b, argc, argv);
+		err = b->o.from ? results_show(b) :
+		      place.n_jobs > 1 || place.is_slurm ?
+				  suites_run_beside(b, argv) :
+				  bench_suites_run(b, argc, argv);
 	if (!err)
 		err = results_write(r, &files[BENCH_FILE_JSON], paths[BENCH_FILE_JSON],
 				    bench_json_write);

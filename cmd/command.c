@@ -93,3 +93,11 @@ void cmd_command_print_json(cJSON *o)
 	puts(text ?: "{}");
 	cJSON_Delete(o);
 }
+
+int cmd_command_flush(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "faultline: cannot write to stdout: %s\n", strerror(errno));
+	return 2;
+}

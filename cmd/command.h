@@ -46,6 +46,9 @@ void cmd_command_add_notes(cJSON *o, const line_list *notes);
 /** Put a blank and @p text into @p out, as one word for a shell. Errors are @p out's. */
 void cmd_command_put_quoted(FILE *out, const char *text);
 
+/** At a confined command's end: what was printed, and is lost, is told. @return @p status, or 2. */
+int cmd_command_flush(int status);
+
 /** Print @p o in a line, and free it. */
 void cmd_command_print_json(cJSON *o);
 

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "cmd/command.h"
+#include "cmd/work.h"
+#include "confine/confine.h"
 #include "suppress-hw/rank/rank.h"
 
 #define EXIT_COULD_NOT 2
@@ -25,13 +27,16 @@ enum {
 	KEY_STATUS,
 	KEY_FAULTS,
 	KEY_FIXED,
-	KEY_STATE
+	KEY_STATE,
+	KEY_SLURM,
+	KEY_PART
 };
 
 struct arguments {
 	struct rank_options o;
 	bool as_json, shows_all;
-	fl_texts fixed;
+	fl_texts fixed, states;
+	struct work_place place;
 };
 
 static const char *const methods[] = { "ivmp",	"tarantula",  "ochiai",
@@ -59,6 +64,8 @@ static const struct argp_option options[] = {
 	  "Try all instances of each statement with all values seen there, in each failing test",
 	  0 },
 	{ "jobs", 'j', "N", 0, "N altered runs at a time (default: the cores)", 0 },
+	WORK_SLURM_OPTION(KEY_SLURM),
+	{ "part", KEY_PART, "K/N", OPTION_HIDDEN, NULL, 0 },
 	{ "expected", KEY_EXPECTED, "FILE", 0,
 	  "SUITE is the capture of one failing run, whose stdout should have been that of FILE",
 	  0 },
@@ -97,6 +104,11 @@ static int one_of(struct argp_state *state, const char *what, const char *const 
 	return 0;
 }
 
+static bool is_searching(const struct arguments *a)
+{
+	return a->o.method == RANK_IVMP || a->o.method == RANK_PREDICATES;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -123,6 +135,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--state and --faults are for altered runs: not "
 				   "with --method %s",
 				   methods[a->o.method]);
+		if (a->place.is_slurm && (a->o.state || !is_searching(a)))
+			argp_error(state,
+				   "--slurm is for altered runs, and keeps their states "
+				   "itself: not with --state or --method %s",
+				   methods[a->o.method]);
 		return option_only(state, key, arg, "suite", &a->o.suite);
 	case KEY_LOSSLESS:
 		a->o.is_lossless = true;
@@ -134,6 +151,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_STATUS:
 		a->o.want_status = option_number(state, "--status", arg, 0, 255);
 		a->o.is_capture = true;
+		return 0;
+	case KEY_SLURM:
+		a->place.is_slurm = true;
+		a->place.slurm = arg;
+		return 0;
+	case KEY_PART:
+		if (sscanf(arg, "%u/%u", &a->o.part, &a->o.n_parts) != 2 ||
+		    a->o.part >= a->o.n_parts)
+			argp_error(state, "no part of a search: '%s'", arg);
+		a->place.is_slurm = false;
 		return 0;
 	case KEY_ALL:
 		a->shows_all = true;
@@ -185,11 +212,6 @@ static void print_ivmp(const struct rank_ivmp *v)
 		       (long)((int64_t)(v->original << (64 - 8 * v->bytes)) >>
 			      (64 - 8 * v->bytes)),
 		       v->is_each_time ? ", each time" : "");
-}
-
-static bool is_searching(const struct arguments *a)
-{
-	return a->o.method == RANK_IVMP || a->o.method == RANK_PREDICATES;
 }
 
 static void print_text(const struct arguments *a, const struct rank_result *r)
@@ -294,33 +316,116 @@ static void print_json(const struct arguments *a, const struct rank_result *r)
 	cmd_command_print_json(o);
 }
 
-int cmd_rank(int argc, char **argv)
+static struct arguments arguments;
+
+static int run(int argc, char **argv)
 {
-	struct arguments a = { .o = { .stops = stops, .want_status = -1 } };
+	struct arguments *a = &arguments;
 	struct rank_result r = {};
 	struct err *err;
 
-	argp_err_exit_status = EXIT_COULD_NOT;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
-		return EXIT_COULD_NOT;
-	a.o.fixed = a.fixed.data;
-	a.o.n_fixed = a.fixed.size;
-	if (!a.o.at_once)
-		a.o.at_once = sysconf(_SC_NPROCESSORS_ONLN);
-	a.o.with_progress = isatty(2);
+	(void)argv;
+	a->o.fixed = a->fixed.data;
+	a->o.n_fixed = a->fixed.size;
+	if (!a->o.at_once)
+		a->o.at_once = sysconf(_SC_NPROCESSORS_ONLN);
+	a->o.with_progress = isatty(2);
 	signal(SIGINT, interrupt);
-	err = rank_suite(&a.o, &r);
+	err = rank_suite(&a->o, &r);
 	if (err) {
 		fprintf(stderr, "faultline: cannot rank by '%s': %s\n",
-			text_line(a.o.suite), text_line(err->message));
-	} else if (a.as_json) {
-		print_json(&a, &r);
+			text_line(a->o.suite), text_line(err->message));
+	} else if (a->as_json) {
+		print_json(a, &r);
 	} else {
-		print_text(&a, &r);
+		print_text(a, &r);
 	}
 	rank_result_deinit(&r);
-	vec_deinit(&a.fixed);
-	argc = err ? EXIT_COULD_NOT : 1;
+	argc = err ? EXIT_COULD_NOT : cmd_command_flush(1);
 	err_destroy(err);
 	return argc;
+}
+
+/* ---- on other machines ------------------------------------------------------------------------- */
+
+/* Every n_parts-th statement is one's. */
+static struct err *add_parts(struct work *w, int argc, char **argv)
+{
+	_cleanup_free_ const char **words = calloc(argc + 5, sizeof(*words));
+	unsigned n_parts = cmd_work_parts(w);
+	struct err *err = words ? NULL : &err_nomem;
+
+	for (unsigned k = 0; k < n_parts && !err; k++) {
+		char name[32], part[32];
+		size_t n = 0;
+
+		snprintf(name, sizeof(name), "part-%u", k);
+		snprintf(part, sizeof(part), "--part=%u/%u", k, n_parts);
+		words[n++] = "rank";
+		for (int i = 1; i < argc; i++)
+			words[n++] = argv[i];
+		words[n++] = part;
+		words[n++] = "--state";
+		words[n++] = "@/state";
+		words[n] = NULL;
+		err = cmd_work_add(w, name, words);
+	}
+	return err;
+}
+
+/* Let others search. Then a->o.states are theirs. */
+static struct err *search_elsewhere(struct arguments *a, struct work *w, int argc,
+				    char **argv)
+{
+	size_t n = strlen(a->o.suite);
+	struct err *err;
+
+	while (n > 1 && a->o.suite[n - 1] == '/')
+		n--;
+	err = cmd_work_init(w, &a->place, "%.*s.rank.work", (int)n, a->o.suite);
+	if (!err)
+		err = add_parts(w, argc, argv);
+	if (!err)
+		err = cmd_work_run(w, "rank", argv);
+	for (size_t i = 0; i < w->list.n_tests && !err; i++) {
+		char *state = cmd_work_path(w, i, "state");
+
+		if (!state)
+			err = &err_nomem;
+		else if (cmd_work_status(w, i, NULL) == 1)
+			err = vec_add(&a->states, state);
+		else
+			err = cmd_work_failed(w, i);
+	}
+	a->o.states = a->states.data;
+	a->o.n_states = a->states.size;
+	return err;
+}
+
+int cmd_rank(int argc, char **argv);
+
+/* What reads captures is confined; what submits work may not be. */
+int cmd_rank(int argc, char **argv)
+{
+	static const char *const files[] = { "state", NULL };
+	static const struct confine_outputs outputs = { .files = files };
+	_cleanup_err_ struct err *err = NULL;
+	struct work w = { .lock = -1 };
+	int status = EXIT_COULD_NOT;
+
+	arguments.o = (struct rank_options){ .stops = stops, .want_status = -1 };
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments))
+		return EXIT_COULD_NOT;
+	if (arguments.place.is_slurm)
+		err = search_elsewhere(&arguments, &w, argc, argv);
+	if (err)
+		fprintf(stderr, "faultline: cannot rank by '%s': %s\n",
+			text_line(arguments.o.suite), text_line(err->message));
+	else
+		status = confine_command(run, argc, argv, &outputs);
+	if (arguments.place.is_slurm && status != EXIT_COULD_NOT)
+		cmd_work_remove(&w);
+	cmd_work_deinit(&w);
+	return status;
 }

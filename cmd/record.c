@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/option.h"
+#include "cmd/record_many.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/start/keeper.h"
 #include "pt-collect/tracee/privilege.h"
@@ -41,12 +42,18 @@ enum {
 	KEY_PT_BUFFER,
 	KEY_STORES_IN,
 	KEY_STORES_OF,
-	KEY_STORES_EACH
+	KEY_STORES_EACH,
+	KEY_SLURM,
+	KEY_HERE,
+	KEY_SETTLED
 };
 
 #define SNAPSHOT_MIN (4ull << 10)
 #define SNAPSHOT_MAX (64ull << 30)
 #define SNAPSHOT_DEFAULT (4ull << 20)
+
+/** With --until-fail: many runs at a time, and where. */
+static struct work_place place;
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0,
@@ -113,6 +120,13 @@ static const struct argp_option options[] = {
 	  "With --until-fail: a run fails, too, whose calls have no order that the object of FILE "
 	  "allows (faultline linear)",
 	  0 },
+	{ "jobs", 'j', "N", 0,
+	  "With --until-fail: N at a time; the first that fails, by its number, is kept "
+	  "(default: 1)",
+	  0 },
+	WORK_SLURM_OPTION(KEY_SLURM),
+	{ "here", KEY_HERE, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "settled", KEY_SETTLED, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "pid", 'p', "PID", 0,
 	  "Record process PID, which runs already, with all its threads, instead of a "
 	  "program to start; Ctrl-C ends the recording, and PID runs on",
@@ -293,6 +307,18 @@ static error_t parse_run_option(int key, char *arg, struct argp_state *state)
 	case KEY_OBJECT:
 		o->judge = ask_linear;
 		o->judge_ctx = arg;
+		return 0;
+	case 'j':
+		place.n_jobs = option_number(state, "--jobs", arg, 1, 1024);
+		return 0;
+	case KEY_SLURM:
+		place.is_slurm = true;
+		place.slurm = arg;
+		return 0;
+	case KEY_SETTLED:
+		return 0;
+	case KEY_HERE: // one of many: what is said of the many is not for it
+		place = (struct work_place){};
 		return 0;
 	case KEY_DURATION:
 		o->duration_s = option_seconds(state, arg);
@@ -582,6 +608,8 @@ static bool options_go_together(const struct ptc_options *o)
 	} wrong[] = {
 		{ o->follows && o->until_fail,
 		  "-f and --until-fail: only the program itself is tried again" },
+		{ (place.n_jobs || place.is_slurm) && o->until_fail == 0,
+		  "--jobs or --slurm, and without --until-fail: it is one run" },
 		{ o->is_portable && o->pid,
 		  "-p and --portable: a program that runs has chosen its instructions" },
 		{ o->wants_snapshot && (o->wants_chaos || o->until_fail),
@@ -652,6 +680,10 @@ int cmd_record(int argc, char **argv)
 	if (!o.dir && !o.pid) {
 		fprintf(stderr, "faultline: %s\n", err_nomem.message);
 		return PTC_EXIT_FAILED;
+	}
+	if (place.n_jobs > 1 || place.is_slurm) {
+		ptc_privilege_end();
+		return cmd_record_many(&o, &place, argv);
 	}
 	if (o.pt.is_wanted)
 		err = find_pt(&o, &pt, &why_not);

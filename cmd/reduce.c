@@ -12,12 +12,14 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "cmd/command.h"
+#include "cmd/work.h"
 #include "confine/confine.h"
 #include "faultlocate/reduce/plan.h"
 
 #define EXIT_COULD_NOT 2
 #define EXIT_STOPPED 1
-#define VERIFIED 3 // runs of the result
+#define EXIT_NOT_INTERESTING 1 // of a candidate
+#define VERIFIED 3	       // runs of the result
 #define SHORTEST_S \
 	1.0 // a run may take so long at least, and so many times the first one's
 #define TIMES_FIRST 10
@@ -30,7 +32,9 @@ enum {
 	KEY_TIMEOUT,
 	KEY_FRAMES,
 	KEY_NO_RECORD,
-	KEY_AT
+	KEY_AT,
+	KEY_SLURM,
+	KEY_TRY
 };
 
 enum method { IDTHDD, IDTHDD_STAR, DDMIN, CHARS, LINES, TOKENS, METHODS };
@@ -39,6 +43,10 @@ static const char *const methods[] = { "idthdd", "idthdd*", "ddmin",
 
 struct arguments {
 	const char *capture, *process, *oracle, *input, *out, *at;
+	const char *try; ///< a candidate: is it interesting? That is all then
+	struct work_place place;
+	int argc;
+	char **argv;
 	enum method method;
 	bool with_json, without_record;
 	double timeout_s;
@@ -72,6 +80,9 @@ static const struct argp_option options[] = {
 	  "two runs fail the same way if they are in the same N innermost functions (default: "
 	  "2; those of the C library do not count)",
 	  0 },
+	{ "jobs", 'j', "N", 0, "N runs at a time (default: the cores)", 0 },
+	WORK_SLURM_OPTION(KEY_SLURM),
+	{ "try", KEY_TRY, "FILE", OPTION_HIDDEN, NULL, 0 },
 	{ "no-record", KEY_NO_RECORD, NULL, 0, "do not record the result", 0 },
 	{ "json", KEY_JSON, NULL, 0, "write what came of it as one JSON object", 0 },
 	{ "process", 'p', "PROCESS", 0,
@@ -124,6 +135,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_FRAMES:
 		a->frames = option_number(state, "--frames", arg, 1, 64);
+		break;
+	case 'j':
+		a->place.n_jobs =
+			option_number(state, "--jobs", arg, 1, FL_REDUCE_AT_ONCE);
+		break;
+	case KEY_SLURM:
+		a->place.is_slurm = true;
+		a->place.slurm = arg;
+		break;
+	case KEY_TRY:
+		a->try = arg;
 		break;
 	case KEY_NO_RECORD:
 		a->without_record = true;
@@ -190,6 +212,7 @@ struct reducing {
 	unsigned n_verified;
 	double begun_s, shown_s, seconds;
 	char *out, *oracle;
+	unsigned n_rounds; ///< of candidates that other machines had
 	int dir_fd;
 	bool is_new; ///< the directory
 	bool is_recorded;
@@ -210,12 +233,100 @@ static bool is_interesting(const struct reducing *r, const struct fl_run_end *e)
 	return fl_run_is_same(&r->first, e);
 }
 
+/* ---- on other machines ----------------------------------------------------------------------- */
+
+/* A command for candidate @p c, which it finds in a file beside the list of them. */
+static struct err *add_candidate(struct reducing *r, struct work *w, size_t i,
+				 const struct fl_text *c)
+{
+	const struct arguments *a = r->args;
+	_cleanup_free_ const char **words = calloc(a->argc + 4, sizeof(*words));
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	_cleanup_free_ char *path = NULL;
+	char name[32];
+	size_t n = 0;
+	struct err *err;
+
+	if (!words || asprintf(&path, "%s-%zu", w->dir, i) < 0)
+		return &err_nomem;
+	err = new_file_open(&f, path, 0600);
+	if (err)
+		return err;
+	fwrite(c->data, 1, c->size, f.stream);
+	err = new_file_commit(&f);
+	words[n++] = "reduce";
+	for (int k = 1; k < a->argc; k++)
+		words[n++] = a->argv[k];
+	words[n++] = "--try";
+	words[n++] = path;
+	snprintf(name, sizeof(name), "candidate-%zu", i);
+	return err ?: cmd_work_add(w, name, words);
+}
+
+/* What was asked before is known by what is left of it. */
+static struct err *test_elsewhere(struct reducing *r, const struct fl_text *candidates,
+				  size_t n, bool *are_interesting)
+{
+	struct work w;
+	struct err *err = cmd_work_init(&w, &r->args->place, "%s.work/round-%u", r->out,
+					++r->n_rounds);
+
+	w.is_tried = true;
+	for (size_t i = 0; i < n && !err; i++)
+		err = add_candidate(r, &w, i, &candidates[i]);
+	if (!err)
+		err = cmd_work_run(&w, "reduce", r->args->argv);
+	if (err && err->code == ERR_INTERRUPTED) { // what there is so far is the result
+		err_destroy(take_ptr(&err));
+		stopped = true;
+	}
+	for (size_t i = 0; i < n && !err && !stopped; i++) {
+		int status = cmd_work_status(&w, i, NULL);
+
+		are_interesting[i] = !status;
+		if (status != 0 && status != EXIT_NOT_INTERESTING)
+			err = cmd_work_failed(&w, i);
+	}
+	cmd_work_deinit(&w);
+	return err;
+}
+
+static struct err *make_work_dir(const struct reducing *r)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+	bool is_new;
+
+	if (!r->args->place.is_slurm)
+		return NULL;
+	if (asprintf(&path, "%s.work", r->out) < 0)
+		return &err_nomem;
+	return file_make_dir(path, &fd, &is_new);
+}
+
+static void remove_work_dir(const struct reducing *r)
+{
+	struct work w;
+	struct err *err = cmd_work_init(&w, &r->args->place, "%s.work", r->out);
+
+	if (!err && r->args->place.is_slurm)
+		cmd_work_remove(&w);
+	err_destroy(err);
+	cmd_work_deinit(&w);
+}
+
+/* ---- here -------------------------------------------------------------------------------------- */
+
 static struct err *test(void *ctx, const struct fl_text *candidates, size_t n,
 			bool *are_interesting)
 {
 	struct reducing *r = ctx;
 	struct fl_run_end ends[FL_REDUCE_AT_ONCE];
-	struct err *err = fl_runner_run(r->runner, candidates, n, ends);
+	struct err *err;
+
+	if (r->args->place.is_slurm)
+		return test_elsewhere(r, candidates, n, are_interesting);
+	err = fl_runner_run(r->runner, candidates, n, ends);
 
 	for (size_t i = 0; i < n && !err; i++)
 		are_interesting[i] = is_interesting(r, &ends[i]);
@@ -310,7 +421,7 @@ static struct err *check_oracle(struct reducing *r)
 static struct err *set_up(struct reducing *r)
 {
 	struct fl_plan *p = &r->plan;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	long cpus = r->args->place.n_jobs ?: sysconf(_SC_NPROCESSORS_ONLN);
 
 	r->run =
 		(struct fl_run_options){ .exe = p->exe,
@@ -360,6 +471,31 @@ static struct err *begin(struct reducing *r)
 	return err ?: check_oracle(r);
 }
 
+/* One of these: is it interesting? */
+static struct err *try(struct reducing *r, int *status)
+{
+	_cleanup_fclose_ FILE *f = fopen(r->args->try, "re");
+	_cleanup_free_ uint8_t *data = malloc(r->plan.data.size + 1);
+	struct fl_text c = { data, 0 };
+	struct fl_run_end end;
+	struct err *err;
+
+	if (!data)
+		return &err_nomem;
+	if (!f)
+		return err_errno("cannot read '%s'", r->args->try);
+	c.size = fread(data, 1, r->plan.data.size, f);
+	err = set_up(r);
+	r->run.n_workers = 1;
+	if (!err)
+		err = begin(r);
+	if (!err)
+		err = fl_runner_run(r->runner, &c, 1, &end);
+	if (!err)
+		*status = is_interesting(r, &end) ? 0 : EXIT_NOT_INTERESTING;
+	return err;
+}
+
 static struct err *search(struct reducing *r)
 {
 	static const enum fl_unit_kind kinds[] = {
@@ -369,7 +505,9 @@ static struct err *search(struct reducing *r)
 	};
 	struct fl_reduce_options o = { .data = r->plan.data.data,
 				       .size = r->plan.data.size,
-				       .at_once = r->run.n_workers,
+				       .at_once = r->args->place.is_slurm ?
+							  FL_REDUCE_AT_ONCE :
+							  r->run.n_workers,
 				       .test = test,
 				       .progress = show_progress,
 				       .interrupted = is_stopped,
@@ -542,6 +680,8 @@ static struct err *run(struct reducing *r)
 	if (!err)
 		err = make_dir(r);
 	if (!err)
+		err = make_work_dir(r);
+	if (!err)
 		err = begin(r);
 	if (err)
 		return err;
@@ -553,6 +693,8 @@ static struct err *run(struct reducing *r)
 		err = store(r);
 	if (err)
 		return err;
+	if (!stopped)
+		remove_work_dir(r);
 	odd = record(r);
 	if (odd)
 		log_note("%s", odd->message);
@@ -591,6 +733,12 @@ int cmd_reduce(int argc, char **argv)
 	argp_err_exit_status = EXIT_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
 		return EXIT_COULD_NOT;
+	args.argc = argc;
+	args.argv = argv;
+	if (args.try) { // roles are not asked for
+		args.method = DDMIN;
+		args.place = (struct work_place){};
+	}
 	planned = &args;
 	plan_fd = memfd_create("plan", MFD_CLOEXEC);
 	if (plan_fd < 0)
@@ -599,7 +747,9 @@ int cmd_reduce(int argc, char **argv)
 	if (status)
 		return status;
 	err = fl_plan_read(plan_fd, &r.plan);
-	if (!err)
+	if (!err && args.try)
+		err = try(&r, &status);
+	else if (!err)
 		err = run(&r);
 	if (err)
 		fprintf(stderr, "faultline: cannot reduce '%s': %s\n",
@@ -607,7 +757,7 @@ int cmd_reduce(int argc, char **argv)
 	// What is not empty stays.
 	if (err && r.is_new)
 		rmdir(r.out);
-	status = err ? EXIT_COULD_NOT : stopped ? EXIT_STOPPED : 0;
+	status = err ? EXIT_COULD_NOT : stopped ? EXIT_STOPPED : status;
 	reducing_deinit(&r);
 	return status;
 }

@@ -54,8 +54,10 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static const char *const verbs[] = { "record", "list",	 "check", "analyze", "report",
-				     "status", "resume", "store", NULL };
+static const char *const verbs[] = { "record",	 "list",   "check",  "analyze",
+				     "suppress", "report", "status", "resume",
+				     "store",	 "run", // a piece
+				     NULL };
 
 static bool is(const struct suite_options *o, const char *verb)
 {
@@ -64,7 +66,7 @@ static bool is(const struct suite_options *o, const char *verb)
 
 static bool is_analysis(const struct suite_options *o)
 {
-	return is(o, "check") || is(o, "analyze");
+	return is(o, "check") || is(o, "analyze") || is(o, "suppress");
 }
 
 static void take_argument(struct argp_state *state, struct suite_options *o, char *arg)
@@ -77,7 +79,7 @@ static void take_argument(struct argp_state *state, struct suite_options *o, cha
 		if (!verbs[i])
 			argp_error(state,
 				   "unknown action '%s' (there are: record, list, check, "
-				   "analyze, report, status, resume, store)",
+				   "analyze, suppress, report, status, resume, store)",
 				   arg);
 		o->verb = verbs[i];
 	} else if (is(o, "report")) {
@@ -103,10 +105,15 @@ static void take_argument(struct argp_state *state, struct suite_options *o, cha
 static void check_options(struct argp_state *state, const struct suite_options *o)
 {
 	if (!o->verb)
-		argp_error(state,
-			   "what to do? (record, list, check, analyze, status, resume)");
+		argp_error(
+			state,
+			"what to do? (record, list, check, analyze, suppress, report, status, "
+			"resume, store)");
 	else if (!is(o, "record") && !o->dir)
 		argp_error(state, "which suite?");
+	else if (is(o, "run") && !o->part)
+		argp_error(state,
+			   "run is for pieces of work, which faultline submits itself");
 	else if (!is(o, "record") && o->tests)
 		argp_error(state, "--tests is for record");
 	else if (!is(o, "record") && o->store)
@@ -115,9 +122,8 @@ static void check_options(struct argp_state *state, const struct suite_options *
 		argp_error(state, "--collect is for store");
 	else if (!is(o, "record") && !is_analysis(o) &&
 		 ((o->n_jobs && !is(o, "report")) || o->timeout_s || o->is_slurm))
-		argp_error(state,
-			   "--jobs, --timeout and --slurm are for record, check and "
-			   "analyze");
+		argp_error(state, "--jobs, --timeout and --slurm are for record, check, "
+				  "analyze and suppress");
 	else if (!is(o, "list") && !is(o, "report") && o->as_json)
 		argp_error(state, "--json is for list and report");
 	else if (!is(o, "record") && !is(o, "report") && o->output)
@@ -181,10 +187,10 @@ static const struct argp argp = {
 	.parser = parse_option,
 	.args_doc =
 		"record --tests FILE -- PROGRAM [ARG...]\ncheck DIR [OPTION...]\n"
-		"analyze DIR [OPTION...]\nreport DIR...\nlist DIR\nstatus DIR\nresume DIR\nstore DIR",
+		"analyze DIR [OPTION...]\nsuppress DIR [OPTION...]\nreport DIR...\nlist DIR\nstatus DIR\nresume DIR\nstore DIR",
 	.doc = "record: run PROGRAM once for each test, with the test's arguments behind its own, "
 	       "and record each run into a capture; say which passed. A test that fails is a result, "
-	       "and is recorded like the others. check, analyze: run that command, with OPTIONs, over "
+	       "and is recorded like the others. check, analyze, suppress: run that command, with OPTIONs, over "
 	       "each capture that has no result of it yet. report: put captures with which the same "
 	       "is wrong into groups; several suites: how that was over time. list: show what a suite holds. status: how "
 	       "far it is. resume: go on with what was interrupted. store: what is in a directory that "
@@ -256,6 +262,10 @@ static struct err *act(const struct suite_options *o, int *status)
 		return cmd_suite_report(o, status);
 	if (is(o, "store"))
 		return cmd_suite_store(o, status);
+	if (is(o, "run")) {
+		*status = SUITE_PASSED;
+		return cmd_suite_work(o);
+	}
 	return is(o, "resume") ? cmd_suite_resume(o) : cmd_suite_analyze(o, status);
 }
 

@@ -59,7 +59,7 @@ struct err *cmd_suite_keep_result(const struct suite_run *r,
 				  const char *why)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
-	_cleanup_close_ int in = cap_suite_open(r->dir, t->name, NULL, O_PATH);
+	_cleanup_close_ int in = cap_suite_open(r->work, t->name, NULL, O_PATH);
 	char name[NAME_MAX];
 	struct err *err;
 
@@ -124,6 +124,7 @@ static char *options_line(const struct suite_analysis *a)
 static int summarize(const struct suite_run *r)
 {
 	size_t n_clean = 0, n_errors = 0, n_not = 0, n_missing = 0;
+	bool is_suppress = !strcmp(r->analysis->verb, "suppress");
 
 	for (size_t i = 0; i < r->suite->n_tests; i++) {
 		const struct cap_suite_test *t = &r->suite->tests[i];
@@ -139,9 +140,11 @@ static int summarize(const struct suite_run *r)
 				r->analysis->verb, t->name, status, why ? ": " : "",
 				text_line(why ?: ""));
 	}
-	printf("%zu capture%s: %zu clean, %zu with errors, %zu could not be looked at",
+	printf("%zu capture%s: %zu %s, %zu %s, %zu could not be looked at",
 	       r->suite->n_tests - n_missing,
-	       r->suite->n_tests - n_missing == 1 ? "" : "s", n_clean, n_errors, n_not);
+	       r->suite->n_tests - n_missing == 1 ? "" : "s", n_clean,
+	       is_suppress ? "did not crash" : "clean", n_errors,
+	       is_suppress ? "crashed" : "with errors", n_not);
 	if (n_missing)
 		printf("; %zu test%s not recorded", n_missing,
 		       n_missing == 1 ? " is" : "s are");
@@ -159,7 +162,7 @@ static struct err *analyze_all(struct suite_run *r, const struct suite_options *
 	struct err *err = plan ? forget_others(r, plan) : &err_nomem;
 
 	if (!err)
-		err = cmd_suite_note_command(r->dir, o);
+		err = cmd_suite_note_command(r->dir, "suite", o->again);
 	if (!err)
 		err = o->is_slurm ? cmd_suite_slurm(r, o->slurm, o->again) :
 				    cmd_suite_run(r);
@@ -177,7 +180,9 @@ struct err *cmd_suite_analyze(const struct suite_options *o, int *status)
 	_cleanup_(cap_suite_deinit) struct cap_suite s = {};
 	_cleanup_close_ int lock = open(o->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ bool *wanted = NULL;
-	struct suite_analysis a = { o->verb, "json", o->command, 0 };
+	struct suite_analysis a = { .verb = o->verb,
+				    .result = "json",
+				    .options = o->command };
 	struct suite_run r = {
 		.dir = o->dir,
 		.work = o->dir,
@@ -210,15 +215,16 @@ struct err *cmd_suite_analyze(const struct suite_options *o, int *status)
 
 /* ---- status, resume ---------------------------------------------------------------------------- */
 
-struct err *cmd_suite_note_command(const char *dir, const struct suite_options *o)
+struct err *cmd_suite_note_command(const char *dir, const char *verb, char *const *argv)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
 	_cleanup_free_ char *path = NULL, *cwd = getcwd(NULL, 0), *text = NULL;
-	cJSON *j = cJSON_CreateObject(), *argv = cJSON_AddArrayToObject(j, "argv");
+	cJSON *j = cJSON_CreateObject(), *words = cJSON_AddArrayToObject(j, "argv");
 	struct err *err = NULL;
 
-	for (size_t i = 0; argv && o->again[i]; i++)
-		cJSON_AddItemToArray(argv, cJSON_CreateString(o->again[i]));
+	cJSON_AddItemToArray(words, cJSON_CreateString(verb));
+	for (size_t i = 1; words && argv[i]; i++)
+		cJSON_AddItemToArray(words, cJSON_CreateString(argv[i]));
 	if (cwd && cJSON_AddStringToObject(j, "cwd", cwd))
 		text = cJSON_PrintUnformatted(j);
 	cJSON_Delete(j);
@@ -231,28 +237,42 @@ struct err *cmd_suite_note_command(const char *dir, const struct suite_options *
 	return new_file_commit(&f);
 }
 
+struct err *cmd_suite_check_owner(const char *dir, const char *file)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+
+	if (asprintf(&path, "%s/%s", dir, file) < 0)
+		return &err_nomem;
+	if (lstat(path, &st))
+		return err_errno("cannot go on with '%s': cannot read '%s'", dir, path);
+	if (st.st_uid != geteuid() || st.st_mode & 022 || !S_ISREG(st.st_mode))
+		return err_new(
+			ERR_PERMISSION,
+			"cannot go on with '%s': others may have written '%s', which "
+			"says what to run",
+			dir, path);
+	return NULL;
+}
+
 struct err *cmd_suite_resume(const struct suite_options *o)
 {
 	_cleanup_free_ char *path = NULL, *text = NULL;
 	_cleanup_(fclosep) FILE *f = NULL;
 	const cJSON *argv, *cwd;
 	size_t capacity = 0, n = 0;
-	struct stat st;
 	char **words;
 	cJSON *j;
+	struct err *err = cmd_suite_check_owner(o->dir, "command.json");
 
+	if (err)
+		return err;
 	if (asprintf(&path, "%s/command.json", o->dir) < 0)
 		return &err_nomem;
 	f = fopen(path, "re");
-	if (!f || fstat(fileno(f), &st) || getline(&text, &capacity, f) < 0)
+	if (!f || getline(&text, &capacity, f) < 0)
 		return err_errno("cannot resume suite '%s': cannot read '%s'", o->dir,
 				 path);
-	if (st.st_uid != geteuid() || st.st_mode & 022)
-		return err_new(
-			ERR_PERMISSION,
-			"cannot resume suite '%s': others may have written '%s', which "
-			"says what to run",
-			o->dir, path);
 	j = cJSON_Parse(text); // ours until the end
 	argv = cJSON_GetObjectItem(j, "argv");
 	cwd = cJSON_GetObjectItem(j, "cwd");
@@ -261,8 +281,7 @@ struct err *cmd_suite_resume(const struct suite_options *o)
 		return err_new(ERR_FORMAT, "cannot resume suite '%s': '%s' is damaged",
 			       o->dir, path);
 	words[n++] = "faultline";
-	words[n++] = "suite";
-	for (int i = 1; i < cJSON_GetArraySize(argv); i++)
+	for (int i = 0; i < cJSON_GetArraySize(argv); i++)
 		words[n++] = cJSON_GetStringValue(cJSON_GetArrayItem(argv, i)) ?: "";
 	if (chdir(cwd->valuestring))
 		return err_errno("cannot resume suite '%s': cannot enter '%s'", o->dir,
@@ -274,19 +293,23 @@ struct err *cmd_suite_resume(const struct suite_options *o)
 
 struct err *cmd_suite_status(const struct suite_options *o, int *status)
 {
-	static const char *const verbs[] = { "check", "analyze" };
+	static const char *const verbs[] = { "check", "analyze", "suppress", "run" };
 	_cleanup_(cap_suite_deinit) struct cap_suite s = {};
 	struct suite_run r = { .dir = o->dir, .work = o->dir, .suite = &s };
 	struct err *err = cap_suite_read(o->dir, CAP_SUITE_PLAN, &s);
 	size_t n_recorded = 0;
+	bool is_work;
 
 	if (err)
 		return err;
+	is_work = s.n_tests && s.tests[0].is_recorded; // no test is, in a suite's plan
 	for (size_t i = 0; i < s.n_tests; i++) {
-		cmd_suite_judge(o->dir, &s.tests[i]);
+		if (!is_work)
+			cmd_suite_judge(o->dir, &s.tests[i]);
 		n_recorded += s.tests[i].is_recorded;
 	}
-	printf("record: %zu of %zu\n", n_recorded, s.n_tests);
+	if (!is_work)
+		printf("record: %zu of %zu\n", n_recorded, s.n_tests);
 	*status = n_recorded < s.n_tests ? SUITE_SOME_FAILED : SUITE_PASSED;
 	for (size_t k = 0; k < sizeof(verbs) / sizeof(*verbs); k++) {
 		struct suite_analysis a = { .verb = verbs[k] };
@@ -297,6 +320,8 @@ struct err *cmd_suite_status(const struct suite_options *o, int *status)
 			n += cmd_suite_result(&r, &s.tests[i], NULL) >= 0;
 		if (n)
 			printf("%s: %zu of %zu\n", verbs[k], n, n_recorded);
+		if (is_work && !strcmp(a.verb, "run") && n < n_recorded)
+			*status = SUITE_SOME_FAILED;
 	}
 	cmd_suite_slurm_status(o->dir);
 	return NULL;

@@ -52,8 +52,16 @@ struct err *cmd_suite_store(const struct suite_options *o, int *status);
 /** Do `suite status'. */
 struct err *cmd_suite_status(const struct suite_options *o, int *status);
 
-/** Note in directory @p dir what this command line is, for `suite resume'. */
-struct err *cmd_suite_note_command(const char *dir, const struct suite_options *o);
+/** Note in directory @p dir what this command line is, for `suite resume': @p verb, and the words
+ * from @p argv[1] on. */
+struct err *cmd_suite_note_command(const char *dir, const char *verb, char *const *argv);
+
+/** Do `suite run', a piece of work that cmd_work_run() has others do. */
+struct err *cmd_suite_work(const struct suite_options *o);
+
+/** @p file in @p dir says what to run: has anybody else written it? @return ERR_PERMISSION,
+ * ERR_NOT_FOUND. */
+struct err *cmd_suite_check_owner(const char *dir, const char *file);
 
 /** Do `suite resume': be the command that was noted last. @return why that cannot be. */
 struct err *cmd_suite_resume(const struct suite_options *o);
@@ -72,6 +80,7 @@ struct suite_analysis {
 	const char *result; ///< what its output is called, behind VERB and a dot
 	char **options;	    ///< n_options, of the command's own
 	size_t n_options;
+	bool is_own; ///< tests are commands of ours, their args the words (cmd/work.h)
 };
 
 struct suite_run {
@@ -88,11 +97,18 @@ struct suite_run {
 	bool is_told_unshared;
 	size_t n_found;	     ///< out: done before, by a run that broke off
 	bool is_interrupted; ///< out: some have no outcome
+	/** Own commands: what is behind the first that left this in its directory is not wanted; NULL: all
+	 * are. */
+	const char *until;
+	bool is_tried; ///< by Slurm: none is done here first
 };
 
 /** Record and judge the tests that are not recorded yet; judge those that are. With an analysis: run
  * it over each capture that has no result of it yet. */
 struct err *cmd_suite_run(struct suite_run *r);
+
+/** Is test @p i behind one that came to what the others are run for? */
+bool cmd_suite_is_needless(const struct suite_run *r, size_t i);
 
 /** Remove @p path and what is below. @return 0, or -1 with errno. */
 int cmd_suite_remove(const char *path);
@@ -118,6 +134,9 @@ struct err *cmd_suite_keep_result(const struct suite_run *r,
  *		   first word, which comes before what it says of Slurm.
  */
 struct err *cmd_suite_slurm(struct suite_run *r, const char *options, char *const *argv);
+
+/** The processors that Slurm's cluster has; 1 where it does not say. */
+size_t cmd_suite_slurm_processors(void);
 
 /** How many tests are done at a time: as told, as Slurm gave to a piece, or as there are cores. */
 unsigned cmd_suite_jobs(const struct suite_options *o);

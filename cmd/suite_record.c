@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cmd/suite_int.h"
 
 /** FILE without its suffix and directory, with .suite. */
@@ -112,6 +113,19 @@ static struct err *enter_dir(const char *dir, const struct cap_suite *s, int *lo
 	return found < 0 ? err_errno("cannot open '%s'", tests) : NULL;
 }
 
+/** Why the first of those without a capture has none. */
+static void tell_missing(const struct cap_suite *s, size_t n)
+{
+	size_t i = 0;
+
+	while (s->tests[i].is_recorded)
+		i++;
+	fprintf(stderr, "faultline: note: '%s'", text_line(s->tests[i].name));
+	if (n > 1)
+		fprintf(stderr, " and %zu more", n - 1);
+	fprintf(stderr, " could not be recorded: %s\n", text_line(s->tests[i].why ?: ""));
+}
+
 /** @return the exit status. */
 static int summarize(const struct suite_run *r)
 {
@@ -132,8 +146,10 @@ static int summarize(const struct suite_run *r)
 		printf("%zu files shared with others in %s, %.1f MiB; %zu are new there\n",
 		       r->shared.n_found, r->store, r->shared.bytes / 1048576.0,
 		       r->shared.n_new);
-	if (n_missing)
+	if (n_missing) {
+		tell_missing(s, n_missing);
 		return SUITE_COULD_NOT;
+	}
 	return n[CAP_SUITE_PASSED] == s->n_tests ? SUITE_PASSED : SUITE_SOME_FAILED;
 }
 
@@ -210,7 +226,7 @@ struct err *cmd_suite_record(const struct suite_options *o, int *status)
 	if (!err)
 		err = enter_dir(r.dir, &s, &lock);
 	if (!err)
-		err = cmd_suite_note_command(r.dir, o);
+		err = cmd_suite_note_command(r.dir, "suite", o->again);
 	if (!err)
 		err = record_all(&r, o);
 	if (!err)

@@ -366,7 +366,7 @@ static struct err *link_pages(struct grouping *g, const struct suite_run *r, siz
 static struct err *make_pages(struct grouping *g, const struct suite_options *o)
 {
 	static char *words[] = { "-o", "-" };
-	struct suite_analysis a = { "report", "html", words, 2 };
+	struct suite_analysis a = { "report", "html", words, 2, false };
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < g->n_suites && !err; i++) {

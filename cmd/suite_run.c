@@ -139,12 +139,19 @@ __attribute__((noreturn)) static void be_oracle(const struct runner *n,
 	_exit(126);
 }
 
-/** A command over its capture, which prints its result. */
+/** In the words of an own command "@/" is its test's directory. */
+static char *own_word(const struct runner *n, const struct cap_suite_test *t, char *word)
+{
+	return strncmp(word, "@/", 2) ? word :
+					cap_suite_path(n->r->work, t->name, word + 2);
+}
+
+/** A command over its capture, which prints its result; or a test that is a command. */
 __attribute__((noreturn)) static void
 be_analyst(const struct runner *n, const struct cap_suite_test *t, const char *capture)
 {
 	const struct suite_analysis *a = n->r->analysis;
-	char **argv = calloc(5 + a->n_options, sizeof(*argv));
+	char **argv = calloc(5 + a->n_options + t->n_args, sizeof(*argv));
 	char name[NAME_MAX];
 	size_t i = 0;
 
@@ -152,15 +159,19 @@ be_analyst(const struct runner *n, const struct cap_suite_test *t, const char *c
 	open_as(n, t, name, O_WRONLY | O_CREAT | O_APPEND, 2);
 	snprintf(name, sizeof(name), "%s.%s", a->verb, a->result);
 	open_as(n, t, name, O_WRONLY | O_CREAT, 1);
-	if (!argv)
+	if (!argv || (a->is_own && !freopen("/dev/null", "r", stdin)))
 		_exit(125);
 	argv[i++] = "faultline";
-	argv[i++] = (char *)a->verb;
+	for (size_t k = 0; a->is_own && k < t->n_args; k++)
+		argv[i++] = own_word(n, t, t->args[k]);
+	if (!a->is_own)
+		argv[i++] = (char *)a->verb;
 	for (size_t k = 0; k < a->n_options; k++)
 		argv[i++] = a->options[k];
 	if (!strcmp(a->result, "json"))
 		argv[i++] = "--json";
-	argv[i++] = (char *)capture;
+	if (!a->is_own)
+		argv[i++] = (char *)capture;
 	execv("/proc/self/exe", argv);
 	_exit(125);
 }
@@ -194,8 +205,9 @@ static struct err *start(struct runner *n, struct cap_suite_test *t, enum job_ki
 	return NULL;
 }
 
-/** The test is not done yet: record it, after what may be there of it. */
-static struct err *start_recording(struct runner *n, struct cap_suite_test *t)
+/** The test is not done yet: do it in a new directory, without what may be there of it. */
+static struct err *start_anew(struct runner *n, struct cap_suite_test *t,
+			      enum job_kind kind)
 {
 	_cleanup_free_ char *path = NULL;
 	struct err *err = cmd_suite_remove_test(n->r->work, t->name);
@@ -207,7 +219,7 @@ static struct err *start_recording(struct runner *n, struct cap_suite_test *t)
 		return &err_nomem;
 	if (mkdir(path, 0700))
 		return err_errno("cannot create '%s'", path);
-	return start(n, t, RECORDING);
+	return start(n, t, kind);
 }
 
 static void tally(struct runner *n, const struct cap_suite_test *t)
@@ -267,6 +279,10 @@ static struct err *start_analysis(struct runner *n, struct cap_suite_test *t)
 {
 	int status = cmd_suite_result(n->r, t, NULL);
 
+	if (cmd_suite_is_needless(n->r, t - n->r->suite->tests))
+		return NULL;
+	if (status < 0 && n->r->analysis->is_own)
+		return start_anew(n, t, ANALYSING);
 	if (t->is_recorded && status < 0)
 		return start(n, t, ANALYSING);
 	n->r->n_found += t->is_recorded;
@@ -291,7 +307,7 @@ static struct err *start_next(struct runner *n)
 		return NULL;
 	}
 	if (!t->is_recorded)
-		return start_recording(n, t);
+		return start_anew(n, t, RECORDING);
 	n->r->n_found++;
 	if (n->r->work != n->r->dir)
 		return NULL;
@@ -334,13 +350,28 @@ static void note_hung(struct runner *n, const struct job *job)
 		dprintf(fd, "%g\n", n->r->timeout_s);
 }
 
+bool cmd_suite_is_needless(const struct suite_run *r, size_t i)
+{
+	for (size_t k = 0; r->until && k < i; k++) {
+		_cleanup_close_ int fd =
+			cap_suite_open(r->dir, r->suite->tests[k].name, r->until, O_PATH);
+
+		if (fd >= 0 && cmd_suite_result(r, &r->suite->tests[k], NULL) >= 0)
+			return true;
+	}
+	return false;
+}
+
 static void end_what_is_due(struct runner *n)
 {
 	double now_s = clock_now_s();
 
 	for (size_t i = 0; i < n->jobs.size; i++) {
 		struct job *job = &n->jobs.data[i];
-		bool is_due = now_s >= job->deadline_s;
+		bool is_due =
+			now_s >= job->deadline_s ||
+			(n->r->until && !job->is_ending &&
+			 cmd_suite_is_needless(n->r, job->test - n->r->suite->tests));
 
 		if (!is_due && !job->is_ending)
 			continue;
@@ -351,7 +382,9 @@ static void end_what_is_due(struct runner *n)
 			job->deadline_s = now_s + GRACE_S;
 			is_due = false;
 		}
-		if (is_due || job->kind != RECORDING)
+		if (!is_due && job->kind == ANALYSING && n->r->analysis->is_own)
+			kill(job->pid, SIGTERM); // it may have a recording to end
+		else if (is_due || job->kind != RECORDING)
 			kill(-job->pid, SIGKILL);
 		else // again: it may not have been started
 			kill_program(job->pid);
@@ -383,17 +416,19 @@ static struct err *conclude_analysis(struct runner *n, struct job job, int statu
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	_cleanup_free_ char *said = NULL;
 	char name[NAME_MAX], why[SAID_BYTES] = "";
+	struct err *err;
 
 	snprintf(name, sizeof(name), "%s.log", n->r->analysis->verb);
 	if (code > 1)
-		said = cmd_suite_line(n->r->dir, job.test, name, "faultline: ");
+		said = cmd_suite_line(n->r->work, job.test, name, "faultline: ");
 	if (said)
 		snprintf(why, sizeof(why), "%s", said);
 	if (job.is_ending)
 		snprintf(why, sizeof(why), "ended after %g s", n->r->timeout_s);
 	n->n_ended++;
 	n->n_failed += code > 0;
-	return cmd_suite_keep_result(n->r, job.test, code, why);
+	err = cmd_suite_keep_result(n->r, job.test, code, why);
+	return err || n->r->work == n->r->dir ? err : hand_over(n, job.test);
 }
 
 /** @p job, no longer among those that run, has ended with waitpid()'s @p status. */

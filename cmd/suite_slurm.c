@@ -34,7 +34,9 @@
 #define PIECES_MOST 1000 ///< in an array, as Slurm's MaxArraySize has it by itself
 #define ROUNDS 3	 ///< an array for what is left, so often
 #define SAID_BYTES 4096
-#define POLL_S 1.0
+#define PIECES_BYTES (256 << 10) ///< of a line each
+#define POLL_LEAST_S 0.2
+#define POLL_MOST_S 5.0
 
 extern char **environ;
 
@@ -54,10 +56,11 @@ struct array {
 
 /* ---- Slurm's commands --------------------------------------------------------------------------- */
 
-/* Run @p argv with @p input on its stdin. @p said: what it printed, both streams, and is cut.
- * @return its exit status; -1: there is no such command. */
-static int run_command(char *const *argv, int input, char said[SAID_BYTES])
+/* Run @p argv with @p input on its stdin. @p said: what it printed, both streams, and is cut to @p most
+ * bytes. @return its exit status; -1: there is no such command. */
+static int run_command(char *const *argv, int input, char *said, size_t most)
 {
+	char rest[SAID_BYTES];
 	posix_spawn_file_actions_t actions;
 	_cleanup_close_ int out = -1;
 	size_t n = 0;
@@ -81,10 +84,10 @@ static int run_command(char *const *argv, int input, char said[SAID_BYTES])
 	close(pipes[1]);
 	if (errno)
 		return -1;
-	while (n < SAID_BYTES - 1 &&
-	       ((got = read(out, said + n, SAID_BYTES - 1 - n)) > 0 ||
-		(got < 0 && errno == EINTR)))
-		n += got > 0 ? got : 0;
+	while ((got = n < most - 1 ? read(out, said + n, most - 1 - n) :
+				     read(out, rest, sizeof(rest))) > 0 ||
+	       (got < 0 && errno == EINTR))
+		n += n < most - 1 && got > 0 ? got : 0;
 	said[n] = 0;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -103,14 +106,13 @@ static struct err *said_by(const char *what, const char *command, int status,
 		       (int)strcspn(said, "\n"), said);
 }
 
-/* The processors that the cluster has. */
-static size_t count_processors(void)
+size_t cmd_suite_slurm_processors(void)
 {
 	char *const argv[] = { "sinfo", "-h", "-o", "%C", NULL };
 	unsigned long n = 0, one;
 	char said[SAID_BYTES];
 
-	if (run_command(argv, -1, said))
+	if (run_command(argv, -1, said, sizeof(said)))
 		return 1;
 	for (const char *line = said; *line; line += strcspn(line, "\n")) {
 		line += strspn(line, "\n");
@@ -122,24 +124,50 @@ static size_t count_processors(void)
 
 enum state { OVER, UNDER_WAY, SILENT };
 
-/* Of the array @p job: how many pieces wait, and how many run. */
-static enum state ask(unsigned long job, size_t *n_waiting, size_t *n_running)
+/* How the reason begins for which a piece waits that will wait for ever: squeue(1), job reason codes, and
+ * texts in their place. */
+static const char *const hopeless[] = { "AccountNotAllowed",  "BadConstraints",
+					"InvalidAccount",     "InvalidQOS",
+					"Job's account",      "Job's QOS",
+					"PartitionConfig",    "PartitionNodeLimit",
+					"PartitionTimeLimit", "QOSNotAllowed" };
+
+static bool is_hopeless(const char *reason)
 {
-	char number[32], said[SAID_BYTES * 8];
-	char *const argv[] = { "squeue", "-h", "-r", "-o", "%T", "-j", number, NULL };
+	for (size_t i = 0; i < sizeof(hopeless) / sizeof(*hopeless); i++)
+		if (!strncmp(reason, hopeless[i], strlen(hopeless[i])))
+			return true;
+	return false;
+}
+
+/* Of the array @p job: how many pieces wait, and how many run. @p why: for free(), why one will never run;
+ * NULL: none such. */
+static enum state ask(unsigned long job, size_t *n_waiting, size_t *n_running, char **why)
+{
+	_cleanup_free_ char *said = malloc(PIECES_BYTES);
+	char number[32];
+	char *const argv[] = { "squeue", "-h", "-r", "-o", "%T %r", "-j", number, NULL };
 	int status;
 
 	*n_waiting = *n_running = 0;
+	*why = NULL;
 	snprintf(number, sizeof(number), "%lu", job);
-	status = run_command(argv, -1, said);
+	status = said ? run_command(argv, -1, said, PIECES_BYTES) : -1;
 	if (status)
-		return strstr(said, "Invalid job id") ? OVER : SILENT;
+		return said && strstr(said, "Invalid job id") ? OVER : SILENT;
 	for (const char *line = said; *line;
 	     line += strcspn(line, "\n"), line += strspn(line, "\n"))
 		if (!strncmp(line, "PENDING", 7) || !strncmp(line, "REQUEUE", 7))
 			++*n_waiting;
 		else
 			++*n_running;
+	for (char *line = said; *line && !*why;
+	     line += strcspn(line, "\n"), line += strspn(line, "\n")) {
+		const char *reason = line + strcspn(line, " \n");
+
+		if (!strncmp(line, "PENDING ", 8) && is_hopeless(reason + 1))
+			*why = strndup(reason + 1, strcspn(reason + 1, "\n"));
+	}
 	return *n_waiting || *n_running ? UNDER_WAY : OVER;
 }
 
@@ -270,7 +298,7 @@ static int open_script(const struct array *a, size_t n_parts)
 /* Submit what is pending, a test of which takes @p each_s. */
 static struct err *submit(struct array *a, double each_s)
 {
-	size_t processors = count_processors(), n_parts;
+	size_t processors = cmd_suite_slurm_processors(), n_parts;
 	_cleanup_free_ char *log = path_of(a, "%a.log"),
 			    *words = strdup(a->options ?: "");
 	VEC(char *) argv = {};
@@ -307,7 +335,7 @@ static struct err *submit(struct array *a, double each_s)
 	if (!err)
 		err = vec_add(&argv, NULL);
 	if (!err) {
-		status = run_command(argv.data, script, said);
+		status = run_command(argv.data, script, said, sizeof(said));
 		if (status || sscanf(said, "%lu", &a->job) != 1)
 			err = said_by("submit to Slurm", "sbatch", status, said);
 	}
@@ -319,7 +347,8 @@ static void count_pending(struct array *a)
 {
 	a->n_pending = 0;
 	for (size_t i = 0; i < a->r->suite->n_tests; i++) {
-		a->is_pending[i] &= !is_done(a->r, &a->r->suite->tests[i]);
+		a->is_pending[i] &= !is_done(a->r, &a->r->suite->tests[i]) &&
+				    !cmd_suite_is_needless(a->r, i);
 		a->n_pending += a->is_pending[i];
 	}
 }
@@ -341,48 +370,77 @@ static void show(struct array *a, size_t n_waiting, size_t n_running)
 		done, a->n_all, a->job, n_running, n_waiting, left);
 }
 
-static void cancel(struct array *a)
+static void end_array(const struct array *a)
 {
 	char number[32], said[SAID_BYTES];
 	char *const argv[] = { "scancel", number, NULL };
 	size_t n_waiting, n_running;
 
 	snprintf(number, sizeof(number), "%lu", a->job);
-	run_command(argv, -1, said);
-	for (int i = 0; i < 30 && ask(a->job, &n_waiting, &n_running) == UNDER_WAY; i++)
-		sleep(1);
-	a->r->is_interrupted = true;
+	run_command(argv, -1, said, sizeof(said));
+	for (int i = 0; i < 150; i++) {
+		_cleanup_free_ char *why = NULL;
+
+		if (ask(a->job, &n_waiting, &n_running, &why) != UNDER_WAY)
+			return;
+		usleep(200000);
+	}
 }
 
-/* Until the array is over; interrupted, it is cancelled. */
-static void await(struct array *a)
+/* Until the array is over; interrupted, it is cancelled, and so it is when it would wait for ever. */
+static struct err *await(struct array *a)
 {
 	size_t n_waiting, n_running;
 
 	while (!a->r->is_interrupted) {
+		_cleanup_free_ char *why = NULL;
 		double begun_s = clock_now_s(), pause_s;
-		enum state state = ask(a->job, &n_waiting, &n_running);
+		enum state state = ask(a->job, &n_waiting, &n_running, &why);
 		struct timespec pause = {};
 		int signo;
 
 		count_pending(a);
 		show(a, n_waiting, n_running);
 		if (state == OVER)
-			return;
+			return NULL;
+		if (a->r->until && !a->n_pending) { // the others are not wanted
+			end_array(a);
+			return NULL;
+		}
+		if (why) {
+			end_array(a);
+			return err_new(
+				ERR_USAGE,
+				"cannot have it done by Slurm: job %lu would never run (%s)",
+				a->job, why);
+		}
 		if (state == SILENT && !a->is_told_silent) {
 			a->is_told_silent = true;
 			fprintf(stderr,
 				"faultline: note: Slurm's controller does not answer; what "
 				"runs goes on, and is waited for\n");
 		}
-		// Who looks at many files looks less often.
-		pause_s = fmax(POLL_S, 10 * (clock_now_s() - begun_s));
+		// What takes long is looked at less often, and so are many files.
+		pause_s = fmin(fmax((begun_s - a->begun_s) / 50, POLL_LEAST_S),
+			       POLL_MOST_S);
+		pause_s = fmax(pause_s, 10 * (clock_now_s() - begun_s));
 		pause.tv_sec = pause_s;
 		pause.tv_nsec = (pause_s - pause.tv_sec) * 1e9;
 		signo = sigtimedwait(&a->watched, NULL, &pause);
-		if (signo > 0 && signo != SIGCHLD)
-			cancel(a);
+		a->r->is_interrupted = signo > 0 && signo != SIGCHLD;
+		if (a->r->is_interrupted)
+			end_array(a);
 	}
+	return NULL;
+}
+
+/* Whoever records more where there is no space left only makes it worse. */
+static struct err *check_space(const struct array *a, const struct cap_suite_test *t)
+{
+	if (t->is_recorded || !t->why ||
+	    (!strstr(t->why, strerror(ENOSPC)) && !strstr(t->why, strerror(EDQUOT))))
+		return NULL;
+	return err_new(ERR_OS, "cannot record into '%s': %s", a->r->dir, t->why);
 }
 
 /* One test here: how long does it take, and does it work at all? */
@@ -404,6 +462,8 @@ static struct err *try_one(struct array *a, double *ret_s)
 	err = cmd_suite_run(&r);
 	*ret_s = clock_now_s() - begun_s;
 	a->r->is_interrupted = r.is_interrupted;
+	if (!err && !r.analysis && !r.is_interrupted)
+		err = check_space(a, &r.suite->tests[i]);
 	return err;
 }
 
@@ -418,8 +478,10 @@ static struct err *find_pending(struct array *a)
 
 		if (!a->r->analysis)
 			cmd_suite_judge(a->r->dir, t);
-		a->is_pending[i] = a->r->analysis ? t->is_recorded && !is_done(a->r, t) :
-						    !t->is_recorded;
+		a->is_pending[i] = a->r->analysis ?
+					   t->is_recorded && !is_done(a->r, t) &&
+						   !cmd_suite_is_needless(a->r, i) :
+					   !t->is_recorded;
 		a->n_pending += a->is_pending[i];
 		if (a->is_pending[i] && !a->r->analysis)
 			err = cmd_suite_remove_test(a->r->dir, t->name);
@@ -451,18 +513,18 @@ static void remove_leftovers(const struct array *a)
 static struct err *go_on(struct array *a)
 {
 	size_t n_waiting, n_running;
+	_cleanup_free_ char *why = NULL;
 	struct err *err;
 
 	a->job = read_job(a->r->dir);
-	if (!a->job || ask(a->job, &n_waiting, &n_running) != UNDER_WAY)
+	if (!a->job || ask(a->job, &n_waiting, &n_running, &why) != UNDER_WAY)
 		return NULL;
 	err = read_pending(a->r, 0, 1, a->is_pending, &a->n_all);
 	if (err)
 		return err;
 	fprintf(stderr, "faultline: job %lu for this suite goes on: it is waited for\n",
 		a->job);
-	await(a);
-	return NULL;
+	return await(a);
 }
 
 static struct err *left_over(const struct array *a)
@@ -472,11 +534,10 @@ static struct err *left_over(const struct array *a)
 
 	while (i + 1 < s->n_tests && !a->is_pending[i])
 		i++;
-	return err_new(
-		ERR_OS,
-		"cannot finish suite '%s': after %d job arrays %zu tests are not done, "
-		"'%s' among them; what their pieces said is in %s/*.log",
-		a->r->dir, ROUNDS, a->n_pending, s->tests[i].name, a->dir);
+	return err_new(ERR_OS,
+		       "cannot finish '%s': after %d job arrays %zu tests are not done, "
+		       "'%s' among them; what their pieces said is in %s/*.log",
+		       a->r->dir, ROUNDS, a->n_pending, s->tests[i].name, a->dir);
 }
 
 static struct err *run_arrays(struct array *a)
@@ -489,16 +550,17 @@ static struct err *run_arrays(struct array *a)
 	memset(a->is_pending, 0, a->r->suite->n_tests);
 	err = find_pending(a);
 	a->r->n_found = a->r->suite->n_tests - a->n_pending;
-	if (!err && a->n_pending)
+	if (!err && a->n_pending && !a->r->is_tried)
 		err = try_one(a, &each_s);
 	if (err || a->r->is_interrupted)
 		return err;
 	count_pending(a);
 	for (int i = 0; i < ROUNDS && a->n_pending && !a->r->is_interrupted; i++) {
 		err = submit(a, each_s);
+		if (!err)
+			err = await(a);
 		if (err)
 			return err;
-		await(a);
 	}
 	remove_leftovers(a);
 	return a->n_pending && !a->r->is_interrupted ? left_over(a) : NULL;
@@ -550,13 +612,21 @@ unsigned cmd_suite_jobs(const struct suite_options *o)
 struct err *cmd_suite_part(const struct suite_run *r, const char *part, bool **ret)
 {
 	unsigned long k, n;
+	char host[256] = "";
 	size_t n_pending;
+	struct err *err;
 	int end = 0;
 
 	if (sscanf(part, "%lu/%lu%n", &k, &n, &end) != 2 || part[end] || k >= n)
 		return err_new(ERR_USAGE, "no part of a suite: '%s'", part);
 	*ret = calloc(r->suite->n_tests + 1, sizeof(bool));
-	return *ret ? read_pending(r, k, n, *ret, &n_pending) : &err_nomem;
+	if (!*ret)
+		return &err_nomem;
+	err = read_pending(r, k, n, *ret, &n_pending);
+	if (!err && !gethostname(host, sizeof(host) - 1))
+		fprintf(stderr, "faultline: piece %lu of %lu, %lu tests, on %s\n", k + 1,
+			n, n_pending * (k + 1) / n - n_pending * k / n, host);
+	return err;
 }
 
 struct err *cmd_suite_record_part(struct suite_run *r)
@@ -584,10 +654,11 @@ void cmd_suite_slurm_status(const char *dir)
 {
 	unsigned long job = read_job(dir);
 	size_t n_waiting, n_running;
+	_cleanup_free_ char *why = NULL;
 
 	if (!job)
 		return;
-	switch (ask(job, &n_waiting, &n_running)) {
+	switch (ask(job, &n_waiting, &n_running, &why)) {
 	case OVER:
 		printf("job %lu: over\n", job);
 		return;
@@ -595,6 +666,7 @@ void cmd_suite_slurm_status(const char *dir)
 		printf("job %lu: Slurm's controller does not answer\n", job);
 		return;
 	case UNDER_WAY:
-		printf("job %lu: %zu pieces run, %zu wait\n", job, n_running, n_waiting);
+		printf("job %lu: %zu pieces run, %zu wait%s%s\n", job, n_running,
+		       n_waiting, why ? " for ever: " : "", why ?: "");
 	}
 }

@@ -38,7 +38,7 @@ struct err *fl_units_split(enum fl_unit_kind kind, const uint8_t *data, size_t s
 			   fl_units *units);
 
 /** Candidates at a time, at most. */
-enum { FL_REDUCE_AT_ONCE = 8 };
+enum { FL_REDUCE_AT_ONCE = 32 };
 
 struct fl_text {
 	const uint8_t *data;

@@ -153,7 +153,7 @@ static struct err *search_one(struct rank_session *s, struct rank_run *run)
 		return err;
 	if (is_known) {
 		s->ret->n_searched++;
-		s->ret->n_recalled++;
+		s->ret->n_recalled += !s->o->n_states;
 		return narrow(s, run);
 	}
 	if (!can_be_judged(run))

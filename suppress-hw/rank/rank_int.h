@@ -97,6 +97,9 @@ struct err *rank_state_fix(struct rank_session *s);
 /** @return the statement that is called @p name, "file:line"; UINT32_MAX: none. */
 uint32_t rank_state_find(const struct rank_session *s, const char *name);
 
+/** May statement @p at be replaced, for what is known by now? */
+bool rank_is_in_question(const struct rank_session *s, uint32_t at);
+
 /** Recall the IVMPs of @p run. @p is_known: not set where it has to be searched. */
 struct err *rank_state_recall(struct rank_session *s, struct rank_run *run,
 			      bool *is_known);

@@ -112,10 +112,11 @@ static bool is_right(const struct search *x, const struct dec_outcome *o)
 
 /* ---- trials ------------------------------------------------------------------------------------ */
 
-static bool is_in_question(const struct rank_session *s, uint32_t statement)
+bool rank_is_in_question(const struct rank_session *s, uint32_t at)
 {
-	return !s->in_question ||
-	       (statement < s->n_in_question && s->in_question[statement]);
+	if (s->o->n_parts && at % s->o->n_parts != s->o->part)
+		return false;
+	return !s->in_question || (at < s->n_in_question && s->in_question[at]);
 }
 
 static struct err *add_trial(struct search *x, const struct rank_place *p, uint64_t value,
@@ -321,7 +322,7 @@ static struct err *search_stretch(struct search *x, size_t from, size_t to)
 	for (size_t i = from; i < to && !err; i++) {
 		const struct rank_place *p = &places[i];
 
-		if (is_in_question(x->s, p->statement) &&
+		if (rank_is_in_question(x->s, p->statement) &&
 		    (x->s->o->is_lossless || !x->run->has_ivmp[p->statement]) &&
 		    !is_left_out(x, p))
 			err = add_trials(x, p);

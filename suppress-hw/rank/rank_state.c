@@ -86,22 +86,21 @@ static bool is_text(const cJSON *o, const char *name, const char *want)
 	return text && !strcmp(text, want);
 }
 
-static struct err *check(const struct rank_options *o, const cJSON *j)
+static struct err *check(const struct rank_options *o, const char *path, const cJSON *j)
 {
 	if (!j || !is_text(j, "format", STATE_FORMAT) ||
 	    !cJSON_IsObject(cJSON_GetObjectItem(j, "tests")))
-		return err_new(ERR_FORMAT, "'%s' is no state of `faultline rank'",
-			       o->state);
+		return err_new(ERR_FORMAT, "'%s' is no state of `faultline rank'", path);
 	if (cJSON_GetNumberValue(cJSON_GetObjectItem(j, "version")) != STATE_VERSION)
 		return err_new(ERR_VERSION, "'%s' was written by a newer faultline",
-			       o->state);
+			       path);
 	if (!is_text(j, "method", method_of(o)) ||
 	    cJSON_IsTrue(cJSON_GetObjectItem(j, "lossless")) != o->is_lossless ||
 	    cJSON_GetNumberValue(cJSON_GetObjectItem(j, "faults")) != o->faults)
 		return err_new(
 			ERR_USAGE,
 			"'%s' was made with other --method, --lossless or --faults",
-			o->state);
+			path);
 	return NULL;
 }
 
@@ -120,22 +119,74 @@ static struct err *make(struct rank_session *s)
 	return cJSON_AddArrayToObject(j, "fixed") ? NULL : &err_nomem;
 }
 
-struct err *rank_state_open(struct rank_session *s)
+static struct err *read_state(const struct rank_options *o, const char *path, cJSON **ret)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *text = NULL;
 	uint64_t bytes = 0;
-	struct err *err;
+	struct err *err = file_open_input(AT_FDCWD, path, path, STATE_MAX, &fd, &bytes);
 
-	if (!s->o->state || access(s->o->state, F_OK))
-		return make(s);
-	err = file_open_input(AT_FDCWD, s->o->state, s->o->state, STATE_MAX, &fd, &bytes);
 	if (!err)
-		err = read_text(s->o->state, fd, bytes, &text);
+		err = read_text(path, fd, bytes, &text);
 	if (err)
 		return err;
-	s->state = cJSON_Parse(text);
-	return check(s->o, s->state);
+	*ret = cJSON_Parse(text);
+	return check(o, path, *ret);
+}
+
+/* A part's tests are the same; each has IVMPs at other statements. */
+static struct err *add_tests(cJSON *to, cJSON *from)
+{
+	cJSON *test = from->child, *next;
+
+	for (; test; test = next) {
+		cJSON *list = cJSON_GetObjectItemCaseSensitive(to, test->string), *ivmp;
+
+		next = test->next;
+		if (!list)
+			list = cJSON_AddArrayToObject(to, test->string);
+		if (!list)
+			return &err_nomem;
+		while ((ivmp = cJSON_DetachItemFromArray(test, 0)))
+			cJSON_AddItemToArray(list, ivmp);
+	}
+	return NULL;
+}
+
+static struct err *add_part(struct rank_session *s, const char *path)
+{
+	cJSON *part = NULL, *note;
+	struct err *err = read_state(s->o, path, &part);
+
+	if (!err)
+		err = add_tests(cJSON_GetObjectItem(s->state, "tests"),
+				cJSON_GetObjectItem(part, "tests"));
+	if (!err)
+		s->ret->n_runs += wide(part, "runs");
+	cJSON_ArrayForEach(note, cJSON_GetObjectItem(part, "notes"))
+	{
+		const char *text = cJSON_GetStringValue(note);
+		bool is_known = !text;
+
+		for (size_t i = 0; i < s->ret->notes.size && !is_known; i++)
+			is_known = !strcmp(s->ret->notes.data[i], text);
+		if (!err && !is_known)
+			err = lines_add(&s->ret->notes, "%s", text);
+	}
+	cJSON_Delete(part);
+	return err;
+}
+
+struct err *rank_state_open(struct rank_session *s)
+{
+	struct err *err = NULL;
+
+	if (s->o->state && !access(s->o->state, F_OK))
+		return read_state(s->o, s->o->state, &s->state);
+	err = make(s);
+	for (size_t i = 0; i < s->o->n_states && !err; i++)
+		err = add_part(s, s->o->states[i]);
+	return err;
 }
 
 /* ---- what was fixed ---------------------------------------------------------------------------- */
@@ -206,6 +257,8 @@ static struct err *recall_ivmp(struct rank_session *s, struct rank_run *run,
 
 	if (at == UINT32_MAX)
 		return NULL; // what was fixed has moved it, or removed it
+	if (s->o->n_states && !rank_is_in_question(s, at))
+		return NULL; // the part did not know of the others' IVMPs
 	run->has_ivmp[at] = 1;
 	return vec_add(
 		&s->ret->ivmps,
@@ -221,6 +274,14 @@ static struct err *recall_ivmp(struct rank_session *s, struct rank_run *run,
 			.position = wide(o, "position") });
 }
 
+/* As a search finds them. */
+static int by_position(const void *a, const void *b)
+{
+	const struct rank_ivmp *p = a, *q = b;
+
+	return (p->position > q->position) - (p->position < q->position);
+}
+
 struct err *rank_state_recall(struct rank_session *s, struct rank_run *run,
 			      bool *is_known)
 {
@@ -228,6 +289,7 @@ struct err *rank_state_recall(struct rank_session *s, struct rank_run *run,
 		cJSON_GetObjectItem(s->state, "tests"), run->test->name);
 	const cJSON *o;
 	struct err *err = NULL;
+	size_t n = s->ret->ivmps.size;
 
 	*is_known = cJSON_IsArray(list) && (!run->is_failed || !is_stale(s, run));
 	if (!*is_known)
@@ -236,6 +298,9 @@ struct err *rank_state_recall(struct rank_session *s, struct rank_run *run,
 	if (!run->has_ivmp)
 		return &err_nomem;
 	cJSON_ArrayForEach(o, list) if (!err) err = recall_ivmp(s, run, o);
+	if (s->o->n_states && s->ret->ivmps.size > n)
+		qsort(s->ret->ivmps.data + n, s->ret->ivmps.size - n,
+		      sizeof(*s->ret->ivmps.data), by_position);
 	return err;
 }
 
@@ -356,6 +421,19 @@ struct err *rank_state_choose(struct rank_session *s, const struct rank_rows *ro
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
+/* What a part's state tells besides. */
+static struct err *put_part(const struct rank_session *s)
+{
+	cJSON *notes = cJSON_CreateArray();
+
+	for (size_t i = 0; i < s->ret->notes.size; i++)
+		cJSON_AddItemToArray(notes, cJSON_CreateString(s->ret->notes.data[i]));
+	cJSON_DeleteItemFromObject(s->state, "runs");
+	cJSON_DeleteItemFromObject(s->state, "notes");
+	add_wide(s->state, "runs", s->ret->n_runs);
+	return cJSON_AddItemToObject(s->state, "notes", notes) ? NULL : &err_nomem;
+}
+
 struct err *rank_state_write(const struct rank_session *s)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
@@ -364,6 +442,11 @@ struct err *rank_state_write(const struct rank_session *s)
 
 	if (!s->o->state)
 		return NULL;
+	if (s->o->n_parts) {
+		err = put_part(s);
+		if (err)
+			return err;
+	}
 	text = cJSON_Print(s->state);
 	if (!text)
 		return &err_nomem;

@@ -5,7 +5,7 @@
 # A suite on three nodes of a real Slurm, each in namespaces of its own. A node dies in the middle,
 # the controller is restarted, the command that waits is killed, and another goes on: each test is
 # there once, and what became of it, and of a check of its capture, is as with --jobs 1 on this
-# machine.
+# machine. The third node has another libc. Then what else is done in pieces.
 # FAULTLINE_FLEET=N: so many tests (15).
 # time limit: 3000
 . tests/lib.sh
@@ -28,7 +28,7 @@ ClusterName=three
 SlurmctldHost=$(hostname -s)(127.0.0.1)
 SlurmctldPort=$port
 AuthType=auth/munge
-AuthInfo=socket=$cluster/munge.sock,cred_expire=5
+AuthInfo=socket=$cluster/munge.sock,cred_expire=3
 SlurmUser=root
 StateSaveLocation=$cluster/state
 SlurmdSpoolDir=$cluster/%n
@@ -41,9 +41,10 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
+SchedulerParameters=batch_sched_delay=0
 MpiDefault=none
 ReturnToService=2
-SlurmdTimeout=6
+SlurmdTimeout=4
 KillWait=3
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
@@ -52,10 +53,13 @@ $(for i in 1 2 3; do
 	echo "NodeName=n$i NodeHostname=n$i NodeAddr=127.0.0.1 Port=$((port + i)) CPUs=1"
 done)
 PartitionName=all Nodes=n1,n2,n3 Default=YES
+PartitionName=closed Nodes=n1 AllowAccounts=others
 END
 
 start_node() { # number
-	unshare --uts --mount sh -c "hostname n$1; exec slurmd -D -N n$1" >"$cluster/log/n$1.out" 2>&1 &
+	local setup="hostname n$1"
+	[ "$1" != 3 ] || setup+="; mount --bind '$cluster/libc' '$libc'"
+	unshare --uts --mount sh -c "$setup; exec slurmd -D -N n$1" >"$cluster/log/n$1.out" 2>&1 &
 	disown
 	uts[$1]=
 	while [ -z "${uts[$1]}" ] || [ "${uts[$1]}" = "$(readlink /proc/self/ns/uts)" ]; do
@@ -81,8 +85,18 @@ end_cluster() {
 		kill_node $i
 	done
 	kill -KILL $(cat "$cluster"/{slurmctld,munge}.pid 2>/dev/null) 2>/dev/null
+	umount -l "$TMPDIR/tiny" 2>/dev/null
 }
 trap end_cluster EXIT
+
+# Another libc, by its build-id, which is behind the note's header and name.
+libc=$(realpath "$(ldd "$(command -v sh)" | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')")
+cp "$libc" "$cluster/libc"
+at=$(grep -abom1 -P '\x14\0\0\0\x03\0\0\0GNU\0' "$libc" | cut -d: -f1)
+[ -n "$at" ] || fail "no build-id in $libc"
+printf 'another' | dd of="$cluster/libc" bs=1 seek=$((at + 12)) conv=notrunc 2>/dev/null
+mkdir "$TMPDIR/tiny"
+mount -t tmpfs -o size=1m tmpfs "$TMPDIR/tiny" || fail "no tmpfs"
 
 head -c 128 /dev/urandom >"$cluster/munge.key"
 chmod 400 "$cluster/munge.key"
@@ -111,7 +125,7 @@ int main(int argc, char **argv)
 	int n = atoi(argv[1]);
 	char *volatile p = malloc(8);
 
-	usleep(400000);
+	usleep(PAUSE_US);
 	p[n % 10 == 3 ? 8 : 0] = argc;
 	free(p);
 	if (n % 10 == 5)
@@ -120,7 +134,7 @@ int main(int argc, char **argv)
 	return n % 7 == 0;
 }
 END
-${CC:-cc} -g -O0 -w -o prog prog.c || fail "no program"
+${CC:-cc} -g -O0 -w -DPAUSE_US=$((n > 100 ? 10000 : 400000)) -o prog prog.c || fail "no program"
 for i in $(seq $n); do
 	echo "{\"name\": \"t$i\", \"args\": [\"$i\"], \"status\": 0}"
 done >tests.jsonl
@@ -142,6 +156,8 @@ wait $submitter 2>/dev/null
 before=$(done_now)
 [ "$before" -lt $n ] || fail "all was done before anything was killed"
 slurmctld || fail "no second slurmctld: $(tail "$cluster/log/slurmctld")"
+"${SUITE[@]}" record --jobs 1 --tests tests.jsonl -o near -- ./prog >near.out 2>&1 &
+near=$!
 expect_status 1 "${SUITE[@]}" status far
 grep -q "^record: [0-9]* of $n$" "$TMPDIR/out" || fail "status: $(cat "$TMPDIR/out")"
 start_node 2
@@ -152,7 +168,8 @@ grep -q "^$n tests: " "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 
 # ---- as here
 
-expect_status 1 "${SUITE[@]}" record --jobs 1 --tests tests.jsonl -o near -- ./prog
+wait $near
+[ $? = 1 ] || fail "near: $(cat near.out)"
 for suite in far near; do
 	jq -c '.tests[] | [.name, .outcome, .status, .why, .capture]' $suite/suite.json >$suite.tests
 	[ "$(wc -l <$suite.tests)" = $n ] || fail "$suite: not $n tests"
@@ -160,15 +177,20 @@ for suite in far near; do
 done
 cmp far.tests near.tests || fail "they differ: $(diff far.tests near.tests)"
 [ -z "$(find far/slurm -mindepth 1 -type d)" ] || fail "left: $(find far/slurm)"
+# Of what was recorded where libc is another one that one is in the capture, and is what runs.
+n_another=$(cat far/tests/*/capture/manifest.json | grep -c '"build_id":.*"616e6f74686572')
+[ "$n_another" -ge 1 ] && [ "$n_another" -lt $n ] || fail "$n_another of $n have the third node's libc"
 for i in 1 $n; do
 	"$FAULTLINE" replay "far/tests/t$i/capture" >out 2>&1 || fail "t$i: $(cat out)"
 done
 
 only=(--only HEAP-OVERFLOW,DOUBLE-FREE)
+"${SUITE[@]}" check --jobs 1 near "${only[@]}" >near.out 2>&1 &
+near=$!
 expect_status 1 "${SUITE[@]}" check --slurm far "${only[@]}"
 cp "$TMPDIR/out" far.out
-expect_status 1 "${SUITE[@]}" check --jobs 1 near "${only[@]}"
-cmp far.out "$TMPDIR/out" || fail "$(cat far.out "$TMPDIR/out")"
+wait $near
+cmp far.out near.out || fail "$(cat far.out near.out)"
 for i in $(seq $n); do
 	want=$(((i % 10 == 3) + (i % 10 == 5)))
 	for suite in far near; do
@@ -177,11 +199,116 @@ for i in $(seq $n); do
 			fail "$suite: t$i: $(cat $suite/tests/t$i/check.json)"
 	done
 done
-# Nothing is looked at twice, and everything with other options.
+# Nothing is looked at twice,
 expect_status 1 "${SUITE[@]}" check far "${only[@]}"
 grep -q "($n looked at before)" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
-expect_status 1 "${SUITE[@]}" check far --only DOUBLE-FREE
-! grep -q "looked at before" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
+# ---- other work in pieces: as here
+
+same() { # what: files, one each
+	cmp near.$1 far.$1 || fail "$1: $(diff near.$1 far.$1)"
+}
+
+# A suite of which one test fails by a value.
+cat >add.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]), step = n > 5 ? 3 : 1;
+
+	printf("%d\n", n + step);
+	return 0;
+}
+END
+${CC:-cc} -g -O0 -w -o add add.c || fail "no program"
+for i in 1 7; do
+	echo $((i + 1)) >out$i
+	echo "{\"name\": \"a$i\", \"args\": [\"$i\"], \"expected\": \"out$i\"}"
+done >add.jsonl
+expect_status 1 "${SUITE[@]}" record --tests add.jsonl -o added -- ./add
+# and everything with other options.
+for options in "--only HEAP-OVERFLOW" "--only DOUBLE-FREE"; do
+	expect_status 0 "${SUITE[@]}" check added $options
+	! grep -q "looked at before" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+done
+for how in near far; do
+	slurm=()
+	[ $how = near ] || slurm=(--slurm)
+	expect_status 1 "$FAULTLINE" rank --json "${slurm[@]}" added
+	jq 'del(.runs, .search_seconds)' "$TMPDIR/out" >$how.rank
+	jq -e '.ivmps | length > 0' $how.rank >/dev/null || fail "nothing was found: $(cat $how.rank)"
+done
+same rank
+[ ! -e added.rank.work ] || fail "left: $(find added.rank.work)"
+
+# Which statement corrupted memory first, in each that crashes.
+expect_status 1 "${SUITE[@]}" suppress --slurm far
+grep -q "^$n captures: [0-9]* did not crash, $((n / 10 + (n % 10 >= 5))) crashed, 0 could not" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+expect_status 1 "$FAULTLINE" suppress --json far/tests/t5/capture
+cmp "$TMPDIR/out" far/tests/t5/suppress.json || fail "another result: $(cat far/tests/t5/suppress.json)"
+
+# The first of many runs that fails.
+for how in near far; do
+	slurm=(--jobs 2)
+	[ $how = near ] || slurm=(--slurm)
+	expect_status 1 "${RECORD[@]}" --chaos=5 --until-fail 6 "${slurm[@]}" -o $how.hunt -- ./prog 7
+	sed "s/$how.hunt/hunt/" "$TMPDIR/err" >$how.said
+	"$FAULTLINE" replay $how.hunt >/dev/null || fail "no capture of it"
+done
+grep -q "^faultline: failed in run 1 of 6 (seed 5): exit status 1$" far.said || fail "$(cat far.said)"
+same said
+"${RECORD[@]}" --until-fail 9 --slurm -o none.hunt -- ./prog 1 >out 2>err &
+submitter=$!
+for i in $(seq 600); do
+	[ -s none.hunt.work/slurm/job ] && break
+	sleep 0.1
+done
+kill -TERM $submitter
+wait $submitter
+[ $? = 125 ] && grep -q "interrupted (the same command, or faultline suite resume none.hunt.work" err || fail "$(cat err)"
+[ -z "$(squeue -h -j "$(cat none.hunt.work/slurm/job)" 2>/dev/null)" ] || fail "it goes on: $(squeue)"
+expect_status 1 "${SUITE[@]}" status none.hunt.work
+grep -q "^run: [1-8] of 9$" "$TMPDIR/out" || fail "status: $(cat "$TMPDIR/out")"
+expect_status 0 "${SUITE[@]}" resume none.hunt.work
+grep -q "^faultline: no failure in 9 runs; no capture is kept$" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+[ ! -e none.hunt ] && [ ! -e none.hunt.work ] || fail "left: $(find none.hunt*)"
+
+# The smallest input that fails the same way.
+cat >lines.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	char line[100];
+
+	while (fgets(line, sizeof(line), stdin))
+		if (*line == 'b')
+			abort();
+	return 0;
+}
+END
+${CC:-cc} -g -O0 -w -o lines lines.c || fail "no program"
+printf 'a\nb\nc\nd\n' | "${RECORD[@]}" -o lines.flt -- ./lines 2>/dev/null
+for how in near far; do
+	slurm=(--jobs 2)
+	[ $how = near ] || slurm=(--slurm)
+	expect_status 0 "$FAULTLINE" reduce lines.flt --input stdin --method lines --no-record --json "${slurm[@]}" -o $how.reduced
+	jq 'del(.seconds, .runs_ahead, .directory)' "$TMPDIR/out" >$how.reduction
+	[ "$(cat $how.reduced/stdin)" = b ] || fail "$how: $(cat $how.reduced/stdin)"
+done
+same reduction
+[ ! -e far.reduced.work ] || fail "left: $(find far.reduced.work)"
+
+# Measuring: other times, and the same of everything else.
+for how in near far; do
+	slurm=()
+	[ $how = near ] || slurm=(--slurm)
+	expect_status 0 "$FAULTLINE" bench linear --quick --rounds 1 "${slurm[@]}" --json $how.json
+	jq -c '.rows[], .series[] | [.suite, .work, .command, .metric, .skipped]' $how.json >$how.rows
+	[ -s $how.rows ] || fail "nothing was measured: $(cat $how.json)"
+done
+same rows
 
 # ---- ended as a whole, and what cannot be
 
@@ -198,6 +325,12 @@ wait $submitter
 
 expect_status 2 "${SUITE[@]}" record --slurm=--partition=none --tests tests.jsonl -o none -- ./prog
 grep -q "^faultline: cannot submit to Slurm: sbatch says: .*partition" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+[ "$(wc -l <"$TMPDIR/err")" = 1 ] || fail "not one line: $(cat "$TMPDIR/err")"
+expect_status 2 "${SUITE[@]}" record --slurm=--partition=closed --tests tests.jsonl -o closed -- ./prog
+grep -q "^faultline: cannot have it done by Slurm: job [0-9]* would never run (.*account" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+[ "$(wc -l <"$TMPDIR/err")" = 1 ] || fail "not one line: $(cat "$TMPDIR/err")"
+expect_status 2 "${SUITE[@]}" record --slurm --tests tests.jsonl -o tiny/full -- ./prog
+grep -q "^faultline: cannot record into 'tiny/full': .*No space left on device" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
 [ "$(wc -l <"$TMPDIR/err")" = 1 ] || fail "not one line: $(cat "$TMPDIR/err")"
 mkdir bin
 ln -s "$(command -v sinfo)" bin
