@@ -438,5 +438,8 @@ struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 	if (may_read_ahead(f, x, n))
 		return NULL;
 	x->to = other_node(f, x, from);
+	if (x->kind == HG_ACCESS_FREED && x->to.v &&
+	    hg_derive_is_measured(&f->derive, x->derivation, x->to))
+		return NULL;
 	return hg_reports_add(f, x);
 }

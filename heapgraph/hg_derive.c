@@ -25,6 +25,7 @@ void hg_derive_deinit(struct hg_derive *d)
 	vec_deinit(&d->threads);
 	map_deinit(&d->roots);
 	map_deinit(&d->known);
+	map_deinit(&d->measured);
 	hg_image_deinit(&d->memory);
 }
 
@@ -338,6 +339,22 @@ static uint32_t nearest(const struct hg_derive *d, const struct hg_sources *so,
 	return from;
 }
 
+static uint64_t measured_key(uint32_t number, struct hg_node_id node)
+{
+	return (uint64_t)number << 32 | node.v;
+}
+
+bool hg_derive_is_measured(const struct hg_derive *d, uint32_t number,
+			   struct hg_node_id node)
+{
+	while (d->measured.size && number) {
+		if (map_get(&d->measured, measured_key(number, node)))
+			return true;
+		number = hg_derive_get(d, number)->parent;
+	}
+	return false;
+}
+
 static uint32_t node_of(const struct hg_derive *d, uint32_t from)
 {
 	return d->pointer ? from : hg_derive_get(d, from)->node.v;
@@ -352,6 +369,19 @@ bool hg_derive_is_wide(const struct dec_insn *insn)
 	return (*rex & 0xf8) == 0x48;
 }
 
+/* The distance was asked for between @p alive, to a node that lives, and @p gone, whose node does not,
+ * but which has address @p value: is that in the node that lives? Then so is what is reached
+ * from there. */
+static void measure(struct hg_derive *d, uint32_t alive, uint32_t gone, uint64_t value)
+{
+	const struct hg_derivation *to = hg_derive_get(d, alive);
+
+	if (value - to->start < to->size && hg_graph_lives(d->graph, to->node) &&
+	    !hg_graph_lives(d->graph, hg_derive_get(d, gone)->node) &&
+	    map_put(&d->measured, measured_key(gone, to->node), 1))
+		d->is_out_of_memory = true;
+}
+
 /* A pointer less a number is a pointer; less another pointer to the same node a number;
  * less any other pointer a distance, and what it is added to becomes the first again. */
 static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
@@ -362,10 +392,16 @@ static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
 	// strlen() subtracts the low halves.
 	if (!from || (d->regs->value[reg] >> 32 && !hg_derive_is_wide(s->insn)))
 		return 0;
-	for (int i = 0; i < so->n; i++)
-		if (so->at[i].value == d->regs->value[reg] - value &&
-		    node_of(d, so->at[i].from) == node_of(d, from))
+	for (int i = 0; i < so->n; i++) {
+		if (so->at[i].value != d->regs->value[reg] - value)
+			continue;
+		if (node_of(d, so->at[i].from) == node_of(d, from))
 			return 0;
+		if (!d->pointer) {
+			measure(d, from, so->at[i].from, so->at[i].value);
+			measure(d, so->at[i].from, from, d->regs->value[reg]);
+		}
+	}
 	return derive(d, from, value, s);
 }
 

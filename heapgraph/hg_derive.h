@@ -81,6 +81,7 @@ struct hg_derive {
 	VEC(struct hg_derivation) steps;
 	struct map roots;	///< node -> derivation
 	struct map known;	///< parent, rip -> derivation: a loop makes one
+	struct map measured;	///< derivation << 32 | node: see hg_derive_is_measured()
 	struct hg_image memory; ///< of each word: derivation, low half of the value
 	struct hg_derive_page at_hand[HG_DERIVE_PAGES]; ///< of memory, met lately
 	VEC(struct hg_derived_regs) threads;
@@ -105,6 +106,17 @@ uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id);
 
 /** The instruction of @p s ran: carry on what its definitions are derived from. */
 void hg_derive_step(struct hg_derive *d, const struct dec_step *s);
+
+/**
+ * Pointers into a node that is gone may be meant for what lies there now: who keeps them across
+ * blocks (a compressor's dictionary) makes them new by q - (q - p), q being a pointer to the
+ * new block, and looks how far it is; compilers leave p as it was.
+ *
+ * @return whether @p number, or what it is derived from, was subtracted from a pointer to @p node, or
+ * the other way round, when it held an address in that.
+ */
+bool hg_derive_is_measured(const struct hg_derive *d, uint32_t number,
+			   struct hg_node_id node);
 
 /** @return the memory operand, with a base register, that @p r is an access of; NULL: none. */
 const struct dec_mem *hg_derive_operand(const struct dec_insn *insn,

@@ -5,7 +5,7 @@
 # `faultline analyze --accesses` finds nothing in correct code that goes through structs and memory of its
 # own in unusual ways, as two compilers make it, nor in strings of C++ that move within a vector.
 . tests/lib.sh
-need gcc clang g++ clang++
+need jq gcc clang g++ clang++
 need_bpf
 
 # is_clean NAME - nothing is found in $TMPDIR/prog.
@@ -20,6 +20,15 @@ for build in "gcc -O0" "gcc -O2" "gcc -O3" "clang -O0" "clang -O1" "clang -O3"; 
 	$build -std=gnu11 -g -w -o "$TMPDIR/prog" tests/programs/layouts.c || fail "cannot compile"
 	is_clean "$build"
 done
+
+# .. and the same pointers, used as they are, are found.
+gcc -O2 -std=gnu11 -g -w -DWRONG -o "$TMPDIR/prog" tests/programs/layouts.c || fail "cannot compile"
+rm -rf "$TMPDIR/c"
+make_capture "$TMPDIR/c" "$TMPDIR/prog"
+expect_status 1 "$FAULTLINE" analyze --accesses --json "$TMPDIR/c"
+line=$(grep -n '/\* WRONG \*/' tests/programs/layouts.c | cut -d: -f1)
+jq -e --argjson line "$line" '[.accesses[] | [.kind, .at.line]] == [["freed", $line]]' "$TMPDIR/out" \
+	>/dev/null || fail "not at $line: $(jq -c .accesses "$TMPDIR/out")"
 
 cat >"$TMPDIR/strings.cc" <<'END'
 #include <memory>

@@ -5,7 +5,8 @@
  * @file
  * Correct code that goes through structs and memory of its own in unusual ways: arenas, pools, headers
  * before what is given out, arrays from one on, arrays in arrays, bytes and words of whole structs, keys of
- * several fields, gaps, links that are xored. Nothing leaves what it means.
+ * several fields, gaps, links that are xored, a dictionary that is kept across blocks. Nothing leaves what
+ * it means, unless WRONG is defined: then the dictionary's pointers are not looked at before they are used.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -295,6 +296,44 @@ struct skip {
 	struct skip *next[1];
 };
 
+/* The end of a compressor's dictionary, whose pointers may be of another block, which is gone. */
+static N long matches(const unsigned char *in, size_t from, const unsigned char **dict)
+{
+	long found = 0;
+
+	for (const unsigned char *p = in + from; p < in + from + 190; p++) {
+		const unsigned char *m = dict[*p % 16];
+#ifdef WRONG
+		found += m && m[0] == p[0]; /* WRONG */
+#else
+		size_t distance;
+
+		// What compilers make of m = p - (p - m): it is in this block, or passed over.
+		if (m >= in && (distance = p - m) != 0 && distance < 4096)
+			found += m[0] == p[0] && m[1] == p[1];
+#endif
+		dict[*p % 16] = p;
+	}
+	return found;
+}
+
+static N long compress(int blocks)
+{
+	const unsigned char **dict = calloc(16, sizeof(*dict));
+	long found = 0;
+
+	for (int i = 0; i < blocks; i++) {
+		unsigned char *block = malloc(600);
+
+		for (int k = 0; k < 600; k++)
+			block[k] = (k * 7 ^ (k >> 3)) + i;
+		found += matches(block, 200 * i, dict);
+		free(block);
+	}
+	free(dict);
+	return found;
+}
+
 int main(void)
 {
 	long sum = 0;
@@ -452,6 +491,7 @@ int main(void)
 	for (int i = 1; i < 102; i++)
 		fa[i] = (fb[i - 1] + fb[i] + fb[i + 1]) / 3;
 	sum += fc[102] + fa[50];
+	sum += compress(3);
 	printf("%ld\n", sum);
 	return 0;
 }
