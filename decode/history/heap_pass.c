@@ -19,18 +19,24 @@ static inline bool pass_is_whole(const struct log_block *b, const uint8_t *rec,
 	       ((const struct dec_rec *)(rec + b->bytes))->id != DEC_REC_PARTIAL;
 }
 
+/* What does not change while blocks are passed: here, so that the stores that are made need not be feared
+ * to change it. */
+struct pass {
+	const struct dec_heap_plain *plain;
+	uint64_t stack_start, stack_bytes, fs_base;
+};
+
 /* Where @p s stores. @return false: neither in a plain page nor on the stack, which nobody wants
  * (NULL). */
-static inline bool pass_place(const struct heap_pass *p, const struct heap_store *s,
+static inline bool pass_place(const struct pass *p, const struct heap_store *s,
 			      const uint8_t *rec, uint8_t **ret)
 {
-	const struct heap_stores *q = p->stores;
 	uint64_t addr = dec_log_at(&s->where, rec) + (s->is_fs ? p->fs_base : 0);
 	const struct dec_heap_plain *page = &p->plain[dec_heap_plain_of(addr)];
 	uint64_t at = addr % DEC_HEAP_PLAIN_BYTES;
 
 	*ret = NULL;
-	if (addr - q->stack_start < q->stack_end - q->stack_start)
+	if (addr - p->stack_start < p->stack_bytes)
 		return true;
 	*ret = page->bytes + at;
 	return page->number == addr / DEC_HEAP_PLAIN_BYTES &&
@@ -50,7 +56,7 @@ static inline void pass_copy(uint8_t *to, const uint8_t *from, uint32_t size)
 }
 
 /* @return whether all that it stores may be passed. */
-static inline bool pass_can(const struct heap_pass *p, const struct heap_block *hb,
+static inline bool pass_can(const struct pass *p, const struct heap_block *hb,
 			    const uint8_t *rec)
 {
 	uint8_t *to;
@@ -62,7 +68,7 @@ static inline bool pass_can(const struct heap_pass *p, const struct heap_block *
 }
 
 /* Store it. @return false: not all could be; what was is stored again with the rest. */
-static inline bool pass_stores(const struct heap_pass *p, const struct heap_block *hb,
+static inline bool pass_stores(const struct pass *p, const struct heap_block *hb,
 			       const uint8_t *rec)
 {
 	uint8_t *to;
@@ -78,18 +84,10 @@ static inline bool pass_stores(const struct heap_pass *p, const struct heap_bloc
 	return true;
 }
 
-/* The stores that wait come first, unless there is nothing behind them to be passed. */
-static struct err *pass_flush(const struct heap_pass *p, const struct heap_block *hb,
-			      const uint8_t *rec, bool *ret)
-{
-	*ret = pass_can(p, hb, rec);
-	return *ret ? dec_heap_stores_flush(p->stores) : NULL;
-}
-
 /* What the block whose record is at @p rec, the last of whose instructions is at @p time, does to the
  * calls under way. */
-static struct err *pass_branch(struct frames *f, const struct heap_block *hb,
-			       const uint8_t *rec, uint64_t time)
+static inline struct err *pass_branch(struct frames *f, const struct heap_block *hb,
+				      const uint8_t *rec, uint64_t time)
 {
 	struct err *err = NULL;
 
@@ -102,42 +100,154 @@ static struct err *pass_branch(struct frames *f, const struct heap_block *hb,
 	return err;
 }
 
-struct err *dec_heap_pass(const struct heap_pass *p, const uint8_t **log,
+/* Where it has come to. */
+struct pass_state {
+	uint64_t time, quiet; ///< as the reader's
+	const uint8_t *rec;
+};
+
+// So many records of one block are a loop's.
+#define PASS_ROUNDS 8
+
+static inline uint64_t pass_brief_at(const struct log_brief *b, const uint8_t *rec)
+{
+	return b->disp + log_word(rec, b->base_at) * b->base_scale +
+	       log_word(rec, b->index_at) * b->index_scale;
+}
+
+/* A loop of block number @p id that stores as @p b says: its records, as long as they store in one page. */
+static struct pass_state pass_loop(const struct heap_pass *o, const struct pass *p,
+				   uint32_t id, const struct log_brief b,
+				   struct pass_state s, const uint8_t *end)
+{
+	const enum dec_log_mode mode = o->reader->mode;
+	const uint64_t until = o->until, addr = pass_brief_at(&b, s.rec);
+	const struct dec_heap_plain page = p->plain[dec_heap_plain_of(addr)];
+
+	if (page.number != addr / DEC_HEAP_PLAIN_BYTES)
+		return s;
+	while ((size_t)(end - s.rec) >= b.bytes + sizeof(struct dec_rec)) {
+		const struct dec_rec *head = (const struct dec_rec *)s.rec;
+		uint64_t at =
+			pass_brief_at(&b, s.rec) - page.number * DEC_HEAP_PLAIN_BYTES;
+		uint32_t quiet = log_quiet(mode, s.quiet, head);
+
+		if (head->id != id || s.time + quiet + b.n_insns > until ||
+		    at > DEC_HEAP_PLAIN_BYTES - b.size ||
+		    ((const struct dec_rec *)(s.rec + b.bytes))->id == DEC_REC_PARTIAL)
+			break;
+		pass_copy(page.bytes + at, s.rec + b.value_at, b.size);
+		s.quiet -= quiet;
+		s.time += quiet + b.n_insns;
+		s.rec += b.bytes;
+	}
+	return s;
+}
+
+/* Most of a run are blocks that store once, in a plain page: their records, one behind the other,
+ * without a branch that depends on which block it is, up to a loop of one. */
+static struct pass_state pass_briefs(const struct heap_pass *o, const struct pass *p,
+				     struct pass_state s, const uint8_t *end)
+{
+	const struct log_brief *briefs = o->reader->briefs.data;
+	const uint32_t n = o->reader->briefs.size;
+	const enum dec_log_mode mode = o->reader->mode;
+	const uint64_t until = o->until;
+	uint32_t id = DEC_REC_BLOCK, rounds = 0;
+
+	while ((size_t)(end - s.rec) >= sizeof(struct dec_rec)) {
+		const struct dec_rec *head = (const struct dec_rec *)s.rec;
+		const uint8_t *rec = s.rec;
+		const struct log_brief *b = &briefs[head->id < n ? head->id : 0];
+		uint32_t quiet = log_quiet(mode, s.quiet, head);
+		uint64_t time = s.time + quiet + b->n_insns, addr, at;
+		const struct dec_heap_plain *page;
+
+		if (head->id >= n || !b->bytes ||
+		    (size_t)(end - rec) < b->bytes + sizeof(*head) || time > until ||
+		    ((const struct dec_rec *)(rec + b->bytes))->id == DEC_REC_PARTIAL)
+			break;
+		addr = pass_brief_at(b, rec);
+		at = addr % DEC_HEAP_PLAIN_BYTES;
+		page = &p->plain[dec_heap_plain_of(addr)];
+		if (page->number != addr / DEC_HEAP_PLAIN_BYTES ||
+		    at + b->size > DEC_HEAP_PLAIN_BYTES)
+			break;
+		pass_copy(page->bytes + at, rec + b->value_at, b->size);
+		s.quiet -= quiet;
+		s.time = time;
+		s.rec += b->bytes;
+		rounds = head->id == id ? rounds + 1 : 0;
+		id = head->id;
+		if (rounds == PASS_ROUNDS) {
+			rounds = 0;
+			if ((size_t)(end - s.rec) >= b->bytes)
+				s = pass_loop(o, p, id, *b, s, end);
+		}
+	}
+	return s;
+}
+
+/* What is to be known of @p b for that, if it is such a block. */
+static void pass_learn(struct log_brief *brief, const struct log_block *b)
+{
+	const struct heap_block *hb = b->user;
+	const struct heap_store *st = hb->store;
+
+	if (hb->n_stores != 1 || st->is_fs || hb->has_call || hb->has_ret ||
+	    hb->jump_end || ~st->where.mask || b->n_insns > UINT8_MAX)
+		return;
+	*brief = (struct log_brief){
+		.disp = st->where.disp,
+		.bytes = b->bytes,
+		.base_at = st->where.base_at,
+		.index_at = st->where.index_at,
+		.base_scale = st->where.base_at != 0,
+		.index_scale = st->where.index_at ? st->where.scale : 0,
+		.value_at = st->value_at,
+		.size = st->size,
+		.n_insns = b->n_insns,
+	};
+}
+
+struct err *dec_heap_pass(const struct heap_pass *o, const uint8_t **log,
 			  const uint8_t *end)
 {
-	struct frames *f = p->stores->frames;
-	struct log_reader *r = p->reader;
-	const struct heap_block *hb = NULL;
-	const struct log_block *b = NULL;
-	const uint8_t *rec = *log;
-	uint32_t id = DEC_REC_BLOCK;
+	const struct pass p = { o->plain, o->stores->stack_start,
+				o->stores->stack_end - o->stores->stack_start,
+				o->fs_base };
+	struct log_reader *r = o->reader;
+	struct pass_state s = { r->time, r->quiet, *log };
+	struct frames *f = o->stores->frames;
 	struct err *err = NULL;
 
-	while (!err && (size_t)(end - rec) >= sizeof(struct dec_rec)) {
-		const struct dec_rec *head = (const struct dec_rec *)rec;
-		uint32_t quiet = log_quiet(r, head);
-		bool is_passed = true;
+	while (!err && (size_t)(end - s.rec) >= sizeof(struct dec_rec)) {
+		const struct dec_rec *head = (const struct dec_rec *)s.rec;
+		const struct log_block *b = pass_block(r, head->id);
+		const struct heap_block *hb = b ? b->user : NULL;
+		uint32_t quiet = log_quiet(r->mode, s.quiet, head);
 
-		// In a loop the processor foresees whose record it is.
-		if (head->id != id) {
-			id = head->id;
-			b = pass_block(r, id);
-			hb = b ? b->user : NULL;
-		}
-		if (!b || !pass_is_whole(b, rec, end) ||
-		    r->time + quiet + b->n_insns > p->until ||
-		    (hb->has_ret && !p->may_return))
+		if (!b || !pass_is_whole(b, s.rec, end) ||
+		    s.time + quiet + b->n_insns > o->until ||
+		    (hb->has_ret && !o->may_return))
 			break;
 		err = frames_land(f, b->rip);
-		if (!err && hb->n_stores && p->stores->n)
-			err = pass_flush(p, hb, rec, &is_passed);
-		if (err || !is_passed || !pass_stores(p, hb, rec))
+		// The stores that wait come first, unless there is nothing behind them to be passed.
+		if (!err && hb->n_stores && o->stores->n && pass_can(&p, hb, s.rec))
+			err = dec_heap_stores_flush(o->stores);
+		if (err || (hb->n_stores && o->stores->n) || !pass_stores(&p, hb, s.rec))
 			break;
-		r->quiet -= quiet;
-		r->time += quiet + b->n_insns;
-		err = pass_branch(f, hb, rec, r->time - 1);
-		rec += b->bytes;
+		s.quiet -= quiet;
+		s.time += quiet + b->n_insns;
+		err = pass_branch(f, hb, s.rec, s.time - 1);
+		if (!r->briefs.data[head->id].bytes)
+			pass_learn(&r->briefs.data[head->id], b);
+		s.rec += b->bytes;
+		if (!f->jump_end && !o->stores->n)
+			s = pass_briefs(o, &p, s, end);
 	}
-	*log = rec;
+	r->time = s.time;
+	r->quiet = s.quiet;
+	*log = s.rec;
 	return err;
 }

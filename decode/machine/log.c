@@ -34,6 +34,7 @@ void dec_log_reader_deinit(struct log_reader *r)
 	for (size_t i = 0; i < r->blocks.size; i++)
 		log_block_destroy(r->blocks.data[i]);
 	vec_deinit(&r->blocks);
+	vec_deinit(&r->briefs);
 }
 
 static struct err *log_damaged(const char *what)
@@ -196,9 +197,10 @@ static struct err *log_block_add(struct log_reader *r, const struct dec_rec_bloc
 	    rec->n_insns > DEC_BLOCK_INSNS)
 		return log_damaged("a bad block");
 	while (r->blocks.size <= rec->block) {
-		if (!vec_push(&r->blocks))
+		if (!vec_push(&r->briefs) || !vec_push(&r->blocks))
 			return &err_nomem;
 	}
+	r->briefs.data[rec->block] = (struct log_brief){};
 	b = &r->blocks.data[rec->block];
 	r->n_insns += rec->n_insns;
 	r->n_insns -= *b ? (*b)->n_insns : 0;
@@ -363,7 +365,7 @@ struct err *dec_log_reader_feed(struct log_reader *r, const struct log_sink *sin
 			if (b->bytes > (size_t)(end - log))
 				return log_damaged("it ends in a block");
 			ran = log_ran(b, log, end - log, &skip);
-			skipped = log_quiet(r, rec);
+			skipped = log_quiet(r->mode, r->quiet, rec);
 			r->quiet -= skipped;
 			r->time += skipped;
 			if (sink->block)

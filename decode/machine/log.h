@@ -115,6 +115,18 @@ static inline const struct dec_rec_ref *dec_log_next_ref(struct log_refs *refs,
 	return ref;
 }
 
+/** What is asked of each record of a block that stores once and neither calls, returns nor jumps into
+ * the unknown: for a sink that goes through many. */
+struct log_brief {
+	uint64_t disp;
+	uint16_t bytes; ///< of the record; 0: it is not known, or another block
+	uint16_t base_at, index_at;	 ///< where its address is made of, times that:
+	uint8_t base_scale, index_scale; ///< 0: there is none
+	uint16_t value_at;
+	uint8_t size; ///< of the store
+	uint8_t n_insns;
+};
+
 /** Who takes the records; NULL entries are skipped. Times are positions. */
 struct log_sink {
 	void *ctx;
@@ -135,16 +147,20 @@ struct log_reader {
 	uint64_t quiet;			///< as the last DEC_REC_QUIET, or block, has it
 	VEC(struct log_block *) blocks; ///< by number; NULL: not seen
 	uint64_t n_insns;		///< in all of them
+	VEC(struct log_brief)
+	briefs; ///< as blocks; the sink's, zeroed where a block is new
 	/** The sink's: a block's record is at *@p log. Takes as many whole blocks as it likes, one
 	 * behind the other, without block() for each, and moves *@p log and @p r->time on. Or NULL. */
 	struct err *(*stretch)(void *ctx, struct log_reader *r, const uint8_t **log,
 			       const uint8_t *end);
 };
 
-/** @return how many instructions ran before the block at @p rec that are in no record. */
-static inline uint32_t log_quiet(const struct log_reader *r, const struct dec_rec *rec)
+/** @return how many instructions ran before the block at @p rec that are in no record; @p quiet is
+ * the reader's. */
+static inline uint32_t log_quiet(enum dec_log_mode mode, uint64_t quiet,
+				 const struct dec_rec *rec)
 {
-	return r->mode == DEC_LOG_STORES ? (uint32_t)r->quiet - rec->size : 0;
+	return mode == DEC_LOG_STORES ? (uint32_t)quiet - rec->size : 0;
 }
 
 /** Start reading a log of @p mode at position @p time. */
