@@ -19,12 +19,12 @@ CLANG ?= clang
 LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 # Each uses those before it (doc/INTERNALS.md).
-ROOMS ?= base smt confine capture decode/x86 storeplan pt-collect/tracee pt-collect/log \
+ROOMS ?= base smt csource confine capture decode/x86 storeplan pt-collect/tracee pt-collect/log \
 	pt-collect/kernel pt-collect/probes pt-collect/pt pt-collect/inputs pt-collect/start \
 	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols api decode/pt \
 	decode/history decode/past faultlocate/slice faultlocate/race decode/explain debug \
 	heapgraph specdsl faultlocate/bytes faultlocate \
-	faultlocate/linear faultlocate/inputs faultlocate/reduce faultlocate/repair suppress-hw/suppress suppress-hw/rank suppress-hw bench report cmd
+	faultlocate/linear faultlocate/inputs faultlocate/reduce faultlocate/repair suppress-hw/suppress suppress-hw/rank suppress-hw/fixes suppress-hw bench report cmd
 
 .DEFAULT_GOAL := all
 .SECONDARY:
@@ -139,11 +139,11 @@ $(B)/debug/commands_py.o: $(wildcard debug/*.py)
 $(B)/report/report_bench_page_html.o: report/bench_page.html
 $(call object_of,$(call sources,pt-collect/kernel)): | $(SKELETONS)
 
-# libclang's headers and library, which only this room knows: of the release that llvm-config names.
+# libclang's headers and library, which only rooms that read C know: of the release that llvm-config names.
 LLVM_CONFIG ?= $(firstword $(shell command -v llvm-config llvm-config-14) llvm-config)
-$(call object_of,$(call sources,faultlocate/repair)): ROOM_CFLAGS += \
+$(foreach r,csource faultlocate/repair suppress-hw/fixes,$(call object_of,$(call sources,$r))): ROOM_CFLAGS += \
 	-isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null) \
-	-DRP_LIBCLANG_DIR='"$(shell $(LLVM_CONFIG) --libdir 2>/dev/null)"'
+	-DCSRC_LIBCLANG_DIR='"$(shell $(LLVM_CONFIG) --libdir 2>/dev/null)"'
 
 # The command table declares them.
 $(call object_of,$(COMMANDS)): ROOM_CFLAGS += -Wno-missing-prototypes

@@ -3,43 +3,17 @@
 
 /**
  * @file
- * libclang, loaded when a C file is read: commands that read none run without it. Private to this
- * room; used by clang.c, front.c, front_value.c.
+ * What clang.c, front.c and front_value.c share while a C file is read. Private to this room.
  */
 #ifndef FAULTLOCATE_REPAIR_CLANG_H
 #define FAULTLOCATE_REPAIR_CLANG_H
 
-#include <clang-c/Index.h>
-
+#include "csource/csource.h"
 #include "faultlocate/repair/program.h"
-
-// Formatting this does not come to an end:
-// clang-format off
-#define RP_CLANG(F) \
-	F(createIndex) F(disposeIndex) F(parseTranslationUnit2) F(disposeTranslationUnit) \
-	F(getTranslationUnitCursor) F(visitChildren) F(getCursorKind) F(getCursorType) \
-	F(getCanonicalType) F(getPointeeType) F(getTypeDeclaration) F(getCursorSpelling) \
-	F(getCString) F(disposeString) F(getCursorExtent) F(getRangeStart) F(getRangeEnd) \
-	F(getExpansionLocation) F(getCursorReferenced) F(getNumDiagnostics) F(getDiagnostic) \
-	F(getDiagnosticSeverity) F(formatDiagnostic) F(disposeDiagnostic) F(Cursor_Evaluate) \
-	F(EvalResult_getKind) F(EvalResult_getAsLongLong) F(EvalResult_dispose) \
-	F(equalCursors) F(getCursorResultType) F(Location_isFromMainFile) \
-	F(isCursorDefinition) F(Cursor_getStorageClass) F(getTypeSpelling) \
-	F(getCursorLocation) F(getCursorDefinition) F(Type_getSizeOf)
-// clang-format on
-
-struct rp_clang {
-#define F(name) __typeof__(clang_##name) *name;
-	RP_CLANG(F)
-#undef F
-};
-
-/** @return ERR_NOT_FOUND when libclang is not there. */
-struct err *fl_rp_clang_load(const struct rp_clang **ret);
 
 /** While a file is read. */
 struct rp_front {
-	const struct rp_clang *c;
+	const struct csrc_clang *c;
 	struct rp_program *p;
 	VEC(CXCursor) variables; ///< of p->variables; null cursors of hidden ones
 	VEC(CXCursor) functions, records;

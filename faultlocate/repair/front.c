@@ -461,7 +461,7 @@ static void fix_concrete_lines(struct rp_program *p)
 }
 
 /* The first mistake, as the compiler says it. */
-static struct err *mistakes(const struct rp_clang *c, CXTranslationUnit unit,
+static struct err *mistakes(const struct csrc_clang *c, CXTranslationUnit unit,
 			    const char *path)
 {
 	struct err *err = NULL;
@@ -532,7 +532,7 @@ struct err *fl_rp_program_read(const char *path, struct rp_program **ret)
 	CXTranslationUnit unit = NULL;
 	CXIndex index = NULL;
 	_cleanup_(fl_rp_program_destroyp) struct rp_program *p = calloc(1, sizeof(*p));
-	struct err *err = p ? fl_rp_clang_load(&f.c) : &err_nomem;
+	struct err *err = p ? csrc_clang_load(&f.c) : &err_nomem;
 
 	if (!err)
 		err = read_text(path, p);

@@ -7,7 +7,7 @@
 . tests/lib.sh
 
 cc=${CC:-cc} n=0
-for header in $(find base capture storeplan pt-collect decode heapgraph specdsl faultlocate \
+for header in $(find base csource capture storeplan pt-collect decode heapgraph specdsl faultlocate \
 	suppress-hw report bench debug cmd -name '*.h'); do
 	[ -f "$header" ] || continue
 	"$cc" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function \

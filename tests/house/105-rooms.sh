@@ -13,7 +13,7 @@ diff doc/house.dot "$TMPDIR/house.dot" || fail "doc/house.svg is old (make house
 
 # What a room exports carries the room's name.
 prefixes='api:(api|flt)_ decode:dec_ confine:confine_ specdsl:spec_ heapgraph:hg_ faultlocate:fl_ storeplan:(sp|storeplan)_ pt-collect:ptc_
-	bench:bench_ report:report_ cmd:cmd_ debug:dbg_ capture:(cap|capture|perf)_'
+	bench:bench_ report:report_ csource:csrc_ cmd:cmd_ debug:dbg_ capture:(cap|capture|perf)_'
 n=0
 for room in $(make -s rooms); do
 	archive=$BUILD/$room.a
