@@ -135,6 +135,7 @@ $(B)/report/page_html.o: report/page.html $(wildcard report/page*.js)
 $(B)/report/crowd_html.o: report/crowd.html
 $(B)/report/story_html.o: report/story.html report/story.js
 $(B)/faultlocate/fl_rules_text.o: $(wildcard specs/rules/*.rules)
+$(B)/suppress-hw/fixes/fix_shipped.o: suppress-hw/fixes/shipped.json
 $(B)/debug/commands_py.o: $(wildcard debug/*.py)
 $(B)/report/report_bench_page_html.o: report/bench_page.html
 $(call object_of,$(call sources,pt-collect/kernel)): | $(SKELETONS)

@@ -110,6 +110,7 @@ static const char *const pictures[] = { "svg", "html", "o", NULL };
 static const char *const checks[] = { "sarif", "html", NULL };
 static const char *const packets[] = { "o", "output", NULL };
 static const char *const derived[] = { "derived", "svg", NULL };
+static const char *const learned[] = { "into", NULL };
 static const char *const bundles[] = { "flight", NULL };
 static const char *const slices[] = { "capture", NULL };
 
@@ -125,6 +126,7 @@ static const struct reader {
 	{ "dump", {} },
 	{ "encode",
 	  { .files = packets, .dirs = bundles, .beside = ".symfs", .has_inside = true } },
+	{ "fixes", { .files = learned } },
 	{ "graph", { .files = pictures } },
 	{ "info", {} },
 	{ "inputs", { .files = pictures } },

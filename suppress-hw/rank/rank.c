@@ -335,6 +335,13 @@ static struct err *do_suite(struct rank_session *s)
 	if (!err && !s->ret->statements.size)
 		return err_new(ERR_NOT_FOUND,
 			       "the program has no line information: build it with -g");
+	if (!err && s->is_ambiguous)
+		return err_new(
+			ERR_AMBIGUOUS,
+			"'%s' is the name of several statements: give more of the path",
+			s->o->at);
+	if (!err && s->o->at && s->at == UINT32_MAX)
+		return err_new(ERR_NOT_FOUND, "no test executes '%s'", s->o->at);
 	if (!err)
 		err = pad(s);
 	if (!err && is_searching)
@@ -348,7 +355,7 @@ static struct err *do_suite(struct rank_session *s)
 
 struct err *rank_suite(const struct rank_options *o, struct rank_result *ret)
 {
-	struct rank_session s = { .o = o, .ret = ret };
+	struct rank_session s = { .o = o, .ret = ret, .at = UINT32_MAX };
 	struct err *err = do_suite(&s);
 
 	for (size_t i = 0; i < s.runs.size; i++) {
@@ -365,6 +372,7 @@ struct err *rank_suite(const struct rank_options *o, struct rank_result *ret)
 	vec_deinit(&s.profiles);
 	map_deinit(&s.statement_of);
 	map_deinit(&s.profile_of);
+	map_deinit(&s.set_of);
 	free(s.in_question);
 	vec_deinit(&s.fixed);
 	cJSON_Delete(s.state);
@@ -378,6 +386,9 @@ void rank_result_deinit(struct rank_result *r)
 		drop_statement(&r->statements.data[i]);
 	vec_deinit(&r->statements);
 	vec_deinit(&r->ivmps);
+	vec_deinit(&r->sets);
+	free(r->source);
+	free(r->source_path);
 	free(r->list_of);
 	for (size_t i = 0; i < r->tests.size; i++)
 		free(r->tests.data[i]);

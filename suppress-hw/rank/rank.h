@@ -45,6 +45,9 @@ struct rank_statement {
 	double score; ///< share of the ranked statements that come behind it
 };
 
+/** What a value is to its instruction: uses are counted in the order of operands. */
+enum rank_role { RANK_DEF, RANK_USE1, RANK_USE2, RANK_USE3, RANK_USE4, RANK_ROLES };
+
 /** An IVMP, for people: the first of its statement in its test. */
 struct rank_ivmp {
 	const char *test;
@@ -55,6 +58,20 @@ struct rank_ivmp {
 	uint64_t original, alternate;
 	uint8_t bytes;
 	uint64_t position;
+	/** With rank_options.at: what was replaced of which of its instruction's sets of values
+	 * (UINT32_MAX: none). */
+	enum rank_role role;
+	uint32_t set;
+};
+
+/** The values of one instance of an instruction (paper 003, Figure 2.1), of a conditional branch
+ * those that were compared. Copies have one of them only: a load RANK_USE1, a store RANK_DEF. */
+struct rank_set {
+	uint32_t instruction; ///< equal numbers, same instruction
+	bool is_failed;	      ///< it was in a failing test
+	bool is_branch;
+	uint8_t has; ///< bit by role
+	int64_t value[RANK_ROLES];
 };
 
 struct rank_result {
@@ -67,6 +84,9 @@ struct rank_result {
 	double search_s;
 	bool is_interrupted;
 	uint32_t n_recalled; ///< of n_searched, those known from before
+	/** With rank_options.at: sets that differ, and the source that the statement is in. */
+	VEC(struct rank_set) sets;
+	char *source, *source_path; ///< NULL: it is not at hand; UTF-8 or not
 	char *list_of; ///< PARTIAL: "file:line", whose failing tests the ranking is by
 	line_list notes;
 };
@@ -84,6 +104,11 @@ struct rank_options {
 	/** "file:line" that were fixed, all of them; `state` says which of these are news. */
 	const char *const *fixed;
 	size_t n_fixed;
+	/** "file:line": look at this statement alone, all its IVMPs (of a few instances each) and
+	 * the sets of values that it had in all tests; NULL: rank. Directories may be left out. */
+	const char *at;
+	const char
+		*sources; ///< directory with the program's sources; NULL: as DWARF has it
 	bool with_progress;
 	unsigned at_once; ///< altered runs
 	/** Searched is only every n_parts-th statement, from the part-th on; n_parts 0: all. `state' then

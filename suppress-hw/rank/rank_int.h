@@ -13,6 +13,7 @@
 
 #include "capture/cap_suite.h"
 #include "decode/machine/branch.h"
+#include "decode/machine/trace.h"
 #include "decode/symbols/symbols.h"
 #include "suppress-hw/rank/rank_lists.h"
 
@@ -35,6 +36,8 @@ struct rank_place {
 	/** The alteration: before the how manyth time that this is reached in its stretch. */
 	uint64_t rip;
 	uint32_t nth, stretch;
+	uint32_t set; ///< UINT32_MAX: not kept
+	uint8_t role;
 };
 
 /** How much had been printed. */
@@ -68,6 +71,9 @@ struct rank_session {
 	struct cap_suite suite;
 	VEC(struct rank_run) runs;
 	struct map statement_of; ///< hash of file and line -> index of ret->statements
+	struct map set_of;	 ///< hash of a set -> its index
+	uint32_t at;		 ///< the statement of o->at; UINT32_MAX: not met so far
+	bool is_ambiguous;	 ///< o->at is the name of several
 	struct map profile_of;	 ///< instruction and kind -> index of profiles
 	VEC(struct rank_profile) profiles;
 	uint8_t *in_question; ///< statements that are searched; NULL: all
@@ -79,6 +85,46 @@ struct rank_session {
 
 /** Trace @p run: what it executed, its values, and places to replace them if it failed. */
 struct err *rank_profile(struct rank_session *s, struct rank_run *run);
+
+/** Does "file:line" mean line @p line of @p file, whose directories may be left out? */
+bool rank_is_named(const char *name, const char *file, int line);
+
+/* ---- rank_sets.c ---------------------------------------------------------------------- */
+
+/** An operand in a set. */
+struct rank_operand {
+	bool is_mem, is_def;
+	uint8_t reg, role;
+};
+
+#define RANK_OPERANDS 8
+
+struct rank_operands {
+	struct rank_operand of[RANK_OPERANDS];
+	size_t n;
+};
+
+/**
+ * The values of @p step, which is of instruction @p instruction.
+ *
+ * @param ret  `has` is 0 where it has none that mean anything in other runs.
+ * @param operands  which of them has which role.
+ */
+void rank_set_make(const struct dec_step *step, uint32_t instruction,
+		   struct rank_set *ret, struct rank_operands *operands);
+
+/** Keep @p set if it is new. @param ret  its index; UINT32_MAX: there are too many. */
+struct err *rank_set_keep(struct rank_session *s, const struct rank_set *set,
+			  uint32_t *ret);
+
+/** @return whether the number @p value of @p bytes is one of where programs, libraries, stacks lie. */
+bool rank_is_address(uint64_t value, uint8_t bytes);
+
+/** @return the role of the first operand that is like that; RANK_ROLES: none is. */
+uint8_t rank_set_role(const struct rank_operands *operands, bool is_def, bool is_mem,
+		      uint8_t reg);
+
+/* ---- rank_search.c -------------------------------------------------------------------- */
 
 /** Search it for IVMPs. */
 struct err *rank_search(struct rank_session *s, struct rank_run *run);

@@ -37,6 +37,9 @@ struct profiler {
 	VEC(struct known) known;
 	struct rank_place
 		pending; ///< defined by the instruction before; statement NONE: not
+	struct rank_set set, compared;	 ///< of this step; what a branch will go by
+	struct rank_operands operands;	 ///< set's
+	uint32_t set_index, compared_at; ///< of the last; the statement of compared
 	bool has_too_many;
 	bool has_remapped; ///< since the last step
 };
@@ -48,6 +51,41 @@ static uint64_t hash_text(const char *text, uint64_t h)
 	for (; *text; text++)
 		h = (h ^ (uint8_t)*text) * CAP_SIGNATURE_PRIME;
 	return h;
+}
+
+bool rank_is_named(const char *name, const char *file, int line)
+{
+	_cleanup_free_ char *own = NULL;
+	size_t n, m = strlen(name);
+
+	if (asprintf(&own, "%s:%d", file, line) < 0) {
+		own = NULL;
+		return false;
+	}
+	n = strlen(own);
+	return m <= n && !strcmp(own + n - m, name) && (m == n || own[n - m - 1] == '/');
+}
+
+/* The statement that is looked at is the next one; its source is kept. */
+static void note_at(struct profiler *p, const struct dec_place *at)
+{
+	struct rank_result *ret = p->s->ret;
+	_cleanup_fclose_ FILE *f = NULL;
+	size_t n = 0;
+
+	p->s->is_ambiguous = p->s->at != NONE;
+	p->s->at = ret->statements.size - 1;
+	if (ret->source)
+		return;
+	f = dec_symbols_source(p->symbols, at);
+	if (f && getdelim(&ret->source, &n, 0, f) < 0) {
+		free(ret->source);
+		ret->source = NULL;
+	}
+	if (asprintf(&ret->source_path, "%s%s%s",
+		     at->directory && at->file[0] != '/' ? at->directory : "",
+		     at->directory && at->file[0] != '/' ? "/" : "", at->file) < 0)
+		ret->source_path = NULL;
 }
 
 static uint32_t statement_at(struct profiler *p, uint64_t rip)
@@ -66,6 +104,8 @@ static uint32_t statement_at(struct profiler *p, uint64_t rip)
 	if (known)
 		return *known;
 	made = vec_push(&s->ret->statements);
+	if (made && s->o->at && rank_is_named(s->o->at, at.file, at.line))
+		note_at(p, &at);
 	if (!made || map_put(&s->statement_of, key, s->ret->statements.size - 1))
 		return NONE;
 	made->file = strdup(at.file);
@@ -140,8 +180,7 @@ static struct err *add_value(struct rank_profile *profile, uint64_t value)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-/* Where programs, libraries, stacks lie: such a number is an address. */
-static bool is_address(uint64_t value, uint8_t bytes)
+bool rank_is_address(uint64_t value, uint8_t bytes)
 {
 	uint64_t top = value >> 40;
 
@@ -154,8 +193,10 @@ static struct err *add_place(struct profiler *p, const struct rank_place *place)
 
 	if (p->s->o->method == RANK_PREDICATES && place->kind != RANK_VALUE_BRANCH)
 		return NULL;
+	if (p->s->o->at && place->statement != p->s->at)
+		return NULL;
 	if (place->kind == RANK_VALUE_MEMORY || place->kind == RANK_VALUE_REGISTER) {
-		if (is_address(place->value, place->bytes))
+		if (rank_is_address(place->value, place->bytes))
 			return NULL;
 		err = add_value(&p->s->profiles.data[place->profile], place->value);
 	}
@@ -210,7 +251,9 @@ static struct err *look_at(struct profiler *p, const struct dec_step *step,
 				    .position = step->position,
 				    .rip = insn->rip,
 				    .nth = k->count,
-				    .stretch = k->stretch };
+				    .stretch = k->stretch,
+				    .set = p->set_index,
+				    .role = RANK_ROLES };
 	struct err *err;
 	bool is_def = false;
 
@@ -240,10 +283,42 @@ static struct err *look_at(struct profiler *p, const struct dec_step *step,
 	place.addr = ref->addr;
 	place.bytes = ref->is_mem ? ref->size : k->width;
 	place.value = value_of(ref);
+	place.role = rank_set_role(&p->operands, is_def, ref->is_mem, ref->reg);
 	if (!is_def)
 		return add_place(p, &place);
 	p->pending = place;
 	return NULL;
+}
+
+/* ---- sets of values --------------------------------------------------------------------------- */
+
+/* What a branch goes by was compared before it, in the same statement. */
+static struct err *keep_set(struct profiler *p, const struct dec_step *step,
+			    const struct known *k)
+{
+	bool is_branch = step->insn->flow == DEC_FLOW_JCC;
+
+	p->set_index = UINT32_MAX;
+	if (!p->s->o->at || k->statement != p->s->at)
+		return NULL;
+	if (is_branch) {
+		if (p->compared_at != k->statement)
+			return NULL;
+		p->set = p->compared;
+		p->set.instruction = k->profile;
+		p->set.is_branch = true;
+		p->operands.n = 0;
+	} else {
+		rank_set_make(step, k->profile, &p->set, &p->operands);
+		p->set.is_failed = p->run->is_failed;
+	}
+	if (step->insn->writes_flags) {
+		p->compared = p->set;
+		p->compared.has &= ~(1u << RANK_DEF);
+		p->compared.value[RANK_DEF] = 0;
+		p->compared_at = k->statement;
+	}
+	return p->set.has ? rank_set_keep(p->s, &p->set, &p->set_index) : NULL;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------ */
@@ -306,6 +381,8 @@ static struct err *on_step(void *ctx, const struct dec_step *step)
 	}
 	if (!err)
 		err = mark_executed(p->run, k->statement);
+	if (!err)
+		err = keep_set(p, step, k);
 	return err ?: look_at(p, step, k);
 }
 
@@ -345,6 +422,7 @@ static struct err *trace(struct profiler *p, const struct capture *c)
 		err = dec_machine_create(c, &mo, &p->machine);
 	if (err)
 		return err;
+	dec_symbols_sources(p->symbols, p->s->o->sources);
 	p->exe = capture_info(c)->exe;
 	dec_symbols_entries(p->symbols, "main", &p->main, 1);
 	err = dec_machine_trace_for(p->machine, UINT64_MAX, &t, &w);
@@ -360,7 +438,9 @@ static struct err *trace(struct profiler *p, const struct capture *c)
 
 struct err *rank_profile(struct rank_session *s, struct rank_run *run)
 {
-	struct profiler p = { .s = s, .run = run, .pending = { .statement = NONE } };
+	struct profiler p = {
+		.s = s, .run = run, .pending = { .statement = NONE }, .compared_at = NONE
+	};
 	struct capture *c = NULL;
 	struct err *err = capture_open(run->dir, &c);
 

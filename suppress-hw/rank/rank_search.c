@@ -14,8 +14,11 @@
 #include "suppress-hw/rank/rank_int.h"
 
 #define BATCH 128
-#define INSTANCES_MAX 32  ///< of an instruction in a run, unless all are to be tried
-#define LIMIT_TIMES 2	  ///< an altered run may take so many times what was left
+#define INSTANCES_MAX 32 ///< of an instruction in a run, unless all are to be tried
+#define AT_INSTANCES \
+	8	      ///< the same where one statement is looked at, for all of its IVMPs
+#define AT_IVMPS 4096 ///< of that
+#define LIMIT_TIMES 2 ///< an altered run may take so many times what was left
 #define LIMIT_MORE 200000 ///< and so many instructions more
 #define TEXT_MAX (64u << 20)
 
@@ -208,12 +211,12 @@ static bool is_left_out(struct search *x, const struct rank_place *p)
 {
 	uint64_t *n = map_get(&x->instances, key_of(p) << 1 | 1);
 	uint64_t *total = map_get(&x->instances, key_of(p) << 1);
-	uint64_t at;
+	uint64_t at, most = x->s->o->at ? AT_INSTANCES : INSTANCES_MAX;
 
-	if (x->s->o->is_lossless || !n || !total || *total <= INSTANCES_MAX)
+	if (x->s->o->is_lossless || !n || !total || *total <= most)
 		return false;
 	at = (*n)++;
-	if (!at || at * INSTANCES_MAX / *total != (at + 1) * INSTANCES_MAX / *total)
+	if (!at || at * most / *total != (at + 1) * most / *total)
 		return false;
 	x->n_sampled++;
 	return true;
@@ -241,7 +244,8 @@ static struct err *note_ivmp(struct search *x, const struct trial *t)
 	struct rank_run *run = x->run;
 	uint32_t statement = t->place->statement;
 
-	if (run->has_ivmp[statement])
+	if (run->has_ivmp[statement] &&
+	    (!x->s->o->at || x->s->ret->ivmps.size >= AT_IVMPS))
 		return NULL;
 	run->has_ivmp[statement] = 1;
 	return vec_add(
@@ -254,6 +258,8 @@ static struct err *note_ivmp(struct search *x, const struct trial *t)
 				    .alternate = t->value,
 				    .is_each_time = t->is_each_time,
 				    .bytes = t->place->bytes,
+				    .role = t->place->role,
+				    .set = t->place->set,
 				    .position = t->place->position });
 }
 
@@ -323,7 +329,8 @@ static struct err *search_stretch(struct search *x, size_t from, size_t to)
 		const struct rank_place *p = &places[i];
 
 		if (rank_is_in_question(x->s, p->statement) &&
-		    (x->s->o->is_lossless || !x->run->has_ivmp[p->statement]) &&
+		    (x->s->o->is_lossless || x->s->o->at ||
+		     !x->run->has_ivmp[p->statement]) &&
 		    !is_left_out(x, p))
 			err = add_trials(x, p);
 		if (!err && (x->trials.size >= BATCH || i + 1 == to) && x->trials.size) {

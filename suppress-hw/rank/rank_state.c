@@ -45,12 +45,10 @@ static char *name_of(const struct rank_statement *s)
 uint32_t rank_state_find(const struct rank_session *s, const char *name)
 {
 	for (uint32_t i = 0; i < s->ret->statements.size; i++) {
-		_cleanup_free_ char *own = name_of(&s->ret->statements.data[i]);
-		size_t n = own ? strlen(own) : 0, m = strlen(name);
+		const struct rank_statement *st = &s->ret->statements.data[i];
 
 		// The file's path may be left out, in whole or in part.
-		if (own && m <= n && !strcmp(own + n - m, name) &&
-		    (m == n || own[n - m - 1] == '/'))
+		if (rank_is_named(name, st->file, st->line))
 			return i;
 	}
 	return UINT32_MAX;

@@ -44,6 +44,7 @@ bench   --corpus --from --specs
 check   --json --rules --sources --suppressions
 linear  --derived --object
 rank    --expected --state
+fixes   --into --knowledge --sources
 slice   --dot --json --no-addresses --sarif --sources
 debug   --at-fault
 decode  --image --raw --symfs
@@ -62,7 +63,7 @@ suite   --store --tests
 EOF
 # Arguments that are no names of files.
 values="[ADDR:]PORT OPTIONS BYTES CPOINT EVENT F FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
-A..B METHOD NAME NAME,.. NAME=FUNC PID PLACE PROCESS ROLE SEED SECONDS SIZE TID TIME TYPE WHAT"
+A..B FIX METHOD NAME NAME,.. NAME=FUNC PERCENT PID PLACE PROCESS ROLE SEED SECONDS SIZE TEXT TID TIME TYPE WHAT"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.
 options() {

@@ -61,6 +61,7 @@ tries "confined free" linear specs/concurrent/treiber-stack.steps
 tries "confined free" linear --object queue tests/linear/histories/queue-right.txt
 tries "confined free" repair --source tests/repair/figure4.c --function deleteMid --ir
 tries "confined free" rank "$TMPDIR/s"
+tries "confined free" fixes "$TMPDIR/s" --at x.c:1
 "${RECORD[@]}" -o "$TMPDIR/d" -- "$BUILD/tests/programs/framesets" <<<SSNB/BP >/dev/null 2>&1
 [ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/d"
 tries "confined free" reduce "$TMPDIR/d" --no-record
@@ -83,5 +84,5 @@ got=0
 [ $got = 125 ] && [ ! -s "$TMPDIR/out" ] || fail "status $got as faultline-machine: $(cat "$TMPDIR/out")"
 # A command of ours that is not in this list must be looked at.
 n=$("$FAULTLINE" --help | sed -n '/^Commands:/,/^$/p' | grep -c '^  ')
-[ "$n" = 23 ] || fail "$n commands: does each of them read in a confined process?"
+[ "$n" = 24 ] || fail "$n commands: does each of them read in a confined process?"
 exit 0
