@@ -17,10 +17,10 @@ need_bpf
 # directory of which only the shell that they start knows (none). OUT stands for the target.
 cat >"$TMPDIR/writing" <<'EOF'
 analyze --svg        file  analyze CRASH --spec SPEC --svg OUT
-check   --html       file  check SETS --html OUT
-check   --sarif      file  check SETS --sarif OUT
-slice   --capture    dir   slice CRASH --at crash --capture OUT
-slice   --html       file  slice CRASH --at crash --html OUT
+check   --html       file  check TINY --html OUT
+check   --sarif      file  check TINY --sarif OUT
+slice   --capture    dir   slice TINY --at crash --capture OUT
+slice   --html       file  slice TINY --at crash --html OUT
 bench   --html       file  bench --from RESULTS --html OUT
 bench   --json       file  bench --from RESULTS --json OUT
 bench   --markdown   file  bench --from RESULTS --markdown OUT
@@ -29,10 +29,10 @@ encode  --flight     dir   encode --flight OUT CRASH
 encode  --output     file  encode -o OUT CRASH
 graph   --html       file  graph CRASH --html OUT
 graph   --svg        file  graph CRASH --svg OUT
-inputs  --html       file  inputs SETS --html OUT
+inputs  --html       file  inputs TINY --html OUT
 linear  --svg        file  linear --svg OUT STEPS
-reduce  --output     dir   reduce SETS --no-record -o OUT
-report  --output     file  report SETS -o OUT
+reduce  --output     dir   reduce TINY --no-record -o OUT
+report  --output     file  report TINY -o OUT
 record  --output     dir   record -o OUT -- /bin/true
 spec    --in-place   place spec format --in-place OUT
 suite   --output     dir   suite record -o OUT --tests TESTS -- /bin/true
@@ -115,9 +115,36 @@ tests=$TMPDIR/tests.jsonl results=$SOURCE/tests/bench/results.json spec=$SOURCE/
 echo '{"name": "one", "status": 0}' >"$tests"
 printf 'a    FIELD 2   EDGE 1;\n' >"$TMPDIR/ugly.spec"
 "${RECORD[@]}" --end-core -o "$TMPDIR/crash" -- "$BUILD/examples/list-O2" >/dev/null 2>&1
-"${RECORD[@]}" -o "$TMPDIR/sets" -- "$BUILD/tests/programs/framesets" <<<SSNB/BP >/dev/null 2>&1
-[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR"/{crash,sets}
-looks_whole "$TMPDIR/crash" || fail "no capture"
+# A program of its own, without a library: what is tried here are the outputs.
+cat >"$TMPDIR/tiny.c" <<'EOF'
+struct node {
+	struct node *next;
+	long value;
+};
+static struct node second = { 0, 2 }, first = { &second, 1 };
+static char byte;
+void *malloc(unsigned long size)
+{
+	return size == sizeof first ? &first : 0;
+}
+void free(void *block)
+{
+	(void)block;
+}
+void _start(void)
+{
+	struct node *node = malloc(sizeof *node);
+	long sum;
+
+	__asm__ volatile("syscall" : "=a"(sum) : "a"(0), "D"(0), "S"(&byte), "d"(1) : "rcx", "r11", "memory");
+	for (sum = byte; sum < 1000; node = node->next)
+		sum += node->value;
+}
+EOF
+gcc -g -O0 -nostdlib -static -fno-builtin -o "$TMPDIR/tiny" "$TMPDIR/tiny.c" || fail "does not compile"
+"${RECORD[@]}" -o "$TMPDIR/tiny.flt" -- "$TMPDIR/tiny" <<<a >/dev/null 2>&1
+[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR"/{crash,tiny.flt}
+looks_whole "$TMPDIR/crash" && looks_whole "$TMPDIR/tiny.flt" || fail "no capture"
 runs_as=("${RECORD[@]:0:${#RECORD[@]}-1}")
 devices=
 [ "$(id -u)" != 0 ] || ! mknod "$TMPDIR/probe" c 1 3 2>/dev/null || devices=1
@@ -134,7 +161,7 @@ try() {
 		OUT) argv+=("$1") ;;
 		CRASH) argv+=("$TMPDIR/crash") ;;
 		RESULTS) argv+=("$results") ;;
-		SETS) argv+=("$TMPDIR/sets") ;;
+		TINY) argv+=("$TMPDIR/tiny.flt") ;;
 		SPEC) argv+=("$spec") ;;
 		TESTS) argv+=("$tests") ;;
 		STEPS) argv+=("$SOURCE/specs/concurrent/herlihy-wing-queue.steps") ;;
@@ -290,7 +317,7 @@ done <"$TMPDIR/writing"
 # What cannot be written is told before any work.
 while read -r _ _ kind command; do
 	[[ $kind = file && $command != bench* && $command != encode* ]] || continue
-	command=${command/CRASH/nowhere} command=${command/SETS/nowhere}
+	command=${command/CRASH/nowhere} command=${command/TINY/nowhere}
 	refuses "a missing directory, before a missing capture" missing/new
 	grep -q "cannot write 'missing/new'" "$TMPDIR/err" || wrong "the capture is looked for first"
 done <"$TMPDIR/writing"
