@@ -16,7 +16,9 @@ for byte in 0 256; do
 	c=$TMPDIR/$byte
 	expect_status 0 "${RECORD[@]}" -o "$c" -- "$program" $byte
 	[ "$(cat "$TMPDIR/out")" = "0 written" ] || skip "it met memory of its own: $(cat "$TMPDIR/out")"
-	for options in "" --explain --json --log=values; do
+	ways=("" --explain)
+	[ $byte = 0 ] || ways=(--json --log=values)
+	for options in "${ways[@]}"; do
 		got=0
 		timeout 100 "$FAULTLINE" replay $options "$c" >"$TMPDIR/out" 2>"$TMPDIR/err" || got=$?
 		[ $got -le 2 ] || fail "replay $options: status $got: $(cat "$TMPDIR/err")"
@@ -29,4 +31,4 @@ done
 kill -0 $victim || fail "a process that is not ours is gone"
 kill $victim
 ! pgrep -f "^faultline-machine .* $TMPDIR/" >"$TMPDIR/left" || fail "left: $(cat "$TMPDIR/left")"
-echo "result: $n_noticed of 8 replays were disturbed"
+echo "result: $n_noticed of 4 replays were disturbed"

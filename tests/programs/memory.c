@@ -19,9 +19,14 @@
 
 static uint64_t sum_bytes(const unsigned char *p, size_t n)
 {
-	uint64_t sum = 14695981039346656037u;
+	uint64_t sum = 14695981039346656037u, word;
+	size_t i;
 
-	for (size_t i = 0; i < n; i++)
+	for (i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
+		sum = (sum ^ word) * 1099511628211u;
+	}
+	for (; i < n; i++)
 		sum = (sum ^ p[i]) * 1099511628211u;
 	return sum;
 }
