@@ -121,7 +121,7 @@ static void end(struct run *r)
 	free(r->dir);
 }
 
-enum { FEW = 6, CAPTURED = 3 }; // programs, unless asked for more
+enum { FEW = 4, CAPTURED = 3 }; // programs, unless asked for more
 
 static const char *programs(size_t i)
 {
