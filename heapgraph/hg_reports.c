@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 /* ---- calls ------------------------------------------------------------------------------ */
 
 void hg_chain_list(const struct frames *frames, uint64_t statement, struct hg_chain *ret)
@@ -95,9 +97,7 @@ void hg_access_allocated(const struct hg_finder *f, struct hg_node_id id,
 
 static uint64_t text_key(uint64_t key, const char *text)
 {
-	for (; text && *text; text++)
-		key = (key ^ (unsigned char)*text) * 0x100000001b3u;
-	return hg_derive_key(key, 1);
+	return hg_derive_key(hash_text(key, text), 1);
 }
 
 // With what was inlined where; without lines the instruction's own.

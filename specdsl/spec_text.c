@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "specdsl/spec_eval.h"
 
 #define CHUNK 8	      ///< bytes read, and depended on, at a time
@@ -70,11 +71,7 @@ static bool read_field(struct scope *sc, const struct ast *n, struct text *ret)
 /** What arguments are compared by. */
 static uint64_t hash(const struct text *t)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < t->chars.size; i++)
-		h = (h ^ (unsigned char)t->chars.data[i]) * UINT64_C(0x100000001b3);
-	return h;
+	return hash_bytes(HASH_START, t->chars.data, t->chars.size);
 }
 
 static void read_text(struct scope *sc, const struct ast *n, struct text *ret)

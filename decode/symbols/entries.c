@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define LOG_ROOM "decode"
+#include "base/hash.h"
 #include "decode/symbols/symbols_int.h"
 #include "decode/x86/zydis.h"
 
@@ -112,12 +113,53 @@ static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name,
 	return n;
 }
 
+/* What all names have in common that names_function() may find to be one. */
+static uint64_t hash_name(const char *name)
+{
+	return hash_bytes(HASH_START, name, strcspn(name, "@."));
+}
+
+/** Chain the symbols of @p u by the hashes of their names: one of a power of two of heads, then
+ * for each symbol the next; each an index plus 1, 0: none. Ascending, as the symbols are. */
+static void need_named(struct dec_sym_unit *u)
+{
+	size_t n, n_heads = 1;
+	uint32_t *next;
+
+	dec_sym_unit_need_symbols(u);
+	if (u->named.size || !(n = u->symbols.size))
+		return;
+	while (n_heads < n)
+		n_heads *= 2;
+	if (vec_reserve(&u->named, n_heads + n)) {
+		log_warn("out of memory: symbols of '%s' are missing", u->path);
+		return;
+	}
+	u->named.size = n_heads + n;
+	memset(u->named.data, 0, n_heads * sizeof(*u->named.data));
+	next = u->named.data + n_heads;
+	while (n--) {
+		uint32_t *head = &u->named.data[hash_name(u->symbols.data[n].name) &
+						(n_heads - 1)];
+
+		next[n] = *head;
+		*head = n + 1;
+	}
+}
+
 static size_t entries_in_symbols(struct dec_sym_mapping *m, const char *name,
 				 bool is_resolver, uint64_t *ret, size_t n, size_t max)
 {
-	dec_sym_unit_need_symbols(m->unit);
-	for (size_t i = 0; i < m->unit->symbols.size; i++) {
-		const struct dec_sym_symbol *symbol = &m->unit->symbols.data[i];
+	const struct dec_sym_unit *u = m->unit;
+	size_t n_heads;
+
+	need_named(m->unit);
+	if (!u->named.size)
+		return n;
+	n_heads = u->named.size - u->symbols.size;
+	for (uint32_t i = u->named.data[hash_name(name) & (n_heads - 1)]; i;
+	     i = u->named.data[n_heads + i - 1]) {
+		const struct dec_sym_symbol *symbol = &u->symbols.data[i - 1];
 
 		if (symbol->is_resolver >= is_resolver &&
 		    names_function(symbol->name, name))

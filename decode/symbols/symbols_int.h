@@ -80,6 +80,7 @@ struct dec_sym_unit {
 	bool has_entries, has_symbols;
 	VEC(struct dec_sym_entry) entries;
 	VEC(struct dec_sym_symbol) symbols; ///< ascending by address, then rank
+	VEC(uint32_t) named; ///< chains of symbols by their names' hash (entries.c)
 	bool has_labels;
 	VEC(struct dec_sym_symbol) labels; ///< likewise (label.c)
 	bool has_objects;

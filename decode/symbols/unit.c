@@ -298,6 +298,7 @@ void dec_sym_unit_close(struct dec_sym_unit *u)
 	vec_deinit(&u->cu_ranges);
 	vec_deinit(&u->entries);
 	vec_deinit(&u->symbols);
+	vec_deinit(&u->named);
 	vec_deinit(&u->labels);
 	vec_deinit(&u->objects);
 	arena_deinit(&u->label_names);

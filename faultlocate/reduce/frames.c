@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
+#include "base/hash.h"
+
 #define FRAMES_SHOWN 8
 #define FRAMES_LOOKED_AT 64
 #define MAPS_MAX (1u << 20)
@@ -120,15 +122,14 @@ static Dwfl *make_modules(char *maps)
 /* Code and its places, not the heap's size, make a layout. */
 static uint64_t hash_maps(const char *text)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = HASH_START;
 
 	for (const char *line = text, *end; *line; line = end) {
 		end = strchrnul(line, '\n');
 		end += !!*end;
 		if (!memchr(line, '/', end - line))
 			continue;
-		for (const char *p = line; p < end; p++)
-			h = (h ^ (uint8_t)*p) * 0x100000001b3;
+		h = hash_bytes(h, line, end - line);
 	}
 	return h;
 }
@@ -179,10 +180,7 @@ static bool is_support(const char *path)
 
 static void mix(struct taking *t, const char *name)
 {
-	for (; *name; name++)
-		t->ret->frames_hash =
-			(t->ret->frames_hash ^ (uint8_t)*name) * 0x100000001b3;
-	t->ret->frames_hash *= 31;
+	t->ret->frames_hash = hash_text(t->ret->frames_hash, name) * 31;
 }
 
 static void show(struct taking *t, const char *name)
@@ -236,7 +234,7 @@ void fl_frames_take(pid_t pid, pid_t tid, const struct fl_run_options *o,
 {
 	struct taking t = { .ret = ret, .n_wanted = o->n_frames };
 
-	ret->frames_hash = 0xcbf29ce484222325;
+	ret->frames_hash = HASH_START;
 	ret->frames[0] = 0;
 	stopped = pid;
 	stopped_tid = tid;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "decode/machine/branch.h"
 #include "decode/machine/log.h"
 #include "faultlocate/slice/trace.h"
@@ -13,8 +14,6 @@
 #define TRIED_MOST 200
 #define MET_MOST 5000	///< instances of the criterion between a branch and it
 #define FURTHER 1000000 ///< steps that an altered run may take beyond the recorded ones
-#define HASH_SEED 0xcbf29ce484222325ull
-#define HASH_PRIME 0x100000001b3ull
 
 struct search {
 	struct fl_trace *trace;
@@ -124,12 +123,6 @@ static struct err *find_branches(struct search *s)
 
 /* ---- the value ------------------------------------------------------------------------------- */
 
-static void hash(uint64_t *h, const uint8_t *data, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		*h = (*h ^ data[i]) * HASH_PRIME;
-}
-
 static struct err *hash_reg(struct dec_machine *m, int reg, uint64_t *h)
 {
 	uint8_t value[160];
@@ -137,7 +130,7 @@ static struct err *hash_reg(struct dec_machine *m, int reg, uint64_t *h)
 	struct err *err = dec_machine_reg(m, reg, value, &n);
 
 	if (!err)
-		hash(h, value, n);
+		*h = hash_bytes(*h, value, n);
 	return err;
 }
 
@@ -149,7 +142,7 @@ static void hash_memory(struct dec_machine *m, uint64_t addr, uint64_t size, uin
 		n = size - at < sizeof(piece) ? size - at : sizeof(piece);
 		memset(piece, 0, n);
 		err_destroy(dec_machine_read(m, addr + at, piece, n)); // gone: zeros
-		hash(h, piece, n);
+		*h = hash_bytes(*h, piece, n);
 	}
 }
 
@@ -164,7 +157,7 @@ static struct err *hash_uses(struct search *s, struct dec_machine *m, uint64_t *
 		return err;
 	for (int reg = 0; reg < CAP_GPRS; reg++)
 		if (reg != CAP_RSP && insn.gpr_read >> reg & 1)
-			hash(h, (const uint8_t *)&regs.gpr[reg], 8);
+			*h = hash_bytes(*h, &regs.gpr[reg], 8);
 	for (int reg = DEC_GPRS; reg < DEC_REG_FLAGS && !err; reg++)
 		if (insn.other_read >> (reg - DEC_GPRS) & 1)
 			err = hash_reg(m, reg, h);
@@ -181,7 +174,7 @@ static struct err *value_here(struct search *s, struct dec_machine *m, uint64_t 
 {
 	struct err *err = NULL;
 
-	*ret = HASH_SEED;
+	*ret = HASH_START;
 	for (size_t i = 0; i < s->n_seeds && !err; i++) {
 		const struct fl_seed *seed = &s->seeds[i];
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "decode/symbols/frame.h"
 
 #define NO_NUMBER (-1)
@@ -22,13 +23,6 @@ struct making {
 	struct map edges;      ///< from, to, kind -> index
 	struct map functions;
 };
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	while (text && *text)
-		hash = (hash ^ (uint8_t)*text++) * 0x100000001b3;
-	return hash;
-}
 
 /* The statement with key @p key, made when there is none. */
 static struct err *find_statement(struct making *m, uint64_t key, uint32_t *ret,
@@ -73,7 +67,7 @@ static struct err *place_insn(struct making *m, uint32_t i, const struct dec_ins
 		return NULL;
 	}
 	key = place.line && place.file && !m->v->is_by_insn ?
-		      (hash_text(0xcbf29ce484222325, place.file) ^ place.line) *
+		      (hash_text(HASH_START, place.file) ^ place.line) *
 			      0x9e3779b97f4a7c15 :
 		      insn->rip;
 	err = find_statement(m, key, &m->of_insn[i], &is_new);
