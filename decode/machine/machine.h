@@ -128,6 +128,7 @@ struct dec_machine_options {
 /**
  * Start a machine over @p c, standing at position 0.
  *
+ * @param c  The caller's, and open for as long as the machine is there: it may start anew.
  * @param o  NULL for the defaults.
  * @return ERR_FORMAT, ERR_TRUNCATED (the start state is unusable), ERR_UNSUPPORTED (this
  *	   host cannot run it, or it is a slice capture; says why), ERR_OS.

@@ -38,6 +38,7 @@ struct trial {
 struct search {
 	struct rank_session *s;
 	struct rank_run *run;
+	struct capture *capture;
 	struct dec_machine *machine;
 	struct text expected, printed;
 	struct dec_written rest; ///< of the expected output, behind where branches begin
@@ -377,7 +378,6 @@ static struct err *check(struct search *x, bool *is_fine)
 static struct err *open_search(struct search *x)
 {
 	struct dec_machine_options mo = { .output_fd = -1 };
-	struct capture *c = NULL;
 	struct err *err = NULL;
 	int fd;
 
@@ -389,10 +389,9 @@ static struct err *open_search(struct search *x)
 	if (!err && fd >= 0)
 		err = read_text("stdout", fd, &x->printed);
 	if (!err)
-		err = capture_open(x->run->dir, &c);
+		err = capture_open(x->run->dir, &x->capture);
 	if (!err)
-		err = dec_machine_create(c, &mo, &x->machine);
-	capture_close(c);
+		err = dec_machine_create(x->capture, &mo, &x->machine);
 	x->run->has_ivmp = calloc(x->s->ret->statements.size + 1, 1);
 	return err ?: x->run->has_ivmp ? count_instances(x) : &err_nomem;
 }
@@ -424,6 +423,7 @@ struct err *rank_search(struct rank_session *s, struct rank_run *run)
 				INSTANCES_MAX);
 	s->ret->n_searched += !s->ret->is_interrupted;
 	dec_machine_destroy(x.machine);
+	capture_close(x.capture);
 	free(x.expected.bytes);
 	free(x.printed.bytes);
 	vec_deinit(&x.trials);
