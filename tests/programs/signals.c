@@ -89,14 +89,15 @@ static void do_raised(void)
 
 static void do_timer(void)
 {
-	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = {};
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = {};
 	uint64_t sum = 0;
 
 	set_handler(SIGALRM, on_alarm, SA_RESTART);
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (n_alarms < 20) {
 		counter++;
-		sum = sum * 6364136223846793005u + counter;
+		// A division takes its time: few instructions between two alarms.
+		sum = sum / 3 % counter * 6364136223846793005u + counter;
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
 	printf("alarms %d counter %lu sum %lx\n", n_alarms, counter, sum);

@@ -101,7 +101,7 @@ static void *spin_and_call(void *me)
 
 static void *race(void *me)
 {
-	for (int i = 0; i < 2000000; i++)
+	for (int i = 0; i < 600000; i++)
 		counter++;
 	return me;
 }
