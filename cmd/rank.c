@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/option.h"
+#include "capture/capture.h"
 #include "cmd/command.h"
 #include "cmd/work.h"
 #include "confine/confine.h"
@@ -373,6 +374,29 @@ static struct err *add_parts(struct work *w, int argc, char **argv)
 	return err;
 }
 
+/* What was recorded by a processor with more than a node has is not for that one. */
+static struct err *find_needs(const struct rank_options *o, cap_isa *ret)
+{
+	_cleanup_(cap_suite_deinit) struct cap_suite s = {};
+	struct err *err = o->is_capture ? NULL :
+					  cap_suite_read(o->suite, CAP_SUITE_FILE, &s);
+
+	for (size_t i = 0; i < (o->is_capture ? 1 : s.n_tests) && !err; i++) {
+		_cleanup_(capture_closep) struct capture *c = NULL;
+		_cleanup_free_ char *path =
+			o->is_capture ?
+				strdup(o->suite) :
+				cap_suite_path(o->suite, s.tests[i].name, "capture");
+
+		if (!o->is_capture && !s.tests[i].is_recorded)
+			continue;
+		err = path ? capture_open(path, &c) : &err_nomem;
+		if (!err)
+			*ret |= cap_isa_of(&capture_info(c)->cpu);
+	}
+	return err;
+}
+
 /* Let others search. Then a->o.states are theirs. */
 static struct err *search_elsewhere(struct arguments *a, struct work *w, int argc,
 				    char **argv)
@@ -383,6 +407,8 @@ static struct err *search_elsewhere(struct arguments *a, struct work *w, int arg
 	while (n > 1 && a->o.suite[n - 1] == '/')
 		n--;
 	err = cmd_work_init(w, &a->place, "%.*s.rank.work", (int)n, a->o.suite);
+	if (!err)
+		err = find_needs(&a->o, &w->needs);
 	if (!err)
 		err = add_parts(w, argc, argv);
 	if (!err)

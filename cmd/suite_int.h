@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "capture/cap_isa.h"
 #include "capture/cap_share.h"
 #include "capture/cap_suite.h"
 
@@ -100,6 +101,7 @@ struct suite_run {
 	/** Own commands: what is behind the first that left this in its directory is not wanted; NULL: all
 	 * are. */
 	const char *until;
+	cap_isa needs; ///< own commands: the instruction sets that they are about
 	bool is_tried; ///< by Slurm: none is done here first
 };
 
@@ -134,9 +136,6 @@ struct err *cmd_suite_keep_result(const struct suite_run *r,
  *		   first word, which comes before what it says of Slurm.
  */
 struct err *cmd_suite_slurm(struct suite_run *r, const char *options, char *const *argv);
-
-/** The processors that Slurm's cluster has; 1 where it does not say. */
-size_t cmd_suite_slurm_processors(void);
 
 /** How many tests are done at a time: as told, as Slurm gave to a piece, or as there are cores. */
 unsigned cmd_suite_jobs(const struct suite_options *o);

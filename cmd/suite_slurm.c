@@ -15,30 +15,25 @@
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "capture/cap_isa.h"
 #include "capture/capture.h"
 #include "cmd/command.h"
+#include "cmd/slurm.h"
 #include "cmd/suite_int.h"
 
 #define PIECE_S 60.0	 ///< of work are in a piece, more or less
 #define PIECES_MOST 1000 ///< in an array, as Slurm's MaxArraySize has it by itself
-#define ROUNDS 3	 ///< an array for what is left, so often
-#define SAID_BYTES 4096
-#define PIECES_BYTES (256 << 10) ///< of a line each
+#define ROUNDS 3	 ///< arrays in which nothing is done, and it is given up
 #define POLL_LEAST_S 0.2
 #define POLL_MOST_S 5.0
-
-extern char **environ;
 
 struct array {
 	struct suite_run *r;
@@ -48,128 +43,13 @@ struct array {
 	char *dir;	  ///< DIR/slurm
 	bool *is_pending; ///< of each test
 	size_t n_pending, n_all;
+	cap_isa *needs;	     ///< of each test, the instruction sets; NULL: none needs any
+	cap_isa round_needs; ///< of those in the last array
 	unsigned long job;
 	double begun_s;
 	bool is_told_silent;
 	sigset_t watched;
 };
-
-/* ---- Slurm's commands --------------------------------------------------------------------------- */
-
-/* Run @p argv with @p input on its stdin. @p said: what it printed, both streams, and is cut to @p most
- * bytes. @return its exit status; -1: there is no such command. */
-static int run_command(char *const *argv, int input, char *said, size_t most)
-{
-	char rest[SAID_BYTES];
-	posix_spawn_file_actions_t actions;
-	_cleanup_close_ int out = -1;
-	size_t n = 0;
-	ssize_t got;
-	int pipes[2], status;
-	pid_t pid;
-
-	*said = 0;
-	if (pipe2(pipes, O_CLOEXEC))
-		return -1;
-	out = pipes[0];
-	posix_spawn_file_actions_init(&actions);
-	if (input >= 0)
-		posix_spawn_file_actions_adddup2(&actions, input, 0);
-	else
-		posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, pipes[1], 1);
-	posix_spawn_file_actions_adddup2(&actions, pipes[1], 2);
-	errno = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	close(pipes[1]);
-	if (errno)
-		return -1;
-	while ((got = n < most - 1 ? read(out, said + n, most - 1 - n) :
-				     read(out, rest, sizeof(rest))) > 0 ||
-	       (got < 0 && errno == EINTR))
-		n += n < most - 1 && got > 0 ? got : 0;
-	said[n] = 0;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-static struct err *said_by(const char *what, const char *command, int status,
-			   const char *said)
-{
-	if (status < 0)
-		return err_new(ERR_NOT_FOUND,
-			       "cannot %s: there is no %s here (Debian: slurm-client); "
-			       "without --slurm the suite runs on this machine",
-			       what, command);
-	return err_new(ERR_OS, "cannot %s: %s says: %.*s", what, command,
-		       (int)strcspn(said, "\n"), said);
-}
-
-size_t cmd_suite_slurm_processors(void)
-{
-	char *const argv[] = { "sinfo", "-h", "-o", "%C", NULL };
-	unsigned long n = 0, one;
-	char said[SAID_BYTES];
-
-	if (run_command(argv, -1, said, sizeof(said)))
-		return 1;
-	for (const char *line = said; *line; line += strcspn(line, "\n")) {
-		line += strspn(line, "\n");
-		if (sscanf(line, "%*u/%*u/%*u/%lu", &one) == 1)
-			n += one;
-	}
-	return n ? n : 1;
-}
-
-enum state { OVER, UNDER_WAY, SILENT };
-
-/* How the reason begins for which a piece waits that will wait for ever: squeue(1), job reason codes, and
- * texts in their place. */
-static const char *const hopeless[] = { "AccountNotAllowed",  "BadConstraints",
-					"InvalidAccount",     "InvalidQOS",
-					"Job's account",      "Job's QOS",
-					"PartitionConfig",    "PartitionNodeLimit",
-					"PartitionTimeLimit", "QOSNotAllowed" };
-
-static bool is_hopeless(const char *reason)
-{
-	for (size_t i = 0; i < sizeof(hopeless) / sizeof(*hopeless); i++)
-		if (!strncmp(reason, hopeless[i], strlen(hopeless[i])))
-			return true;
-	return false;
-}
-
-/* Of the array @p job: how many pieces wait, and how many run. @p why: for free(), why one will never run;
- * NULL: none such. */
-static enum state ask(unsigned long job, size_t *n_waiting, size_t *n_running, char **why)
-{
-	_cleanup_free_ char *said = malloc(PIECES_BYTES);
-	char number[32];
-	char *const argv[] = { "squeue", "-h", "-r", "-o", "%T %r", "-j", number, NULL };
-	int status;
-
-	*n_waiting = *n_running = 0;
-	*why = NULL;
-	snprintf(number, sizeof(number), "%lu", job);
-	status = said ? run_command(argv, -1, said, PIECES_BYTES) : -1;
-	if (status)
-		return said && strstr(said, "Invalid job id") ? OVER : SILENT;
-	for (const char *line = said; *line;
-	     line += strcspn(line, "\n"), line += strspn(line, "\n"))
-		if (!strncmp(line, "PENDING", 7) || !strncmp(line, "REQUEUE", 7))
-			++*n_waiting;
-		else
-			++*n_running;
-	for (char *line = said; *line && !*why;
-	     line += strcspn(line, "\n"), line += strspn(line, "\n")) {
-		const char *reason = line + strcspn(line, " \n");
-
-		if (!strncmp(line, "PENDING ", 8) && is_hopeless(reason + 1))
-			*why = strndup(reason + 1, strcspn(reason + 1, "\n"));
-	}
-	return *n_waiting || *n_running ? UNDER_WAY : OVER;
-}
 
 /* ---- files ----------------------------------------------------------------------------------------- */
 
@@ -238,10 +118,16 @@ static struct err *write_file(const struct array *a, const char *name,
 	return new_file_commit(&f);
 }
 
+/* Tests that need other instruction sets wait for another array. */
+static bool is_in_round(const struct array *a, size_t i)
+{
+	return !a->needs || a->needs[i] == a->round_needs;
+}
+
 static void print_pending(const struct array *a, FILE *out)
 {
 	for (size_t i = 0; i < a->r->suite->n_tests; i++)
-		if (a->is_pending[i])
+		if (a->is_pending[i] && is_in_round(a, i))
 			fprintf(out, "%s\n", a->r->suite->tests[i].name);
 }
 
@@ -262,14 +148,175 @@ static unsigned long read_job(const char *dir)
 	return f && fscanf(f, "%lu", &job) == 1 ? job : 0;
 }
 
+/* ---- which nodes --------------------------------------------------------------------------------------- */
+
+#define UNFIT "unfit." ///< and a node's name: it has not what is needed
+
+/* The instruction sets that test @p t is about. */
+static cap_isa needs_of(const struct suite_run *r, const struct cap_suite_test *t)
+{
+	_cleanup_free_ char *path = cap_suite_path(r->dir, t->name, "capture");
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	_cleanup_err_ struct err *err = NULL;
+
+	if (r->analysis->is_own)
+		return r->needs;
+	err = path ? capture_open(path, &c) : &err_nomem;
+	return err ? 0 : cap_isa_of(&capture_info(c)->cpu);
+}
+
+static struct err *find_needs(struct array *a)
+{
+	if (!a->r->analysis)
+		return NULL;
+	a->needs = calloc(a->r->suite->n_tests + 1, sizeof(*a->needs));
+	for (size_t i = 0; a->needs && i < a->r->suite->n_tests; i++)
+		if (a->is_pending[i])
+			a->needs[i] = needs_of(a->r, &a->r->suite->tests[i]);
+	return a->needs ? NULL : &err_nomem;
+}
+
+/* Who needs what the first needs that waits is of this round. @return how many. */
+static size_t choose_round(struct array *a)
+{
+	size_t n = 0, i = 0;
+
+	while (a->needs && !a->is_pending[i])
+		i++;
+	a->round_needs = a->needs ? a->needs[i] : 0;
+	for (i = 0; i < a->r->suite->n_tests; i++)
+		n += a->is_pending[i] && is_in_round(a, i);
+	return n;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)); at += n)
+		if ((at == list || strchr(", \n", at[-1])) && strchr(", \n", at[n]))
+			return true;
+	return false;
+}
+
+/* The names of @p sets, between which @p between comes, into @p out. */
+static void put_names(FILE *out, cap_isa sets, const char *between)
+{
+	bool is_first = true;
+
+	for (unsigned i = 0; cap_isa_name(i); i++)
+		if (sets >> i & 1) {
+			fprintf(out, "%s%s", is_first ? "" : between, cap_isa_name(i));
+			is_first = false;
+		}
+}
+
+/* The nodes that are known not to do, @p before each but the first. @return how many. */
+static size_t put_unfit(const struct array *a, FILE *out, const char *before)
+{
+	DIR *d = opendir(a->dir);
+	const struct dirent *entry;
+	size_t n = 0;
+
+	while (d && (entry = readdir(d)))
+		if (!strncmp(entry->d_name, UNFIT, strlen(UNFIT)) && ++n && out)
+			fprintf(out, "%s%s", n > 1 ? before : "",
+				entry->d_name + strlen(UNFIT));
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* For sbatch: @p where, the features that nodes must have, of those that the administrator named; @p out, the
+ * nodes that are known not to do. For free(); NULL: none. */
+static struct err *find_places(const struct array *a, char **where, char **out)
+{
+	_cleanup_free_ char *features = cmd_slurm_features();
+	cap_isa named = 0;
+	size_t bytes;
+	FILE *f;
+
+	for (unsigned i = 0; features && cap_isa_name(i); i++)
+		if (a->round_needs >> i & 1 && has_word(features, cap_isa_name(i)))
+			named |= (cap_isa)1 << i;
+	f = named ? open_memstream(where, &bytes) : NULL;
+	if (f) {
+		fputs("--constraint=", f);
+		put_names(f, named, "&");
+		fclose(f);
+	}
+	f = put_unfit(a, NULL, "") ? open_memstream(out, &bytes) : NULL;
+	if (f) {
+		fputs("--exclude=", f);
+		put_unfit(a, f, ",");
+		fclose(f);
+	}
+	return features ? NULL : &err_nomem;
+}
+
+/* Slurm has no node for tests of this round: @p err is what it says. */
+static struct err *no_node(const struct array *a, struct err *err)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *f = open_memstream(&text, &bytes);
+
+	if (f) {
+		fputs("no node has ", f);
+		put_names(f, a->round_needs, ", ");
+		if (put_unfit(a, NULL, ""))
+			fputs("; not these: ", f);
+		put_unfit(a, f, ", ");
+		fclose(f);
+		err = err_prefix(err, "%s", text);
+	}
+	free(text);
+	return err;
+}
+
+/* In a piece: tests that this machine cannot do are left to others, and their names to who waits. */
+static struct err *leave_unfit(const struct suite_run *r, bool *wanted)
+{
+	const char *node = secure_getenv("SLURMD_NODENAME") ?: "this node";
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	_cleanup_free_ char *path = NULL;
+	cap_isa here = cap_isa_here(), lacking = 0;
+	struct err *err;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->suite->n_tests; i++) {
+		cap_isa less = wanted[i] ? needs_of(r, &r->suite->tests[i]) & ~here : 0;
+
+		wanted[i] &= !less;
+		n += less != 0;
+		lacking |= less;
+	}
+	if (!n)
+		return NULL;
+	if (asprintf(&path, "%s/slurm/" UNFIT "%s", r->dir, node) < 0)
+		return &err_nomem;
+	fprintf(stderr, "faultline: note: %s lacks ", node);
+	put_names(stderr, lacking, ", ");
+	fprintf(stderr, ": what was recorded with that is left to others (%zu)\n", n);
+	err = new_file_open(&f, path, 0600);
+	if (err)
+		return err;
+	put_names(f.stream, lacking, ",");
+	return new_file_commit(&f);
+}
+
 /* ---- an array ---------------------------------------------------------------------------------------- */
 
-/* What a piece runs, of @p n_parts. */
-static void print_script(const struct array *a, size_t n_parts, FILE *out)
+/* What a piece runs, of @p n_parts. @return for free(), or NULL. */
+static char *make_script(const struct array *a, size_t n_parts)
 {
-	char self[PATH_MAX];
+	char self[PATH_MAX], *text = NULL;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
 
+	if (!out)
+		return NULL;
 	self[n > 0 ? n : 0] = 0;
 	fputs("#!/bin/sh\nexec", out);
 	cmd_command_put_quoted(out, self);
@@ -277,69 +324,45 @@ static void print_script(const struct array *a, size_t n_parts, FILE *out)
 	for (size_t i = 1; a->argv[i]; i++)
 		cmd_command_put_quoted(out, a->argv[i]);
 	fputc('\n', out);
+	return fclose(out) ? (free(text), NULL) : text;
 }
 
-/* The script, for sbatch to read; -1: no memory. */
-static int open_script(const struct array *a, size_t n_parts)
+/* In how many pieces @p n tests are done, each of which takes @p each_s. */
+static size_t count_parts(size_t n, double each_s)
 {
-	int fd = memfd_create("faultline", MFD_CLOEXEC);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	size_t least = 2 * cmd_slurm_processors(), n_parts = ceil(n * each_s / PIECE_S);
 
-	if (!out)
-		return -1;
-	print_script(a, n_parts, out);
-	fflush(out);
-	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	fclose(out);
-	lseek(fd, 0, SEEK_SET);
-	return fd;
+	n_parts = n_parts > least ? n_parts : least;
+	n_parts = n_parts < n ? n_parts : n;
+	return n_parts < PIECES_MOST ? n_parts : PIECES_MOST;
 }
 
-/* Submit what is pending, a test of which takes @p each_s. */
+/* Submit the tests of this round, each of which takes @p each_s. */
 static struct err *submit(struct array *a, double each_s)
 {
-	size_t processors = cmd_suite_slurm_processors(), n_parts;
-	_cleanup_free_ char *log = path_of(a, "%a.log"),
-			    *words = strdup(a->options ?: "");
-	VEC(char *) argv = {};
-	_cleanup_close_ int script = -1;
-	char array[64], said[SAID_BYTES];
-	struct err *err;
-	int status;
+	_cleanup_free_ char *log = path_of(a, "%a.log"), *script = NULL, *where = NULL,
+			    *out = NULL;
+	size_t n_parts = count_parts(choose_round(a), each_s);
+	char array[64];
+	char *more[] = { array, "-o", log, NULL, NULL, NULL };
+	struct err *err = write_file(a, "pending", print_pending);
+	size_t n = 3;
 
-	n_parts = ceil(a->n_pending * each_s / PIECE_S);
-	n_parts = n_parts > 2 * processors ? n_parts : 2 * processors;
-	n_parts = n_parts < a->n_pending ? n_parts : a->n_pending;
-	n_parts = n_parts < PIECES_MOST ? n_parts : PIECES_MOST;
-	err = write_file(a, "pending", print_pending);
+	if (!err)
+		err = find_places(a, &where, &out);
 	if (err)
 		return err;
-	script = open_script(a, n_parts);
-	if (!log || !words || script < 0)
+	script = make_script(a, n_parts);
+	if (!log || !script)
 		return &err_nomem;
 	snprintf(array, sizeof(array), "--array=0-%zu", n_parts - 1);
-	// The user's come last, and win.
-	char *const own[] = { "sbatch",
-			      "--parsable",
-			      "--requeue",
-			      "--open-mode=append",
-			      "--job-name=faultline",
-			      array,
-			      "-o",
-			      log };
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !err; i++)
-		err = vec_add(&argv, own[i]);
-	for (char *save, *word = strtok_r(words, " \t", &save); word && !err;
-	     word = strtok_r(NULL, " \t", &save))
-		err = vec_add(&argv, word);
-	if (!err)
-		err = vec_add(&argv, NULL);
-	if (!err) {
-		status = run_command(argv.data, script, said, sizeof(said));
-		if (status || sscanf(said, "%lu", &a->job) != 1)
-			err = said_by("submit to Slurm", "sbatch", status, said);
-	}
-	vec_deinit(&argv);
+	if (where)
+		more[n++] = where;
+	if (out)
+		more[n++] = out;
+	err = cmd_slurm_submit(script, more, a->options, &a->job);
+	if (err && (out || where))
+		err = no_node(a, err);
 	return err ?: write_file(a, "job", print_job);
 }
 
@@ -370,23 +393,6 @@ static void show(struct array *a, size_t n_waiting, size_t n_running)
 		done, a->n_all, a->job, n_running, n_waiting, left);
 }
 
-static void end_array(const struct array *a)
-{
-	char number[32], said[SAID_BYTES];
-	char *const argv[] = { "scancel", number, NULL };
-	size_t n_waiting, n_running;
-
-	snprintf(number, sizeof(number), "%lu", a->job);
-	run_command(argv, -1, said, sizeof(said));
-	for (int i = 0; i < 150; i++) {
-		_cleanup_free_ char *why = NULL;
-
-		if (ask(a->job, &n_waiting, &n_running, &why) != UNDER_WAY)
-			return;
-		usleep(200000);
-	}
-}
-
 /* Until the array is over; interrupted, it is cancelled, and so it is when it would wait for ever. */
 static struct err *await(struct array *a)
 {
@@ -395,26 +401,27 @@ static struct err *await(struct array *a)
 	while (!a->r->is_interrupted) {
 		_cleanup_free_ char *why = NULL;
 		double begun_s = clock_now_s(), pause_s;
-		enum state state = ask(a->job, &n_waiting, &n_running, &why);
+		enum cmd_slurm_state state =
+			cmd_slurm_ask(a->job, &n_waiting, &n_running, &why);
 		struct timespec pause = {};
 		int signo;
 
 		count_pending(a);
 		show(a, n_waiting, n_running);
-		if (state == OVER)
+		if (state == CMD_SLURM_OVER)
 			return NULL;
 		if (a->r->until && !a->n_pending) { // the others are not wanted
-			end_array(a);
+			cmd_slurm_cancel(a->job);
 			return NULL;
 		}
 		if (why) {
-			end_array(a);
+			cmd_slurm_cancel(a->job);
 			return err_new(
 				ERR_USAGE,
 				"cannot have it done by Slurm: job %lu would never run (%s)",
 				a->job, why);
 		}
-		if (state == SILENT && !a->is_told_silent) {
+		if (state == CMD_SLURM_SILENT && !a->is_told_silent) {
 			a->is_told_silent = true;
 			fprintf(stderr,
 				"faultline: note: Slurm's controller does not answer; what "
@@ -429,7 +436,7 @@ static struct err *await(struct array *a)
 		signo = sigtimedwait(&a->watched, NULL, &pause);
 		a->r->is_interrupted = signo > 0 && signo != SIGCHLD;
 		if (a->r->is_interrupted)
-			end_array(a);
+			cmd_slurm_cancel(a->job);
 	}
 	return NULL;
 }
@@ -490,7 +497,7 @@ static struct err *find_pending(struct array *a)
 	return err;
 }
 
-/* Where pieces recorded that died. */
+/* Where pieces recorded that died, and which nodes did not do, once. */
 static void remove_leftovers(const struct array *a)
 {
 	DIR *d = opendir(a->dir);
@@ -504,6 +511,8 @@ static void remove_leftovers(const struct array *a)
 		if (path && sscanf(entry->d_name, "%u.%u%n", &job, &again, &end) == 2 &&
 		    !entry->d_name[end])
 			cmd_suite_remove(path);
+		else if (path && !strncmp(entry->d_name, UNFIT, strlen(UNFIT)))
+			unlink(path);
 	}
 	if (d)
 		closedir(d);
@@ -517,7 +526,8 @@ static struct err *go_on(struct array *a)
 	struct err *err;
 
 	a->job = read_job(a->r->dir);
-	if (!a->job || ask(a->job, &n_waiting, &n_running, &why) != UNDER_WAY)
+	if (!a->job ||
+	    cmd_slurm_ask(a->job, &n_waiting, &n_running, &why) != CMD_SLURM_UNDER_WAY)
 		return NULL;
 	err = read_pending(a->r, 0, 1, a->is_pending, &a->n_all);
 	if (err)
@@ -534,10 +544,11 @@ static struct err *left_over(const struct array *a)
 
 	while (i + 1 < s->n_tests && !a->is_pending[i])
 		i++;
-	return err_new(ERR_OS,
-		       "cannot finish '%s': after %d job arrays %zu tests are not done, "
-		       "'%s' among them; what their pieces said is in %s/*.log",
-		       a->r->dir, ROUNDS, a->n_pending, s->tests[i].name, a->dir);
+	return err_new(
+		ERR_OS,
+		"cannot finish '%s': %d job arrays did nothing, and %zu tests are not done, "
+		"'%s' among them; what their pieces said is in %s/*.log",
+		a->r->dir, ROUNDS, a->n_pending, s->tests[i].name, a->dir);
 }
 
 static struct err *run_arrays(struct array *a)
@@ -547,6 +558,7 @@ static struct err *run_arrays(struct array *a)
 
 	if (err || a->r->is_interrupted)
 		return err;
+	remove_leftovers(a);
 	memset(a->is_pending, 0, a->r->suite->n_tests);
 	err = find_pending(a);
 	a->r->n_found = a->r->suite->n_tests - a->n_pending;
@@ -555,13 +567,19 @@ static struct err *run_arrays(struct array *a)
 	if (err || a->r->is_interrupted)
 		return err;
 	count_pending(a);
-	for (int i = 0; i < ROUNDS && a->n_pending && !a->r->is_interrupted; i++) {
+	if (!err && a->n_pending)
+		err = find_needs(a);
+	for (int n_idle = 0;
+	     !err && n_idle < ROUNDS && a->n_pending && !a->r->is_interrupted;) {
+		size_t was = a->n_pending, n_unfit = put_unfit(a, NULL, "");
+
 		err = submit(a, each_s);
 		if (!err)
 			err = await(a);
-		if (err)
-			return err;
+		n_idle += a->n_pending == was && put_unfit(a, NULL, "") == n_unfit;
 	}
+	if (err)
+		return err;
 	remove_leftovers(a);
 	return a->n_pending && !a->r->is_interrupted ? left_over(a) : NULL;
 }
@@ -594,6 +612,7 @@ struct err *cmd_suite_slurm(struct suite_run *r, const char *options, char *cons
 		fputs("\n", stderr);
 	free(a.dir);
 	free(a.is_pending);
+	free(a.needs);
 	return err;
 }
 
@@ -626,6 +645,8 @@ struct err *cmd_suite_part(const struct suite_run *r, const char *part, bool **r
 	if (!err && !gethostname(host, sizeof(host) - 1))
 		fprintf(stderr, "faultline: piece %lu of %lu, %lu tests, on %s\n", k + 1,
 			n, n_pending * (k + 1) / n - n_pending * k / n, host);
+	if (!err && r->analysis)
+		err = leave_unfit(r, *ret);
 	return err;
 }
 
@@ -658,14 +679,14 @@ void cmd_suite_slurm_status(const char *dir)
 
 	if (!job)
 		return;
-	switch (ask(job, &n_waiting, &n_running, &why)) {
-	case OVER:
+	switch (cmd_slurm_ask(job, &n_waiting, &n_running, &why)) {
+	case CMD_SLURM_OVER:
 		printf("job %lu: over\n", job);
 		return;
-	case SILENT:
+	case CMD_SLURM_SILENT:
 		printf("job %lu: Slurm's controller does not answer\n", job);
 		return;
-	case UNDER_WAY:
+	case CMD_SLURM_UNDER_WAY:
 		printf("job %lu: %zu pieces run, %zu wait%s%s\n", job, n_running,
 		       n_waiting, why ? " for ever: " : "", why ?: "");
 	}

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cmd/slurm.h"
 #include "cmd/suite_int.h"
 
 #define PARTS_MOST 256
@@ -29,7 +30,7 @@ struct err *cmd_work_init(struct work *w, const struct work_place *place, const 
 	if (vasprintf(&w->dir, dir, ap) < 0)
 		w->dir = NULL;
 	va_end(ap);
-	w->list.command = calloc(2, sizeof(*w->list.command));
+	w->list.command = calloc(3, sizeof(*w->list.command));
 	return w->dir && w->list.command ? NULL : &err_nomem;
 }
 
@@ -118,7 +119,7 @@ unsigned cmd_work_parts(const struct work *w)
 {
 	_cleanup_(cap_suite_deinit) struct cap_suite was = {};
 	_cleanup_err_ struct err *err = cap_suite_read(w->dir, CAP_SUITE_PLAN, &was);
-	size_t n = err ? 2 * cmd_suite_slurm_processors() : was.n_tests;
+	size_t n = err ? 2 * cmd_slurm_processors() : was.n_tests;
 
 	return n < 2 ? 2 : n > PARTS_MOST ? PARTS_MOST : n;
 }
@@ -130,7 +131,28 @@ static struct suite_run run_of(const struct work *w)
 				   .suite = (struct cap_suite *)&w->list,
 				   .n_jobs = w->place.n_jobs,
 				   .analysis = &own,
-				   .until = w->until };
+				   .until = w->until,
+				   .needs = w->needs };
+}
+
+/* A piece reads them as the list's command: "until" or "", and the needs in hex. */
+static struct err *note_terms(struct work *w)
+{
+	char needs[24];
+
+	snprintf(needs, sizeof(needs), "%lx", w->needs);
+	w->list.n_command = 2;
+	w->list.command[0] = strdup(w->until ?: "");
+	w->list.command[1] = strdup(needs);
+	return w->list.command[0] && w->list.command[1] ? NULL : &err_nomem;
+}
+
+static void read_terms(const struct cap_suite *s, struct suite_run *r)
+{
+	if (s->n_command == 2) {
+		r->until = *s->command[0] ? s->command[0] : NULL;
+		r->needs = strtoul(s->command[1], NULL, 16);
+	}
 }
 
 struct err *cmd_work_run(struct work *w, const char *verb, char *const *argv)
@@ -141,9 +163,9 @@ struct err *cmd_work_run(struct work *w, const char *verb, char *const *argv)
 
 	if (!r.n_jobs)
 		r.n_jobs = sysconf(_SC_NPROCESSORS_ONLN);
-	w->list.command[0] = w->until ? strdup(w->until) : NULL;
-	w->list.n_command = w->until != NULL;
-	err = enter(w);
+	err = note_terms(w);
+	if (!err)
+		err = enter(w);
 	if (!err && verb)
 		err = cmd_suite_note_command(w->dir, verb, argv);
 	dir = err ? NULL : realpath(w->dir, NULL);
@@ -220,7 +242,7 @@ struct err *cmd_suite_work(const struct suite_options *o)
 		err = cap_suite_read(o->dir, CAP_SUITE_PLAN, &s);
 	if (err)
 		return err;
-	r.until = s.n_command ? s.command[0] : NULL;
+	read_terms(&s, &r);
 	err = cmd_suite_part(&r, o->part, &wanted);
 	r.is_wanted = wanted;
 	return err ?: cmd_suite_record_part(&r);

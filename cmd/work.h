@@ -13,6 +13,7 @@
 
 #include <argp.h>
 
+#include "capture/cap_isa.h"
 #include "capture/cap_suite.h"
 
 /** How it is to be done, as the command line says. */
@@ -39,6 +40,7 @@ struct work {
 	const char *until;
 	struct cap_suite list;
 	int lock;
+	cap_isa needs; ///< instruction sets: whoever lacks one leaves it to others
 	bool is_tried; ///< none is done here first to see how long it takes
 };
 
