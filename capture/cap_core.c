@@ -17,6 +17,7 @@
 #include <sys/user.h>
 
 #include "capture/cap_elf.h"
+#include "capture/cap_delta.h"
 #include "capture/cap_format.h"
 
 #define NOTES_MAX (64u << 20) ///< bytes of all; more is damage
@@ -456,6 +457,11 @@ static struct err *open_core(const struct capture *c, const char *name,
 	core->name = name;
 	core->fd = -1;
 	err = cap_input(c, name, &core->fd, &bytes);
+	if (err && err->code == ERR_NOT_FOUND && !strcmp(name, "start.core") &&
+	    !faccessat(c->dir_fd, CAP_DELTA, F_OK, 0)) {
+		err_destroy(err);
+		err = cap_delta_read(c->dir_fd, c->dir, &core->fd, &bytes);
+	}
 	if (!err)
 		err = parse_core(core, bytes);
 	if (!err)

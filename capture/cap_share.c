@@ -9,9 +9,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/cap_delta.h"
 #include "capture/cap_format.h"
 #include "capture/cap_share.h"
 
@@ -77,6 +79,133 @@ static struct err *share_one(int files, const char *name, int pool_fd, const cha
 	return NULL;
 }
 
+/* ---- start states ----------------------------------------------------------------------------- */
+
+/* The start state that others of executable @p exe are told by: the one that came first. */
+static struct err *find_base(int pool_fd, const char *pool, const char *exe, int capture,
+			     int core, uint64_t size, char base[NAME_MAX], bool *is_new)
+{
+	_cleanup_free_ char *name = NULL;
+	char link[NAME_MAX];
+	struct err *err;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), CAP_SHARE_BASE "%s", exe);
+	n = readlinkat(pool_fd, link, base, NAME_MAX - 1);
+	base[n > 0 ? n : 0] = 0;
+	if (n > 0 && cap_name_is_safe(base) && !faccessat(pool_fd, base, F_OK, 0))
+		return NULL;
+	if (n > 0 && unlinkat(pool_fd, link, 0) && errno != ENOENT) // it led to nothing
+		return cannot(link, pool);
+	err = cap_delta_name(core, size, &name);
+	if (err)
+		return err;
+	if ((linkat(capture, "start.core", pool_fd, name, 0) && errno != EEXIST) ||
+	    (symlinkat(name, pool_fd, link) && errno != EEXIST))
+		return cannot("start.core", pool);
+	*is_new = true;
+	if (fchmodat(pool_fd, name, 0400, 0))
+		return cannot(name, pool);
+	n = readlinkat(pool_fd, link, base,
+		       NAME_MAX - 1); // another one may have been first
+	if (n <= 0)
+		return cannot(link, pool);
+	base[n] = 0;
+	return NULL;
+}
+
+/* The program's own executable, as files/ has it: the first that was kept. @return for free(), NULL. */
+static char *first_stored(int files)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t n;
+	struct err *err = cap_read_list(files, CAP_INDEX, &text, &n);
+	char *name = err || !n ? NULL : strdup(text);
+
+	err_destroy(err);
+	if (name && cap_name_is_safe(name) &&
+	    strlen(name) < NAME_MAX - strlen(CAP_SHARE_BASE))
+		return name;
+	free(name);
+	return NULL;
+}
+
+/* Instead of start.core: a base, which the store has, and what differs. */
+static struct err *share_start(int capture, int files, int pool_fd, const char *pool,
+			       struct cap_shared *ret)
+{
+	_cleanup_free_ char *exe = first_stored(files);
+	_cleanup_close_ int core = -1, base_fd = -1, made = -1;
+	char base[NAME_MAX];
+	uint64_t size, made_bytes;
+	bool is_new = false;
+	struct err *err;
+
+	if (!exe || faccessat(capture, "start.core", F_OK, 0))
+		return NULL;
+	err = file_open_input(capture, "start.core", "start.core", CAP_DELTA_MOST, &core,
+			      &size);
+	if (err) { // large ones stay what they are
+		err_destroy(err);
+		return NULL;
+	}
+	err = find_base(pool_fd, pool, exe, capture, core, size, base, &is_new);
+	if (err)
+		return err;
+	if (linkat(pool_fd, base, files, base, 0) && errno != EEXIST)
+		return cannot(base, pool);
+	base_fd = file_open_below(files, base, O_RDONLY);
+	if (base_fd < 0)
+		return cannot(base, pool);
+	err = cap_delta_write(capture, base_fd, base, core);
+	// What is not what it was is not believed.
+	if (!err)
+		err = cap_delta_read(capture, pool, &made, &made_bytes);
+	if (!err && !are_same(core, made))
+		err = err_new(ERR_FORMAT,
+			      "cannot share a start state: it came out changed");
+	if (!err && unlinkat(capture, "start.core", 0))
+		err = cannot("start.core", pool);
+	if (err) {
+		unlinkat(capture, CAP_DELTA, 0);
+		return err;
+	}
+	ret->n_new += is_new;
+	ret->n_found += !is_new;
+	ret->bytes += is_new ? 0 : size;
+	return NULL;
+}
+
+/* The index is the same for all of a program, too. */
+static struct err *share_index(int files, int pool_fd, const char *pool,
+			       struct cap_shared *ret)
+{
+	_cleanup_close_ int own = file_open_below(files, CAP_INDEX, O_RDONLY), kept = -1;
+	_cleanup_free_ char *name = NULL;
+	struct stat st;
+	struct err *err;
+
+	if (own < 0 || fstat(own, &st) || st.st_nlink > 1)
+		return own < 0 ? cannot(CAP_INDEX, pool) : NULL;
+	err = cap_delta_name(own, st.st_size, &name);
+	if (err)
+		return err;
+	if (!linkat(files, CAP_INDEX, pool_fd, name, 0) && ++ret->n_new)
+		return fchmod(own, 0400) ? cannot(CAP_INDEX, pool) : NULL;
+	kept = file_open_below(pool_fd, name, O_RDONLY);
+	if (kept < 0)
+		return cannot(CAP_INDEX, pool);
+	if (!are_same(own, kept))
+		return NULL;
+	if ((unlinkat(files, PART, 0) && errno != ENOENT) ||
+	    linkat(pool_fd, name, files, PART, 0) ||
+	    renameat(files, PART, files, CAP_INDEX))
+		return cannot(CAP_INDEX, pool);
+	ret->n_found++;
+	ret->bytes += st.st_size;
+	return NULL;
+}
+
 struct err *cap_share(const char *capture, const char *pool, struct cap_shared *ret)
 {
 	_cleanup_close_ int in = open(capture, O_PATH | O_DIRECTORY | O_CLOEXEC),
@@ -103,5 +232,7 @@ struct err *cap_share(const char *capture, const char *pool, struct cap_shared *
 		if (cap_name_is_safe(entry->d_name) && strcmp(entry->d_name, CAP_INDEX))
 			err = share_one(files, entry->d_name, pool_fd, pool, ret);
 	closedir(d);
-	return err;
+	if (!err)
+		err = share_start(in, files, pool_fd, pool, ret);
+	return err ?: share_index(files, pool_fd, pool, ret);
 }

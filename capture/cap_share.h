@@ -13,6 +13,9 @@
 
 #include "base/err.h"
 
+/** How names of links in a store begin that lead from an executable to a start state of it. */
+#define CAP_SHARE_BASE "base."
+
 struct cap_shared {
 	size_t n_new, n_found; ///< files that the store did not have, and that it had
 	uint64_t bytes;	       ///< of the latter, which are no longer the capture's own

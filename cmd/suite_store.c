@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "capture/cap_delta.h"
 #include "capture/capture.h"
 #include "cmd/suite_int.h"
 
@@ -29,12 +30,18 @@ static bool is_whole(int fd, const char *name, uint64_t bytes)
 	const char *size = strrchr(name, '-');
 	_cleanup_free_ char *id = NULL;
 	unsigned long long want;
+	struct err *err;
+	bool is_same;
 	char extra;
 
 	if (!size || sscanf(size + 1, "%llx%c", &want, &extra) != 1 || want != bytes)
 		return false;
-	if (*name == 'h') // a hash of contents that have no build-id
-		return true;
+	if (*name == 'h') { // of contents that have no build-id
+		err = cap_delta_name(fd, bytes, &id);
+		is_same = !err && !strcmp(id, name);
+		err_destroy(err);
+		return is_same;
+	}
 	id = capture_build_id(fd);
 	return id && strlen(id) == (size_t)(size - name) &&
 	       !strncmp(id, name, size - name);
@@ -58,7 +65,8 @@ static struct err *check_names(DIR *d, const char *dir)
 
 	while ((entry = readdir(d)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-		    !is_stored_name(entry->d_name))
+		    !is_stored_name(entry->d_name) &&
+		    strncmp(entry->d_name, CAP_SHARE_BASE, strlen(CAP_SHARE_BASE)))
 			return err_new(
 				ERR_USAGE,
 				"cannot take '%s' for a store: '%s' is no file of a "
@@ -96,6 +104,20 @@ static struct err *look_at(int dir_fd, const char *dir, const char *name, bool c
 		       NULL;
 }
 
+/* Links to what is gone. */
+static struct err *drop_links(DIR *d, const char *dir)
+{
+	const struct dirent *entry;
+
+	rewinddir(d);
+	while ((entry = readdir(d)))
+		if (!strncmp(entry->d_name, CAP_SHARE_BASE, strlen(CAP_SHARE_BASE)) &&
+		    faccessat(dirfd(d), entry->d_name, F_OK, 0) &&
+		    unlinkat(dirfd(d), entry->d_name, 0))
+			return err_errno("cannot remove '%s/%s'", dir, entry->d_name);
+	return NULL;
+}
+
 struct err *cmd_suite_store(const struct suite_options *o, int *status)
 {
 	DIR *d = opendir(o->dir);
@@ -107,8 +129,10 @@ struct err *cmd_suite_store(const struct suite_options *o, int *status)
 		return err_errno("cannot open store '%s'", o->dir);
 	err = check_names(d, o->dir);
 	while (!err && (entry = readdir(d)))
-		if (*entry->d_name != '.')
+		if (is_stored_name(entry->d_name))
 			err = look_at(dirfd(d), o->dir, entry->d_name, o->collects, &c);
+	if (!err && o->collects)
+		err = drop_links(d, o->dir);
 	closedir(d);
 	if (err)
 		return err;

@@ -18,10 +18,12 @@ n=$(find store -type f | wc -l)
 grep -q "^$((2 * n)) files shared with others in store, [0-9.]* MiB; $n are new there$" "$TMPDIR/out" ||
 	fail "$(cat "$TMPDIR/out")"
 for i in 1 2 3; do
-	for file in store/*; do
+	for file in $(find store -type f -name '*-*' -size +1); do
 		[ one/tests/t$i/capture/files/"${file#store/}" -ef "$file" ] || fail "t$i has its own $file"
 	done
 done
+[ -z "$(find one -name start.core)" ] && [ "$(find one -name start.delta | wc -l)" = 3 ] ||
+	fail "start states are not shared: $(find one)"
 # A suite that is there already.
 expect_status 0 "${SUITE[@]}" record --tests tests.jsonl -o two -- /bin/echo
 [ "$(find two -path '*/files/*' -links +1 | wc -l)" = 0 ] || fail "shared without being asked"
@@ -39,6 +41,29 @@ for capture in copy moved/tests/t2/capture; do
 	expect_status 0 "$FAULTLINE" replay $capture
 done
 mv away store
+
+# A start state is told by another one, which is what its name says, or not used.
+base=$(readlink store/base.*)
+[ -f "store/$base" ] || fail "no start state: $(ls -l store)"
+cp "store/$base" kept
+chmod 600 "store/$base"
+printf 'x' | dd of="store/$base" bs=1 seek=100000 conv=notrunc 2>/dev/null
+expect_status 2 "$FAULTLINE" replay moved/tests/t2/capture
+expect_error "cannot use .*files/$base', which start.delta is based on: its contents are others now"
+expect_status 1 "$FAULTLINE" suite store store
+grep -q "^damaged: store/$base (3 captures have it)$" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+cat kept >"store/$base"
+for gone in "$base" "$(cd store && find . -size +1000k -printf '%f')"; do
+	mv "moved/tests/t3/capture/files/$gone" gone
+	expect_status 2 "$FAULTLINE" replay moved/tests/t3/capture
+	grep -q "^faultline: .*${gone%-*}" "$TMPDIR/err" || fail "$gone is missing: $(cat "$TMPDIR/err")"
+	mv gone "moved/tests/t3/capture/files/$gone"
+done
+cp moved/tests/t3/capture/start.delta kept
+printf 'x' | dd of=moved/tests/t3/capture/start.delta bs=1 seek=200 conv=notrunc 2>/dev/null
+expect_status 2 "$FAULTLINE" replay moved/tests/t3/capture
+expect_error "moved/tests/t3/capture/start.delta' is damaged"
+cp kept moved/tests/t3/capture/start.delta
 
 # Contents that are others now.
 libc=$(find store -name '*-*' -size +1000k | head -n 1)
