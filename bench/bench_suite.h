@@ -156,6 +156,10 @@ struct err *bench_suite_graph(struct bench *b);
  * 4.3 and 4.4 of paper 001. Without network its rows are skipped. */
 struct err *bench_suite_real(struct bench *b);
 
+/** How many faults are repaired from drawings, how fast, and how much is suspected (paper 004,
+ * section 7.1). */
+struct err *bench_suite_repair(struct bench *b);
+
 /** What `record -e stores` costs, and a probe at each store instead. */
 struct err *bench_suite_stores(struct bench *b);
 

@@ -108,6 +108,13 @@ static const struct {
 	    true, 0 },
 	  bench_suite_locate,
 	  true },
+	{ { "repair", "functions repaired from drawings (paper 004)",
+	    "Faults put into the 40 programs of table 2; somebody asserts the states at the "
+	    "heads of loops and at the end of one run, and asks for a patch. Time is that of "
+	    "the processor.",
+	    true, 0 },
+	  bench_suite_repair,
+	  false },
 	{ { "real", "faults injected into programs of Debian",
 	    "Built from Debian's source with a fault in their main structure (bench/real); "
 	    "the end of the run is the only C-point named. In brackets what Singh's "

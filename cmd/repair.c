@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/option.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "faultlocate/repair/session.h"
@@ -15,12 +16,21 @@
 int cmd_repair(int argc, char **argv);
 
 enum { EXIT_REPAIRED, EXIT_NOT_REPAIRED, EXIT_COULD_NOT };
-enum { OPT_SOURCE = 256, OPT_FUNCTION, OPT_COMMANDS, OPT_INPUT, OPT_IR, OPT_EVERYWHERE };
+enum {
+	OPT_SOURCE = 256,
+	OPT_FUNCTION,
+	OPT_COMMANDS,
+	OPT_INPUT,
+	OPT_IR,
+	OPT_EVERYWHERE,
+	OPT_SECONDS
+};
 
 struct repair_options {
 	const char *source, *function, *commands;
 	VEC(int64_t) inputs;
 	bool with_ir, is_everywhere;
+	int seconds;
 };
 
 static const struct argp_option options[] = {
@@ -32,6 +42,7 @@ static const struct argp_option options[] = {
 	{ "ir", OPT_IR, NULL, 0, "Print the function as guarded statements, and end", 0 },
 	{ "everywhere", OPT_EVERYWHERE, NULL, 0,
 	  "Let a patch change everything, not only what is suspicious", 0 },
+	{ "seconds", OPT_SECONDS, "N", 0, "How long a repair may take (10)", 0 },
 	{ 0 },
 };
 
@@ -69,6 +80,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_EVERYWHERE:
 		o->is_everywhere = true;
+		return 0;
+	case OPT_SECONDS:
+		o->seconds = (int)option_number(state, "--seconds", arg, 1, 86400);
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->source || !o->function)
@@ -132,7 +146,8 @@ static struct err *run(const struct repair_options *o, int *status)
 	struct rp_session s = { .inputs = o->inputs.data,
 				.n_inputs = o->inputs.size,
 				.out = stdout,
-				.is_everywhere = o->is_everywhere };
+				.is_everywhere = o->is_everywhere,
+				.most_seconds = o->seconds };
 	struct err *err = fl_rp_program_read(o->source, &p);
 
 	if (!err)
@@ -158,7 +173,7 @@ static struct err *run(const struct repair_options *o, int *status)
 
 int cmd_repair(int argc, char **argv)
 {
-	struct repair_options o = {};
+	struct repair_options o = { .seconds = 10 };
 	_cleanup_err_ struct err *err = NULL;
 	int status = EXIT_REPAIRED;
 

@@ -62,7 +62,15 @@ static void add_ref(struct rp_choices *c, struct rp_choice *to, enum rp_part par
 	add_option(c, to, part, o);
 }
 
-/* Variables and fields of @p type (RP_OPAQUE: of any) that can be named at c->at, and constants. */
+/* Is @p type that of an option? @p wanted: RP_OPAQUE in what is inserted. */
+static bool fits(const struct rp_choices *c, int type, int wanted)
+{
+	if (wanted != RP_OPAQUE)
+		return type == wanted;
+	return type >= RP_INT && (!c->within || c->within->is_type[type + 1]);
+}
+
+/* Variables and fields of @p type (RP_OPAQUE: of any that may be missing) that can be named at c->at, and constants. */
 static void add_refs(struct rp_choices *c, struct rp_choice *to, enum rp_part part,
 		     int type, const struct rp_ref *original)
 {
@@ -73,22 +81,23 @@ static void add_refs(struct rp_choices *c, struct rp_choice *to, enum rp_part pa
 		const struct rp_variable *v = &p->variables.data[i];
 		struct rp_ref r = { .var = (int)i, .field = RP_NONE };
 
-		if (!fl_rp_in_scope(p, (int)i, c->function, to->at))
+		if (!fl_rp_in_scope(p, (int)i, c->function, to->at) ||
+		    (c->within && !c->within->is_variable[i] &&
+		     !(original && original->var == (int)i)))
 			continue;
-		if (v->type == type || type == RP_OPAQUE)
+		if (fits(c, v->type, type))
 			add_ref(c, to, part, r, v->type, original);
 		for (size_t k = 0;
 		     v->type >= 0 && k < p->records.data[v->type].fields.size; k++) {
 			int of = p->records.data[v->type].fields.data[k].type;
 
 			r.field = (int)k;
-			if (of != RP_OPAQUE && of != RP_ANY_POINTER &&
-			    (of == type || type == RP_OPAQUE))
+			if (fits(c, of, type))
 				add_ref(c, to, part, r, of, original);
 		}
 	}
 	for (int of = RP_INT; part != RP_PART_DST && of < (int)p->records.size; of++) {
-		if (of != type && type != RP_OPAQUE)
+		if (!fits(c, of, type))
 			continue;
 		for (size_t i = 0; i < (of == RP_INT ? c->numbers.size : 1); i++) {
 			struct rp_ref r = { RP_NONE,
@@ -230,8 +239,12 @@ static struct rp_choice *add_slot(struct rp_choices *c, const struct rp_block *b
 	n->active = smt_var(c->s, SMT_BOOL, "inserted");
 	add_refs(c, n, RP_PART_DST, RP_OPAQUE, NULL);
 	add_refs(c, n, RP_PART_A, RP_OPAQUE, NULL);
-	add_refs(c, n, RP_PART_B, RP_INT, NULL);
-	add_signs(c, n, RP_PLAIN, RP_SUB, RP_PLAIN);
+	if (fits(c, RP_INT, RP_OPAQUE)) {
+		add_refs(c, n, RP_PART_B, RP_INT, NULL);
+		add_signs(c, n, RP_PLAIN, RP_SUB, RP_PLAIN);
+	} else {
+		add_signs(c, n, RP_PLAIN, RP_PLAIN, RP_PLAIN);
+	}
 	if (!n->parts[RP_PART_DST].size) {
 		smt_assert(c->s, smt_not(c->s, n->active));
 		return NULL;
@@ -249,10 +262,12 @@ static struct rp_choice *add_slot(struct rp_choices *c, const struct rp_block *b
 }
 
 /* Behind a break nothing runs; between a for and its first part there is no place. */
-static bool is_dead(const struct rp_block *b, size_t index)
+static bool is_dead(const struct rp_choices *c, const struct rp_block *b, size_t index)
 {
 	enum rp_shape before = index ? b->list.data[index - 1]->shape : RP_OPS;
 
+	if (c->within && !c->within->is_gap[fl_rp_gap(c->p, b->id, (int)index)])
+		return true;
 	if (index && index < b->list.size &&
 	    b->list.data[index - 1]->at.from >= b->list.data[index]->at.from)
 		return true;
@@ -266,7 +281,7 @@ static void add_gaps(struct rp_choices *c, const struct rp_block *b, int *next)
 	c->first_gap[b->id] = b->is_braced ? *next : RP_NONE;
 	for (size_t i = 0; b->is_braced && i <= b->list.size; i++)
 		for (int k = 0; k < c->n_slots; k++, ++*next)
-			c->of_gap[*next] = is_dead(b, i) ? NULL : add_slot(c, b, i);
+			c->of_gap[*next] = is_dead(c, b, i) ? NULL : add_slot(c, b, i);
 	for (size_t i = 0; i < b->list.size; i++) {
 		add_gaps(c, b->list.data[i]->body, next);
 		add_gaps(c, b->list.data[i]->otherwise, next);
@@ -284,12 +299,12 @@ static size_t count_gaps(const struct rp_choices *c)
 
 struct err *fl_rp_choices_init(struct rp_choices *c, const struct rp_program *p,
 			       struct smt *s, int function, const bool *may_change,
-			       int n_slots)
+			       const struct rp_suspects *within, int n_slots)
 {
 	int next = 0;
 
 	*c = (struct rp_choices){
-		.p = p, .s = s, .function = function, .n_slots = n_slots
+		.p = p, .s = s, .within = within, .function = function, .n_slots = n_slots
 	};
 	c->of_op = calloc(p->ops.size + 1, sizeof(*c->of_op));
 	c->first_gap = malloc((p->blocks.size + 1) * sizeof(*c->first_gap));

@@ -14,6 +14,8 @@
 struct rp_choices {
 	const struct rp_program *p;
 	struct smt *s;
+	const struct rp_suspects
+		*within; ///< where statements may be missing; NULL: everywhere
 	int function, n_slots;
 	VEC(struct rp_choice *) list;
 	struct rp_choice **of_op, **of_gap;
@@ -24,10 +26,10 @@ struct rp_choices {
 	bool has_failed;
 };
 
-/** @p may_change: one an operation. @p n_slots: statements that can come to a gap. */
+/** @p may_change: one an operation. @p within: kept. @p n_slots: statements that can come to a gap. */
 struct err *fl_rp_choices_init(struct rp_choices *c, const struct rp_program *p,
 			       struct smt *s, int function, const bool *may_change,
-			       int n_slots);
+			       const struct rp_suspects *within, int n_slots);
 void fl_rp_choices_deinit(struct rp_choices *c);
 
 /** The patch that the solver's last state is. */

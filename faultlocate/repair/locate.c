@@ -10,64 +10,171 @@
  * the states of the two executions differ, entity by entity, in 0 or 1 where there was no split,
  * in (N-1)/N of all final states where there was: the sum over all states, times M/|Omega|, needs
  * no states. The difference changes at a statement only by what it assigns; that of one which alone
- * assigns its entity does not change where the entity ends as it was asserted. Of those between,
- * which assign what others assign before and behind them, nothing is known (sandwiched).
+ * assigns its entity does not change where the entity ends as it was asserted.
  *
- * What has no witness of its own goes with what needs it: hidden variables and ones that no
- * asserted state has, with what is suspicious in their segment; conditions, with what they guard.
- * An entity that is wrong and that nothing assigned makes suspicious what assigns such.
+ * So of a segment in which something is wrong these are suspects: (1) what assigned an entity that
+ * ends otherwise than asserted, or that others assigned too (sandwiched); (2) where an entity
+ * should have been assigned and was not, what assigned another of its type and changed nothing, as
+ * it may belong there; (3) conditions with a branch, not taken, that assigns such, and what is in
+ * that branch; those with a break, continue or return in them; (4) what crashed, and conditions
+ * that had to be forced. And all that these were led by, as far as nothing witnesses it: the
+ * conditions around them, and what assigned the values that they used where those are not asserted.
+ *
+ * And what used a value that is wrong: the two may hide each other.
+ *
+ * A suspect that used nothing suspicious is more so than one that did: the order of suspicion.
  */
 #include <string.h>
 
 #include "faultlocate/repair/repair.h"
 #include "faultlocate/repair/walk.h"
 
+/* The type of whether a node is freed. */
+enum { FREED = -4 };
+
+struct wrong {
+	int type;
+	bool was_assigned;
+};
+
 struct locator {
 	struct rp_suspects *s;
 	const struct rp_program *p;
 	int function;
 	bool is_wrong; ///< something asserted is not there
+	const struct rp_statement *
+		*around; ///< of each operation, the branch that it is in
+	const struct rp_statement **outer; ///< of each branch, by its id
+	VEC(struct wrong) wrong;	   ///< entities, of this segment
+	VEC(char) state;		   ///< of its steps: enum
+	bool has_failed;
 };
 
-static void suspect(struct locator *l, int op)
+enum { INNOCENT, SUSPECT, DONE };
+
+/* ---- the function ------------------------------------------------------------------------------ */
+
+static void place_ops(struct locator *l, const int *ops, size_t n,
+		      const struct rp_statement *around)
 {
-	l->s->is_suspect[op] = true;
+	for (size_t i = 0; i < n; i++)
+		l->around[ops[i]] = around;
 }
 
-/* ---- a segment --------------------------------------------------------------------------------- */
+static void place_condition(struct locator *l, const struct rp_condition *c,
+			    const struct rp_statement *around)
+{
+	if (!c)
+		return;
+	place_ops(l, c->ops.data, c->ops.size, around);
+	place_condition(l, c->left, around);
+	place_condition(l, c->right, around);
+}
+
+static void place_block(struct locator *l, const struct rp_block *b,
+			const struct rp_statement *around)
+{
+	for (size_t i = 0; b && i < b->list.size; i++) {
+		const struct rp_statement *s = b->list.data[i];
+		const struct rp_statement *in = s->shape == RP_IF ? s : around;
+
+		place_ops(l, s->ops.data, s->ops.size, around);
+		place_ops(l, s->step.data, s->step.size, around);
+		place_condition(l, s->condition, around);
+		if (s->shape == RP_IF)
+			l->outer[s->id] = around;
+		place_block(l, s->body, in);
+		place_block(l, s->otherwise, in);
+	}
+}
+
+size_t fl_rp_gap(const struct rp_program *p, int block, int index)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < block; i++)
+		n += p->blocks.data[i]->list.size + 1;
+	return n + (size_t)index;
+}
+
+static void allow_type(struct locator *l, int type)
+{
+	if (type >= RP_INT)
+		l->s->is_type[type + 1] = true;
+}
+
+/* Of all that operation @p number has to do with. */
+static void allow_types(struct locator *l, int number)
+{
+	const struct rp_op *op = &l->p->ops.data[number];
+	const struct rp_ref *refs[] = { &op->dst, &op->a, &op->b };
+
+	allow_type(l, op->type);
+	for (int i = 0; i < 3; i++)
+		if (refs[i]->var != RP_NONE)
+			allow_type(l, l->p->variables.data[refs[i]->var].type);
+}
+
+static void find_variables(struct locator *l)
+{
+	for (size_t i = 0; i < l->p->variables.size; i++)
+		if (l->p->variables.data[i].function == l->function)
+			l->s->is_variable[i] = true;
+	for (size_t i = 0; i < l->p->ops.size; i++) {
+		const struct rp_op *op = &l->p->ops.data[i];
+		const struct rp_ref *refs[] = { &op->dst, &op->a, &op->b };
+
+		for (int k = 0; op->function == l->function && !op->is_removed && k < 3;
+		     k++)
+			if (refs[k]->var != RP_NONE)
+				l->s->is_variable[refs[k]->var] = true;
+	}
+}
+
+/* ---- entities ---------------------------------------------------------------------------------- */
 
 enum known { NOT_ASKED, RIGHT, WRONG };
 
-/* How entity @p place ends. */
-static enum known ends(const struct rp_walk *w, const struct rp_mark *m, uint64_t place,
-		       int type)
+static enum known compare(int64_t is, int64_t asked)
 {
-	int64_t is, asked;
-	unsigned low = (unsigned)place;
-	size_t node = (place >> 32) & 0x7fffffff;
+	return asked == RP_UNKNOWN ? NOT_ASKED : is == asked ? RIGHT : WRONG;
+}
 
-	(void)type;
-	if (place >> 63) {
-		if (!node || node > m->state.nodes.size)
-			return NOT_ASKED;
-		asked = m->state.nodes.data[node - 1].fields[low];
-		if (m->state.nodes.data[node - 1].is_freed)
-			return NOT_ASKED;
-		is = w->nodes.data[node - 1].fields[low].c;
-	} else {
-		const struct rp_variable *v = &w->p->variables.data[low];
-		bool is_global = v->function == RP_NONE;
+static enum known variable_ends(const struct rp_walk *w, const struct rp_mark *m,
+				unsigned var, bool is_of_frame)
+{
+	const struct rp_variable *v = &w->p->variables.data[var];
 
-		if (!is_global && (int)(place >> 32) != w->frame_number + 1)
-			return NOT_ASKED;
-		if (v->is_hidden)
-			return NOT_ASKED;
-		asked = is_global ? m->state.globals.data[low] : m->state.frame.data[low];
-		is = is_global ? w->globals[low].c : w->frame[low].c;
-	}
-	if (asked == RP_UNKNOWN)
+	if (v->function == RP_NONE)
+		return compare(w->globals[var].c, m->state.globals.data[var]);
+	if (!is_of_frame ||
+	    (v->is_hidden && w->p->functions.data[w->function].result != (int)var))
 		return NOT_ASKED;
-	return is == asked ? RIGHT : WRONG;
+	return compare(w->frame[var].c, m->state.frame.data[var]);
+}
+
+static enum known field_ends(const struct rp_walk *w, const struct rp_mark *m,
+			     size_t node, unsigned field)
+{
+	const struct rp_node *n;
+
+	if (!node || node > m->state.nodes.size || node > w->nodes.size)
+		return NOT_ASKED;
+	n = &m->state.nodes.data[node - 1];
+	return n->is_freed ?
+		       NOT_ASKED :
+		       compare(w->nodes.data[node - 1].fields[field].c, n->fields[field]);
+}
+
+/* How entity @p place ends. @p m NULL: nothing is asked. */
+static enum known ends(const struct rp_walk *w, const struct rp_mark *m, uint64_t place)
+{
+	if (!m)
+		return NOT_ASKED;
+	if (place >> 63)
+		return field_ends(w, m, (place >> 32) & 0x7fffffff, (unsigned)place);
+	return variable_ends(w, m, (unsigned)place,
+			     (int)(place >> 32) == w->frame_number + 1);
 }
 
 static int times_assigned(const struct rp_walk *w, uint64_t place)
@@ -79,129 +186,312 @@ static int times_assigned(const struct rp_walk *w, uint64_t place)
 	return n;
 }
 
-/* What is wrong and nothing assigned: everything that could have. */
-static bool find_unexplained(struct locator *l, const struct rp_walk *w,
-			     const struct rp_mark *m, uint64_t place, int type)
+static void add_wrong(struct locator *l, const struct rp_walk *w, uint64_t place,
+		      int type)
 {
-	if (ends(w, m, place, type) != WRONG)
-		return false;
-	l->is_wrong = true;
-	if (times_assigned(w, place))
-		return true;
-	for (size_t i = 0; i < w->steps.size; i++)
-		if (w->steps.data[i].type == type)
-			suspect(l, w->steps.data[i].op);
-	return true;
+	struct wrong new = { type, type == FREED || times_assigned(w, place) > 0 };
+
+	if (vec_add(&l->wrong, new))
+		l->has_failed = true;
 }
 
-static bool find_wrong(struct locator *l, const struct rp_walk *w,
+static void find_wrong(struct locator *l, const struct rp_walk *w,
 		       const struct rp_mark *m)
 {
-	bool any = false;
-
 	for (size_t i = 0; i < w->p->variables.size; i++)
-		any |= find_unexplained(l, w, m, fl_rp_place_of_variable(w, (int)i),
-					w->p->variables.data[i].type);
-	for (size_t n = 0; n < m->state.nodes.size && n < w->nodes.size; n++) {
-		const struct rp_record *r =
-			&w->p->records.data[m->state.nodes.data[n].record];
+		if (variable_ends(w, m, (unsigned)i, true) == WRONG) {
+			l->s->is_variable[i] = true;
+			add_wrong(l, w, fl_rp_place_of_variable(w, (int)i),
+				  w->p->variables.data[i].type);
+		}
+	for (size_t n = 1; n <= m->state.nodes.size && n <= w->nodes.size; n++) {
+		const struct rp_node *is = &m->state.nodes.data[n - 1];
+		const struct rp_record *r = &w->p->records.data[is->record];
 
 		for (size_t k = 0; k < r->fields.size; k++)
-			any |= find_unexplained(
-				l, w, m, fl_rp_place_of_field((int64_t)n + 1, (int)k),
-				r->fields.data[k].type);
-		if ((w->nodes.data[n].freed.c != 0) != m->state.nodes.data[n].is_freed)
-			any = l->is_wrong = true;
+			if (field_ends(w, m, n, (unsigned)k) == WRONG)
+				add_wrong(l, w, fl_rp_place_of_field((int64_t)n, (int)k),
+					  r->fields.data[k].type);
+		if ((w->nodes.data[n - 1].freed.c != 0) != is->is_freed)
+			add_wrong(l, w, 0, FREED);
 	}
-	return any;
 }
 
-static void at_mark(struct rp_walk *w, const struct rp_mark *m)
+/* ---- suspects of a segment ------------------------------------------------------------------------ */
+
+static bool is_missing(const struct locator *l, int type)
 {
-	struct locator *l = w->user;
-	bool any = find_wrong(l, w, m);
-
-	if (m->is_change)
-		return;
-	for (size_t i = 0; i < w->steps.size; i++) {
-		const struct rp_step *s = &w->steps.data[i];
-		enum known end;
-
-		if (s->has_crashed) {
-			suspect(l, s->op);
-			any = l->is_wrong = true;
-		}
-		if (w->p->ops.data[s->op].kind != RP_ASSIGN)
-			continue;
-		end = s->has_place ? ends(w, m, s->place, s->type) : NOT_ASKED;
-		if (end != NOT_ASKED &&
-		    (end == WRONG || times_assigned(w, s->place) > 1)) {
-			suspect(l, s->op);
-			any = true;
-		}
-	}
-	for (size_t i = 0; any && i < w->steps.size; i++) {
-		const struct rp_step *s = &w->steps.data[i];
-
-		if (!s->has_place || ends(w, m, s->place, s->type) == NOT_ASKED)
-			suspect(l, s->op);
-	}
+	for (size_t i = 0; i < l->wrong.size; i++)
+		if (l->wrong.data[i].type == type && !l->wrong.data[i].was_assigned)
+			return true;
+	return false;
 }
 
-static void suspect_condition(struct locator *l, const struct rp_condition *c)
+static bool is_wrong_type(const struct locator *l, int type)
+{
+	for (size_t i = 0; i < l->wrong.size; i++)
+		if (l->wrong.data[i].type == type)
+			return true;
+	return false;
+}
+
+/* It assigns nothing but that. */
+static bool is_hidden(const struct rp_walk *w, const struct rp_op *op)
+{
+	return op->dst.field == RP_NONE && w->p->variables.data[op->dst.var].is_hidden;
+}
+
+static bool assigns_wrongly(const struct locator *l, const struct rp_walk *w,
+			    const struct rp_mark *m, const struct rp_step *s)
+{
+	const struct rp_op *op = &w->p->ops.data[s->op];
+
+	if (s->has_crashed || s->is_forced)
+		return true;
+	if (op->kind == RP_FREE)
+		return is_wrong_type(l, FREED);
+	if (!s->has_place || op->kind == RP_TEST || !l->wrong.size)
+		return false;
+	if (ends(w, m, s->place) != NOT_ASKED &&
+	    (ends(w, m, s->place) == WRONG || times_assigned(w, s->place) > 1))
+		return true;
+	if (!is_missing(l, s->type) || is_hidden(w, op))
+		return false;
+	return s->before.c == s->after.c || ends(w, m, s->place) == NOT_ASKED;
+}
+
+static bool was_executed(const struct rp_walk *w, int op)
+{
+	for (size_t i = 0; i < w->steps.size; i++)
+		if (w->steps.data[i].op == op)
+			return true;
+	return false;
+}
+
+static void suspect_steps(struct locator *l, const struct rp_walk *w, int op)
+{
+	for (size_t i = 0; i < w->steps.size; i++)
+		if (w->steps.data[i].op == op && l->state.data[i] == INNOCENT)
+			l->state.data[i] = SUSPECT;
+}
+
+static void suspect_condition(struct locator *l, const struct rp_walk *w,
+			      const struct rp_condition *c)
 {
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->ops.size; i++)
-		suspect(l, c->ops.data[i]);
-	suspect_condition(l, c->left);
-	suspect_condition(l, c->right);
+		suspect_steps(l, w, c->ops.data[i]);
+	suspect_condition(l, w, c->left);
+	suspect_condition(l, w, c->right);
 }
 
-/* Forced: the condition is wrong, or what it reads; behind the last mark nothing else tells. */
-static void otherwise(struct rp_walk *w, const struct rp_statement *s)
+/* Has @p b something that was not executed, and would have assigned what is wrong? Or nothing, and
+ * something is missing? @p leaves: has it a break, continue or return. */
+static bool could_mend(struct locator *l, const struct rp_walk *w,
+		       const struct rp_block *b, bool *leaves)
 {
-	struct locator *l = w->user;
-
-	l->is_wrong = true;
-	suspect_condition(l, s->condition);
-	for (size_t i = 0; w->mark >= w->w->marks.size && i < w->steps.size; i++)
-		suspect(l, w->steps.data[i].op);
-}
-
-/* ---- conditions ----------------------------------------------------------------------------------- */
-
-struct found {
-	bool any, leaves; ///< something suspicious; a break, continue or return
-};
-
-static struct found look_into(struct locator *l, const struct rp_block *b,
-			      bool any_at_all)
-{
-	struct found all = {}, in;
+	bool could = false, is_empty = true;
 
 	for (size_t i = 0; b && i < b->list.size; i++) {
 		const struct rp_statement *s = b->list.data[i];
 
-		for (size_t k = 0; k < s->ops.size; k++)
-			all.any |= l->s->is_suspect[s->ops.data[k]];
-		for (size_t k = 0; k < s->step.size; k++)
-			all.any |= l->s->is_suspect[s->step.data[k]];
-		all.leaves |= s->shape == RP_BREAK || s->shape == RP_CONTINUE ||
-			      s->shape == RP_RETURN;
-		in = look_into(l, s->body, any_at_all);
-		if (s->otherwise) {
-			struct found more = look_into(l, s->otherwise, any_at_all);
+		for (size_t k = 0; k < s->ops.size; k++) {
+			const struct rp_op *op = &w->p->ops.data[s->ops.data[k]];
+			int type = op->kind == RP_FREE ? FREED : op->type;
 
-			in.any |= more.any;
-			in.leaves |= more.leaves;
+			could |= !was_executed(w, s->ops.data[k]) &&
+				 is_wrong_type(l, type);
 		}
-		if (s->shape == RP_IF && (in.any || (in.leaves && any_at_all)))
-			suspect_condition(l, s->condition);
-		all.any |= in.any;
-		all.leaves |= in.leaves;
+		is_empty = is_empty && !s->ops.size && !s->condition;
+		*leaves |= s->shape == RP_BREAK || s->shape == RP_CONTINUE ||
+			   s->shape == RP_RETURN;
+		could |= could_mend(l, w, s->body, leaves);
+		could |= could_mend(l, w, s->otherwise, leaves);
 	}
-	return all;
+	return could || (b && b->is_braced && is_empty);
+}
+
+/* What is in a branch that would be taken. */
+static void suspect_block(struct locator *l, const struct rp_walk *w,
+			  const struct rp_block *b)
+{
+	for (size_t i = 0; b && i <= b->list.size; i++)
+		l->s->is_gap[fl_rp_gap(l->p, b->id, (int)i)] = true;
+	for (size_t i = 0; b && i < b->list.size; i++) {
+		const struct rp_statement *s = b->list.data[i];
+
+		for (size_t k = 0; k < s->ops.size; k++)
+			if (!was_executed(w, s->ops.data[k])) {
+				l->s->suspicion[s->ops.data[k]] += 0.25;
+				allow_types(l, s->ops.data[k]);
+			}
+		suspect_block(l, w, s->body);
+		suspect_block(l, w, s->otherwise);
+	}
+}
+
+/* Conditions that were asked, with what they kept from being done. */
+static void suspect_branches(struct locator *l, const struct rp_walk *w,
+			     const struct rp_block *b)
+{
+	for (size_t i = 0; b && i < b->list.size; i++) {
+		const struct rp_statement *s = b->list.data[i];
+		bool leaves = false;
+
+		suspect_branches(l, w, s->body);
+		suspect_branches(l, w, s->otherwise);
+		if (s->shape != RP_IF || s->is_heavy)
+			continue;
+		if (could_mend(l, w, s->body, &leaves) |
+		    could_mend(l, w, s->otherwise, &leaves)) {
+			suspect_condition(l, w, s->condition);
+			suspect_block(l, w, s->body);
+			suspect_block(l, w, s->otherwise);
+		}
+		if (leaves)
+			suspect_condition(l, w, s->condition);
+	}
+}
+
+/* The step before @p at that assigned @p place last; -1: none. */
+static long assigner(const struct rp_walk *w, size_t at, uint64_t place)
+{
+	for (size_t i = at; i--;)
+		if (w->steps.data[i].has_place && w->steps.data[i].place == place)
+			return (long)i;
+	return -1;
+}
+
+/* A suspect step: what led it there, unless a state witnesses it. @return how suspicious it is. */
+static double follow(struct locator *l, const struct rp_walk *w, const struct rp_mark *m,
+		     size_t at, bool *any)
+{
+	const struct rp_step *s = &w->steps.data[at];
+	const struct rp_statement *around = l->around[s->op];
+	double ret = s->has_place && ends(w, m, s->place) == WRONG ? 2 : 1;
+
+	if (s->is_forced)
+		ret = 2;
+	for (unsigned i = 0; i < s->n_reads; i++) {
+		long from = assigner(w, at, s->reads[i]);
+
+		if (from < 0)
+			continue;
+		if (l->state.data[from] == INNOCENT &&
+		    (ends(w, m, s->reads[i]) == NOT_ASKED ||
+		     times_assigned(w, s->reads[i]) > 1)) {
+			l->state.data[from] = SUSPECT;
+			*any = true;
+		}
+		if (l->state.data[from] != INNOCENT && from != (long)at)
+			ret = ret < 0.5 ? ret : 0.5;
+	}
+	for (; around; around = l->outer[around->id])
+		if (!around->is_heavy)
+			suspect_condition(l, w, around->condition);
+	return ret;
+}
+
+/* Of calls inside it is not known what they were given. */
+static bool has_call(const struct rp_walk *w)
+{
+	for (size_t i = 0; i < w->steps.size; i++)
+		if (w->p->ops.data[w->steps.data[i].op].kind == RP_CALL)
+			return true;
+	return false;
+}
+
+static void follow_all(struct locator *l, const struct rp_walk *w,
+		       const struct rp_mark *m)
+{
+	for (bool any = true; any;) {
+		any = false;
+		for (size_t i = w->steps.size; i--;) {
+			if (l->state.data[i] != SUSPECT)
+				continue;
+			l->state.data[i] = DONE;
+			any = true;
+			follow(l, w, m, i, &any);
+		}
+	}
+}
+
+static void weigh(struct locator *l, const struct rp_walk *w, const struct rp_mark *m)
+{
+	bool any;
+
+	for (size_t i = 0; i < w->steps.size; i++)
+		if (l->state.data[i] != INNOCENT) {
+			l->s->suspicion[w->steps.data[i].op] += follow(l, w, m, i, &any);
+			allow_types(l, w->steps.data[i].op);
+		}
+}
+
+/* What used a wrong value may be wrong itself, and look right by that. */
+static void taint(struct locator *l, const struct rp_walk *w, const struct rp_mark *m)
+{
+	for (size_t i = 0; i < w->steps.size; i++) {
+		const struct rp_step *s = &w->steps.data[i];
+
+		for (unsigned k = 0; k < s->n_reads && l->state.data[i] == INNOCENT;
+		     k++) {
+			long from = assigner(w, i, s->reads[k]);
+
+			if (from >= 0 && l->state.data[from] != INNOCENT &&
+			    ends(w, m, s->reads[k]) == WRONG)
+				l->state.data[i] = SUSPECT;
+		}
+	}
+}
+
+static void segment(struct locator *l, struct rp_walk *w, const struct rp_mark *m)
+{
+	bool any = false, all;
+
+	l->wrong.size = 0;
+	l->state.size = 0;
+	if (m)
+		find_wrong(l, w, m);
+	all = has_call(w);
+	for (size_t i = 0; i < w->steps.size; i++)
+		if (vec_add(&l->state, INNOCENT))
+			l->has_failed = true;
+	if (l->has_failed)
+		return;
+	for (size_t i = 0; i < w->steps.size; i++) {
+		const struct rp_step *s = &w->steps.data[i];
+
+		if (assigns_wrongly(l, w, m, s) ||
+		    (all && l->wrong.size &&
+		     (!s->has_place || ends(w, m, s->place) == NOT_ASKED)))
+			l->state.data[i] = SUSPECT;
+		any |= l->state.data[i] == SUSPECT;
+	}
+	any |= l->wrong.size > 0;
+	l->is_wrong |= any;
+	for (size_t i = 0; any && i < w->gaps.size; i++)
+		l->s->is_gap[fl_rp_gap(l->p, w->gaps.data[i].block,
+				       w->gaps.data[i].index)] = true;
+	for (size_t i = 0; i < l->wrong.size; i++)
+		allow_type(l, l->wrong.data[i].type);
+	if (any)
+		suspect_branches(l, w, l->p->functions.data[l->function].body);
+	follow_all(l, w, m);
+	taint(l, w, m);
+	follow_all(l, w, m);
+	weigh(l, w, m);
+}
+
+static void at_mark(struct rp_walk *w, const struct rp_mark *m)
+{
+	if (!m->is_change)
+		segment(w->user, w, m);
+}
+
+static void at_end(struct rp_walk *w)
+{
+	segment(w->user, w, NULL);
 }
 
 /* ---- all ------------------------------------------------------------------------------------------- */
@@ -217,44 +507,68 @@ static void count(struct locator *l, bool everything)
 	for (size_t i = 0; i < l->p->ops.size; i++) {
 		bool counts = is_of(l, &l->p->ops.data[i]);
 
-		l->s->is_suspect[i] = counts && (everything || l->s->is_suspect[i]);
+		l->s->is_suspect[i] = counts && (everything || l->s->suspicion[i] > 0);
 		l->s->n_ops += counts;
 		l->s->n += l->s->is_suspect[i];
 	}
+}
+
+static struct err *locate(struct locator *l, const struct rp_witness *witnesses, size_t n)
+{
+	struct err *err = NULL;
+	bool any = false;
+
+	place_block(l, l->p->functions.data[l->function].body, NULL);
+	find_variables(l);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct rp_walk w = { .p = l->p,
+				     .w = &witnesses[i],
+				     .at_mark = at_mark,
+				     .at_end = at_end,
+				     .user = l };
+
+		fl_rp_walk(&w);
+		l->is_wrong |= w.is_contradictory;
+		if (w.has_failed || l->has_failed)
+			err = &err_nomem;
+		fl_rp_walk_deinit(&w);
+	}
+	for (size_t i = 0; i < l->p->ops.size; i++)
+		any |= is_of(l, &l->p->ops.data[i]) && l->s->suspicion[i] > 0;
+	count(l, l->is_wrong && !any);
+	return err;
 }
 
 struct err *fl_rp_locate(const struct rp_program *p, const struct rp_witness *witnesses,
 			 size_t n, int function, struct rp_suspects *ret)
 {
 	struct locator l = { .s = ret, .p = p, .function = function };
-	struct err *err = NULL;
-	bool any = false;
+	struct err *err = &err_nomem;
 
-	*ret = (struct rp_suspects){ .is_suspect =
-					     calloc(p->ops.size + 1, sizeof(bool)) };
-	if (!ret->is_suspect)
-		return &err_nomem;
-	for (size_t i = 0; i < n && !err; i++) {
-		struct rp_walk w = { .p = p,
-				     .w = &witnesses[i],
-				     .at_mark = at_mark,
-				     .otherwise = otherwise,
-				     .user = &l };
-
-		fl_rp_walk(&w);
-		l.is_wrong |= w.is_contradictory;
-		if (w.has_failed)
-			err = &err_nomem;
-		fl_rp_walk_deinit(&w);
-	}
-	for (size_t i = 0; i < p->ops.size; i++)
-		any |= ret->is_suspect[i];
-	look_into(&l, p->functions.data[function].body, any);
-	count(&l, l.is_wrong && !any);
+	*ret = (struct rp_suspects){
+		.is_suspect = calloc(p->ops.size + 1, sizeof(bool)),
+		.suspicion = calloc(p->ops.size + 1, sizeof(double)),
+		.is_gap = calloc(fl_rp_gap(p, (int)p->blocks.size, 1), sizeof(bool)),
+		.is_variable = calloc(p->variables.size + 1, sizeof(bool)),
+		.is_type = calloc(p->records.size + 1, sizeof(bool)),
+	};
+	l.around = calloc(p->ops.size + 1, sizeof(*l.around));
+	l.outer = calloc((size_t)p->n_statements + 1, sizeof(*l.outer));
+	if (ret->is_suspect && ret->suspicion && ret->is_gap && ret->is_type &&
+	    ret->is_variable && l.around && l.outer)
+		err = locate(&l, witnesses, n);
+	vec_deinit(&l.wrong);
+	vec_deinit(&l.state);
+	free(l.around);
+	free(l.outer);
 	return err;
 }
 
 void fl_rp_suspects_deinit(struct rp_suspects *s)
 {
 	free(s->is_suspect);
+	free(s->suspicion);
+	free(s->is_gap);
+	free(s->is_variable);
+	free(s->is_type);
 }

@@ -46,8 +46,16 @@ struct err *fl_rp_diff(const struct rp_program *p, const char *text, FILE *out);
 /** What Algorithm 2 found. */
 struct rp_suspects {
 	bool *is_suspect;  ///< one an operation of the program
+	double *suspicion; ///< the same: how much, to look at the largest first
 	unsigned n, n_ops; ///< of the function
+	bool *is_gap;	   ///< where a statement may be missing: fl_rp_gap()
+	bool *is_variable; ///< which ones a patch may name: the function's, and globals that it
+			   ///< has to do with
+	bool *is_type; ///< what it may assign; [0]: numbers, [t + 1]: pointers to record t
 };
+
+/** @return the number of the gap before statement @p index of block @p block, of all of @p p. */
+size_t fl_rp_gap(const struct rp_program *p, int block, int index);
 
 /**
  * Which operations of @p function may be wrong (paper 004, Algorithm 2; states kept entity by

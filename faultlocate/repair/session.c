@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "faultlocate/repair/record.h"
 #include "faultlocate/repair/session.h"
 
 enum mode { STOP_ANYWHERE, STOP_HERE, STOP_AT_BREAK };
@@ -13,9 +14,7 @@ enum mode { STOP_ANYWHERE, STOP_HERE, STOP_AT_BREAK };
 struct session {
 	struct rp_session *s;
 	struct rp_run run;
-	VEC(struct rp_witness) witnesses;
-	bool is_recording;
-	int nested;		///< calls inside of the one that is recorded
+	struct rp_recorder rec;
 	enum mode mode;		///< where to stop next
 	int depth, line;	///< STOP_HERE: not deeper; the line of a breakpoint
 	bool is_forced, forced; ///< at the next decision
@@ -43,11 +42,6 @@ static bool mistake(struct session *x, const char *format, ...)
 	return false;
 }
 
-static struct rp_witness *now(struct session *x)
-{
-	return x->is_recording ? &x->witnesses.data[x->witnesses.size - 1] : NULL;
-}
-
 static unsigned place(const struct session *x)
 {
 	return x->at->shape == RP_END ? x->at->at.to : x->at->at.from;
@@ -57,48 +51,18 @@ static unsigned place(const struct session *x)
 
 static void entered(struct rp_run *r, int function)
 {
-	struct session *x = r->user;
-	struct rp_witness *w;
-
-	if (x->is_recording || function != x->s->function)
-		return;
-	w = vec_push(&x->witnesses);
-	if (!w) {
-		x->err = &err_nomem;
-		return;
-	}
-	w->function = function;
-	w->stop_statement = RP_NONE;
-	x->err = fl_rp_state_copy(&w->before, &r->state, r->p);
-	x->is_recording = true;
-	x->nested = 0;
+	fl_rp_record_call(&((struct session *)r->user)->rec, r, function);
 }
 
 static void event(struct rp_run *r, struct rp_event e)
 {
-	struct session *x = r->user;
-
-	if (!x->is_recording)
-		return;
-	x->nested += e.kind == RP_EV_CALL;
-	if (e.kind == RP_EV_RETURN && x->nested-- == 0) {
-		now(x)->stop_statement = RP_NONE;
-		x->is_recording = false;
-	} else if (vec_add(&now(x)->events, e)) {
-		x->err = &err_nomem;
-	}
+	fl_rp_record_event(&((struct session *)r->user)->rec, e);
 }
 
 static void add_mark(struct session *x, bool is_change)
 {
-	struct rp_mark m = { .events = now(x)->events.size,
-			     .statement = x->at->id,
-			     .is_change = is_change,
-			     .number = is_change ? -1 : x->n_specs };
-
-	x->err = fl_rp_state_copy(&m.state, &x->run.state, x->s->p);
-	if (!x->err && vec_add(&now(x)->marks, m))
-		x->err = &err_nomem;
+	fl_rp_record_mark(&x->rec, &x->run, x->at, is_change,
+			  is_change ? -1 : x->n_specs);
 	x->has_changed = false;
 }
 
@@ -119,7 +83,7 @@ static void show_line(struct session *x)
 
 static bool do_spec(struct session *x)
 {
-	struct rp_witness *w = now(x);
+	struct rp_witness *w = fl_rp_record_now(&x->rec);
 	const struct rp_mark *last;
 	char why[160];
 
@@ -266,25 +230,27 @@ static void tell_answer(struct session *x, struct rp_answer *a)
 static void do_repair(struct session *x)
 {
 	struct rp_question q = { .p = x->s->p,
-				 .witnesses = x->witnesses.data,
-				 .n_witnesses = x->witnesses.size,
+				 .witnesses = x->rec.witnesses.data,
+				 .n_witnesses = x->rec.witnesses.size,
 				 .function = x->s->function,
-				 .is_everywhere = x->s->is_everywhere };
+				 .is_everywhere = x->s->is_everywhere,
+				 .most_seconds = x->s->most_seconds };
 	struct rp_answer a;
 
 	if (!x->n_specs) {
 		mistake(x, "nothing was asserted (spec)");
 		return;
 	}
-	if (x->is_recording) {
+	if (x->rec.is_recording) {
 		if (x->has_changed)
 			add_mark(x, true);
-		now(x)->stop_events = now(x)->events.size;
-		now(x)->stop_statement = x->at->id;
+		fl_rp_record_now(&x->rec)->stop_events =
+			fl_rp_record_now(&x->rec)->events.size;
+		fl_rp_record_now(&x->rec)->stop_statement = x->at->id;
 	}
 	x->err = fl_rp_repair(&q, &a);
-	if (x->is_recording)
-		now(x)->stop_statement = RP_NONE;
+	if (x->rec.is_recording)
+		fl_rp_record_now(&x->rec)->stop_statement = RP_NONE;
 	if (!x->err)
 		tell_answer(x, &a);
 	fl_rp_answer_deinit(&a);
@@ -425,7 +391,7 @@ static bool before(struct rp_run *r, const struct rp_statement *s)
 	x->has_changed = false;
 	if (!do_commands(x))
 		return false;
-	if (x->has_changed && x->is_recording)
+	if (x->has_changed && x->rec.is_recording)
 		add_mark(x, true);
 	return !x->err;
 }
@@ -463,10 +429,11 @@ static struct err *start(struct session *x)
 			r->end == RP_RAN ? "the program is over%s\n" : "it ends at %s\n",
 			r->end == RP_RAN ? "" : r->why);
 		x->is_over = true;
-		if (x->is_recording) { // it crashed there: what came before is witnessed
-			now(x)->stop_statement = x->at->id;
-			now(x)->stop_events = now(x)->events.size;
-			x->is_recording = false;
+		if (x->rec.is_recording) { // it crashed there: what came before is witnessed
+			fl_rp_record_now(&x->rec)->stop_statement = x->at->id;
+			fl_rp_record_now(&x->rec)->stop_events =
+				fl_rp_record_now(&x->rec)->events.size;
+			x->rec.is_recording = false;
 		}
 		do_commands(x);
 	}
@@ -475,16 +442,16 @@ static struct err *start(struct session *x)
 
 struct err *fl_rp_session_run(struct rp_session *s)
 {
-	struct session x = { .s = s };
+	struct session x = { .s = s, .rec.function = s->function };
 	struct err *err = NULL;
 
 	if (do_commands(&x))
 		err = start(&x);
 	if (!err)
 		err = x.err;
-	for (size_t i = 0; i < x.witnesses.size; i++)
-		fl_rp_witness_deinit(&x.witnesses.data[i]);
-	vec_deinit(&x.witnesses);
+	if (!err && x.rec.has_failed)
+		err = &err_nomem;
+	fl_rp_recorder_deinit(&x.rec);
 	fl_rp_run_deinit(&x.run);
 	free(x.line_text);
 	return err;

@@ -18,7 +18,8 @@ struct rp_session {
 	const int64_t *inputs; ///< of input()
 	size_t n_inputs;
 	FILE *commands, *out;
-	bool is_everywhere; ///< no localisation
+	bool is_everywhere;  ///< no localisation
+	double most_seconds; ///< for one `repair'; 0: no limit
 	/** Set by fl_rp_session_run(): */
 	unsigned n_repairs, n_failed; ///< questions that had an answer, or none
 	unsigned n_mistakes;	      ///< commands that could not be done; each is told

@@ -29,7 +29,8 @@ struct search {
 	const struct rp_question *q;
 	struct rp_answer *a;
 	bool *may_change;
-	struct level levels[3]; ///< by slots
+	const struct rp_suspects *within; ///< NULL: everywhere
+	struct level levels[3];		  ///< by slots
 	VEC(struct failure) failures;
 	double start;
 	bool is_hopeless; ///< no bound had a part
@@ -96,7 +97,7 @@ static struct err *make_level(struct search *x, int n_slots)
 		return err;
 	l->is_made = true;
 	err = fl_rp_choices_init(&l->choices, x->q->p, l->s, x->q->function,
-				 x->may_change, n_slots);
+				 x->may_change, x->within, n_slots);
 	for (size_t i = 0; !err && i < x->q->n_witnesses; i++) {
 		struct rp_walk w = { .p = x->q->p,
 				     .s = l->s,
@@ -354,6 +355,7 @@ struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret)
 		for (size_t i = 0; i < q->p->ops.size; i++)
 			x.may_change[i] = can_change(q, i) &&
 					  (all || suspects.is_suspect[i]);
+		x.within = all ? NULL : &suspects;
 		err = look(&x);
 	}
 	ret->was_unlocked = all && !q->is_everywhere;

@@ -189,34 +189,66 @@ uint64_t fl_rp_place_of_field(int64_t node, int field)
 	return 1ul << 63 | (uint64_t)node << 32 | (unsigned)field;
 }
 
-void fl_rp_step_begin(struct rp_walk *w, int op, struct rp_sb path)
+/* Where @p r is kept. @return whether it is anywhere. */
+static bool place_of(const struct rp_walk *w, const struct rp_ref *r, uint64_t *ret)
 {
-	struct rp_step step = { .op = op,
-				.is_active = path.known == 1,
-				.type = w->p->ops.data[op].type };
+	struct rp_sv base;
 
-	if (!w->s && vec_add(&w->steps, step))
+	*ret = fl_rp_place_of_variable(w, r->var);
+	if (r->field == RP_NONE)
+		return true;
+	base = *variable((struct rp_walk *)w, r->var);
+	*ret = fl_rp_place_of_field(base.c, r->field);
+	return base.c >= 1 && base.c <= (int64_t)w->nodes.size;
+}
+
+static void note_read(const struct rp_walk *w, struct rp_step *step,
+		      const struct rp_ref *r, bool is_base)
+{
+	struct rp_ref base = *r;
+
+	if (r->var == RP_NONE)
+		return;
+	base.field = RP_NONE;
+	if (!is_base || r->field != RP_NONE)
+		step->n_reads += place_of(w, &base, &step->reads[step->n_reads]);
+	if (!is_base && r->field != RP_NONE)
+		step->n_reads += place_of(w, r, &step->reads[step->n_reads]);
+}
+
+void fl_rp_step_begin(struct rp_walk *w, int number, struct rp_sb path)
+{
+	const struct rp_op *op = &w->p->ops.data[number];
+	struct rp_step step = { .op = number, .type = op->type };
+
+	if (w->s || !path.known)
+		return;
+	if (op->kind == RP_ASSIGN || op->kind == RP_TEST || op->kind == RP_FREE)
+		note_read(w, &step, &op->a, false);
+	if (op->sign != RP_PLAIN)
+		note_read(w, &step, &op->b, false);
+	if (op->kind != RP_TEST && op->kind != RP_FREE)
+		note_read(w, &step, &op->dst, true);
+	if (vec_add(&w->steps, step))
 		w->has_failed = true;
 }
 
-static void note_store(struct rp_walk *w, const struct rp_ref *r, struct rp_sv v)
+static void note_store(struct rp_walk *w, const struct rp_ref *r, struct rp_sv v,
+		       struct rp_sb path)
 {
 	struct rp_step *step = w->steps.size ? &w->steps.data[w->steps.size - 1] : NULL;
-	struct rp_sv base;
+	const struct rp_sv *now;
 
-	if (w->s || !step)
+	if (w->s || !step || !path.known)
 		return;
-	if (r->field == RP_NONE) {
-		step->has_place = true;
-		step->place = fl_rp_place_of_variable(w, r->var);
-		step->is_visible = !w->p->variables.data[r->var].is_hidden;
-	} else {
-		base = *variable(w, r->var);
-		step->has_place = base.c >= 1 && base.c <= (int64_t)w->nodes.size;
-		step->place = fl_rp_place_of_field(base.c, r->field);
-		step->is_visible = true;
-	}
+	step->has_place = place_of(w, r, &step->place);
 	step->after = v;
+	if (!step->has_place)
+		return;
+	now = r->field == RP_NONE ?
+		      variable(w, r->var) :
+		      &w->nodes.data[variable(w, r->var)->c - 1].fields[r->field];
+	step->before = *now;
 }
 
 /* ---- operations as they are ------------------------------------------------------------------ */
@@ -227,7 +259,7 @@ void fl_rp_store(struct rp_walk *w, const struct rp_ref *r, struct rp_sv v,
 	struct rp_sv base;
 	int record;
 
-	note_store(w, r, v);
+	note_store(w, r, v, path);
 	if (r->field == RP_NONE) {
 		store_if(w, variable(w, r->var), path, v);
 		return;
@@ -540,7 +572,7 @@ void fl_rp_pass_mark(struct rp_walk *w, const struct rp_statement *s, struct rp_
 		if (!w->s && w->at_mark)
 			w->at_mark(w, m);
 		meet_state(w, m, s->shape == RP_END ? s->at.to : s->at.from);
-		w->steps.size = 0;
+		w->steps.size = w->gaps.size = 0;
 		w->mark++;
 	}
 	if (w->w->stop_statement == s->id && w->w->stop_events == w->event)

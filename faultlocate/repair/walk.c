@@ -150,12 +150,27 @@ static struct rp_sb walk_condition(struct rp_walk *w, const struct rp_condition 
 	return fl_rp_or(w, left, right);
 }
 
+/* The last steps of @p c, which is wrong. */
+static void force_steps(struct rp_walk *w, const struct rp_condition *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->ops.size; i++)
+		for (size_t k = w->steps.size; k--;)
+			if (w->steps.data[k].op == c->ops.data[i]) {
+				w->steps.data[k].is_forced = true;
+				break;
+			}
+	force_steps(w, c->left);
+	force_steps(w, c->right);
+}
+
 /* The condition was decided; it must say so too. */
 static void must_be(struct rp_walk *w, const struct rp_statement *s, struct rp_sb is,
 		    bool was)
 {
-	if (!w->s && is.known != was && w->otherwise)
-		w->otherwise(w, s);
+	if (!w->s && is.known != was)
+		force_steps(w, s->condition);
 	fl_rp_require(w, was ? is : fl_rp_not(w, is), "the condition is not as it was",
 		      s->line);
 }
@@ -271,8 +286,11 @@ static struct rp_sb walk_statement(struct rp_walk *w, const struct rp_statement 
 static void walk_gap(struct rp_walk *w, const struct rp_block *b, size_t index,
 		     struct rp_sb path)
 {
+	struct rp_gap here = { b->id, (int)index };
 	int gap;
 
+	if (!w->s && path.known && !w->is_done && vec_add(&w->gaps, here))
+		w->has_failed = true;
 	if (!w->of_gap || w->is_done)
 		return;
 	gap = w->first_gap[b->id] + (int)index * w->n_slots;
@@ -303,11 +321,14 @@ void fl_rp_walk(struct rp_walk *w)
 	walk_block(w, fn->body, fl_rp_truth(true), NULL);
 	if (!w->is_done)
 		fl_rp_pass_mark(w, &fn->end, fl_rp_truth(true));
+	if (!w->s && w->at_end)
+		w->at_end(w);
 }
 
 void fl_rp_walk_deinit(struct rp_walk *w)
 {
 	vec_deinit(&w->nodes);
 	vec_deinit(&w->steps);
+	vec_deinit(&w->gaps);
 	arena_deinit(&w->arena);
 }

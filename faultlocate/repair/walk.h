@@ -52,14 +52,23 @@ struct rp_snode {
 	struct rp_sv *fields;
 };
 
+enum { RP_READS = 5 };
+
 /** What happened at an operation, when all is known. */
 struct rp_step {
-	int op;
-	bool is_active, has_place, is_visible;
+	int op, type;
+	bool has_place;
 	uint64_t place; ///< the entity that is assigned
-	struct rp_sv after;
+	struct rp_sv before, after;
 	bool has_crashed;
-	int type;
+	bool is_forced;		  ///< of a condition that went otherwise than it says
+	uint64_t reads[RP_READS]; ///< entities that it used
+	unsigned n_reads;
+};
+
+/** Before a statement of a block, or at its end. */
+struct rp_gap {
+	int block, index;
 };
 
 struct rp_walk {
@@ -82,10 +91,11 @@ struct rp_walk {
 	bool has_failed;
 	struct arena arena;
 	VEC(struct rp_step) steps; ///< when all is known: since the last mark
+	VEC(struct rp_gap) gaps;   ///< the same: where it came by
 	/** When all is known: at a mark, before its state is taken on. */
 	void (*at_mark)(struct rp_walk *w, const struct rp_mark *m);
-	/** A loop or heavy branch went otherwise than its condition says. */
-	void (*otherwise)(struct rp_walk *w, const struct rp_statement *s);
+	/** When all is known: where it ends, if no mark is there. */
+	void (*at_end)(struct rp_walk *w);
 	void *user;
 };
 
