@@ -56,6 +56,15 @@ struct search {
 
 /* ---- what the log says ------------------------------------------------------------------ */
 
+/* @return whether the machine stops once for both: before an instruction, or behind what it did;
+ * going back it is before it for either. */
+static bool is_one_stop(const struct search *s, const struct dec_trapped *a,
+			const struct dec_trapped *b)
+{
+	return a->position == b->position &&
+	       (s->is_back || !(a->on & ON_INSTRUCTIONS) == !(b->on & ON_INSTRUCTIONS));
+}
+
 static struct err *keep(struct search *s, const struct dec_trapped *t)
 {
 	struct dec_trapped *to = NULL;
@@ -72,7 +81,7 @@ static struct err *keep(struct search *s, const struct dec_trapped *t)
 		to = &s->found.data[s->found.size - 1];
 	if (!s->has_conditions && to && (!s->is_back || to->position == t->position)) {
 		// The first of the traps is told.
-		if (to->position == t->position && t->trap < to->trap)
+		if (is_one_stop(s, to, t) && t->trap < to->trap)
 			*to = *t;
 		return NULL;
 	}
@@ -433,17 +442,22 @@ static struct err *heed(struct search *s, uint64_t to, bool *ret_clean,
 	return err;
 }
 
-/* @return of what was listed that whose condition holds: forward the first, backward the last;
- * NULL: none does. */
+/* @return of what was listed that whose condition holds: forward the first, backward the last, of
+ * one stop that of the first trap; NULL: none does. */
 static struct err *choose(struct search *s, const struct dec_trapped **ret)
 {
 	*ret = NULL;
-	for (size_t i = 0; i < s->found.size && (s->is_back || !*ret); i++) {
+	for (size_t i = 0; i < s->found.size; i++) {
 		const struct dec_trapped *t = &s->found.data[i];
 		const struct dec_trap *trap = &s->traps[t->trap];
+		bool is_same = *ret && is_one_stop(s, *ret, t);
 		struct dec_where w;
 		struct err *err;
 
+		if (*ret && !is_same && !s->is_back)
+			break;
+		if (is_same && t->trap > (*ret)->trap)
+			continue;
 		if (trap->holds) {
 			err = go(s, t->position + !!(t->on & ON_INSTRUCTIONS), &w);
 			if (err)

@@ -64,8 +64,9 @@ struct dec_trapped {
 /**
  * Run forward to the next of @p traps, up to @p until.
  *
- * Where several are at one position, the first of @p traps is told. Without one the machine
- * stands at @p until, or where the run ended.
+ * Where several are met at one stop, the first of @p traps is told; an instruction that is stopped
+ * at is one stop, what it reads and writes the next. Without any the machine stands at @p until, or
+ * where the run ended.
  *
  * @return ERR_USAGE (a trap that cannot be), as dec_machine_seek().
  */

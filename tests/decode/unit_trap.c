@@ -506,6 +506,55 @@ static void conditions(void **state)
 	end(&r);
 }
 
+static bool always_holds(void *ctx, struct dec_machine *m)
+{
+	(void)ctx, (void)m;
+	return true;
+}
+
+/* A thousand stores in, the next one: an instruction, and what it writes. */
+static struct err *find_store(void *ctx, const struct dec_step *s)
+{
+	struct run *r = ctx;
+
+	for (size_t i = 0; i < s->n_refs && s->insn; i++)
+		if (s->refs[i].is_mem && s->refs[i].is_def && r->n_seen++ == 1000) {
+			r->sample[0].rip = s->insn->rip;
+			r->sample[0].addr = s->refs[i].addr;
+		}
+	return NULL;
+}
+
+/* The instruction is stopped at before what it writes, and the first trap of two that are the same is
+ * told, with conditions and without. */
+static void one_instruction(void **state)
+{
+	_cleanup_free_ char *command = NULL;
+	struct run r = {};
+	struct dec_where w;
+
+	(void)state;
+	assert_true(asprintf(&command, "%s/examples/list-O0", unit_env("BUILD")) > 0);
+	begin(&r, command);
+	ok(dec_machine_seek(r.machine, 0, &w));
+	ok(dec_machine_trace(r.machine, UINT64_MAX >> 1, find_store, &r, &w));
+	assert_true(r.n_seen > 1000);
+	for (int kind = 0; kind < 4; kind++) {
+		for (size_t k = 0; k < TRAPS; k++)
+			r.traps[k] = (struct dec_trap){ .on = DEC_TRAP_EXECUTE,
+							.addr = r.sample[0].rip };
+		if (kind & 1)
+			r.traps[0] = (struct dec_trap){ .on = DEC_TRAP_WRITE,
+							.addr = r.sample[0].addr,
+							.size = 8 };
+		list(&r);
+		for (size_t k = 0; k < TRAPS; k++)
+			r.traps[k].holds = kind & 2 ? always_holds : NULL;
+		assert_true(both_ways(&r) >= (kind & 1 ? 2 : 1));
+	}
+	end(&r);
+}
+
 static void bad(void **state)
 {
 	struct dec_trap t = { .on = DEC_TRAP_READ, .addr = 4096 };
@@ -523,9 +572,9 @@ static void bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_traced), cmocka_unit_test(pages_left),
-		cmocka_unit_test(events),    cmocka_unit_test(conditions),
-		cmocka_unit_test(bad),
+		cmocka_unit_test(as_traced),	   cmocka_unit_test(pages_left),
+		cmocka_unit_test(events),	   cmocka_unit_test(conditions),
+		cmocka_unit_test(one_instruction), cmocka_unit_test(bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
