@@ -98,11 +98,166 @@ static void walk_test(struct cap_walk *w, void *what)
 		cap_walk_wrong(w, "name");
 }
 
-static void walk_suite(struct cap_walk *w, struct cap_suite *s)
+static void walk_command(struct cap_walk *w, struct cap_suite *s)
 {
 	s->command = cap_walk_texts(w, "command", s->command, &s->n_command);
-	s->tests = cap_walk_array(w, "tests", s->tests, &s->n_tests, sizeof(*s->tests),
-				  walk_test);
+}
+
+/* ---- many tests: never more than one of them is in memory as JSON ------------------------------ */
+
+static char *skip_blanks(char *p)
+{
+	return p + strspn(p, " \t\r\n");
+}
+
+/** @return what is behind the string that begins at @p p, or its NUL. */
+static char *behind_string(char *p)
+{
+	for (p++; *p && *p != '"'; p++)
+		p += *p == '\\' && p[1];
+	return p + (*p == '"');
+}
+
+/** @return what is behind the object or array that begins at @p p; NULL: it has no end. */
+static char *behind(char *p)
+{
+	int depth = 0;
+
+	while (*p) {
+		if (*p == '"') {
+			p = behind_string(p);
+			continue;
+		}
+		depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
+		p++;
+		if (!depth)
+			return p;
+	}
+	return NULL;
+}
+
+/** @return where the array of tests begins in the suite's text; NULL: it is not found so. */
+static char *find_tests(char *text)
+{
+	char *p = skip_blanks(text);
+
+	for (p += *p == '{'; p && *p && *p != '}';) {
+		char *key = skip_blanks(p), *value;
+
+		if (*key != '"')
+			return NULL;
+		value = skip_blanks(behind_string(key));
+		if (*value != ':')
+			return NULL;
+		value = skip_blanks(value + 1);
+		if (!strncmp(key, "\"tests\"", 7))
+			return *value == '[' ? value : NULL;
+		p = *value == '{' || *value == '[' ? behind(value) :
+		    *value == '"'		   ? behind_string(value) :
+						     value + strcspn(value, ",}");
+		p = p ? skip_blanks(p) : NULL;
+		p += p && *p == ',';
+	}
+	return NULL;
+}
+
+/** The next test, which @p p is at; @p ret: behind it. */
+static struct err *parse_test(char *p, struct cap_suite *s, struct cap_walk *w,
+			      char **ret)
+{
+	_cleanup_(json_deletep) cJSON *j = NULL;
+	struct cap_walk own = { .is_parse = true };
+	char *end = *p == '{' ? behind(p) : NULL, kept;
+	struct cap_suite_test *more = s->tests;
+	struct err *err;
+
+	if (!end || s->n_tests == CAP_WALK_ITEMS_MAX) {
+		w->wrong = w->wrong ?: "tests";
+		*ret = p + strlen(p);
+		return NULL;
+	}
+	if (!(s->n_tests & (s->n_tests - 1))) // room is doubled
+		more = reallocarray(s->tests, s->n_tests ? 2 * s->n_tests : 1,
+				    sizeof(*more));
+	if (!more)
+		return &err_nomem;
+	s->tests = more;
+	kept = *end;
+	*end = 0;
+	err = cap_walk_parse(p, "it", &j);
+	*end = kept;
+	if (err)
+		return err;
+	own.at = j;
+	more[s->n_tests] = (struct cap_suite_test){};
+	walk_test(&own, &more[s->n_tests++]);
+	w->wrong = w->wrong ?: own.wrong;
+	w->no_memory |= own.no_memory;
+	*ret = end;
+	return NULL;
+}
+
+/** Take the tests out of @p text, in which the array is empty then. */
+static struct err *parse_tests(char *text, struct cap_suite *s, struct cap_walk *w)
+{
+	char *list = find_tests(text), *p = list ? skip_blanks(list + 1) : NULL;
+	struct err *err = NULL;
+
+	if (!list) {
+		w->wrong = w->wrong ?: "tests";
+		return NULL;
+	}
+	while (!err && *p && *p != ']') {
+		err = parse_test(p, s, w, &p);
+		p = skip_blanks(p);
+		if (*p == ',')
+			p = skip_blanks(p + 1);
+		else if (*p != ']')
+			w->wrong = w->wrong ?: "tests", p += strlen(p);
+	}
+	if (err || *p != ']') {
+		w->wrong = w->wrong ?: "tests";
+		return err;
+	}
+	memmove(list + 1, p, strlen(p) + 1);
+	return NULL;
+}
+
+static bool put_test(FILE *out, struct cap_suite_test *t)
+{
+	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
+	struct cap_walk w = { .at = j, .no_memory = !j };
+	_cleanup_free_ char *text = NULL;
+
+	walk_test(&w, t); // a walk that prints assigns what was there
+	text = w.no_memory ? NULL : cJSON_PrintUnformatted(j);
+	if (text)
+		fputs(text, out);
+	return text;
+}
+
+static bool put_suite(FILE *out, const struct cap_suite *s)
+{
+	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
+	struct cap_walk w = { .at = j, .no_memory = !j };
+	_cleanup_free_ char *text = NULL;
+	struct cap_suite same = *s;
+
+	cap_walk_put(&w, "format", cJSON_CreateString(SUITE_FORMAT));
+	cap_walk_int(&w, "version", CAP_SUITE_VERSION, 1, INT32_MAX);
+	walk_command(&w, &same);
+	text = w.no_memory ? NULL : cJSON_PrintUnformatted(j);
+	if (!text)
+		return false;
+	text[strlen(text) - 1] = 0; // the object goes on
+	fprintf(out, "%s,\"tests\":[", text);
+	for (size_t i = 0; i < s->n_tests; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		if (!put_test(out, &s->tests[i]))
+			return false;
+	}
+	fputs("]}\n", out);
+	return true;
 }
 
 int cap_suite_open(const char *dir, const char *name, const char *what, int flags)
@@ -130,36 +285,32 @@ int cap_suite_open(const char *dir, const char *name, const char *what, int flag
 struct err *cap_suite_write(const char *dir, const char *file, const struct cap_suite *s)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
-	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
-	struct cap_walk w = { .at = j, .no_memory = !j };
-	struct cap_suite same = *s; // a walk that prints assigns what was there
 	_cleanup_close_ int in = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *path = NULL, *text = NULL;
+	_cleanup_free_ char *path = NULL;
 	struct err *err;
 
-	cap_walk_put(&w, "format", cJSON_CreateString(SUITE_FORMAT));
-	cap_walk_int(&w, "version", CAP_SUITE_VERSION, 1, INT32_MAX);
-	walk_suite(&w, &same);
-	text = w.no_memory ? NULL : cJSON_Print(j);
-	if (!text || asprintf(&path, "%s/%s", dir, file) < 0)
+	if (asprintf(&path, "%s/%s", dir, file) < 0)
 		return &err_nomem;
 	if (in < 0)
 		return err_errno("cannot open '%s'", dir);
 	err = new_file_open_in(&f, in, file, path);
 	if (err)
 		return err;
-	fprintf(f.stream, "%s\n", text);
-	return new_file_commit(&f);
+	return put_suite(f.stream, s) ? new_file_commit(&f) : &err_nomem;
 }
 
-static struct err *parse(const char *text, const char *path, struct cap_suite *s)
+static struct err *parse(char *text, const char *path, struct cap_suite *s)
 {
 	_cleanup_(json_deletep) cJSON *j = NULL;
-	struct err *err = cap_walk_parse(text, "it", &j);
-	const cJSON *format = cJSON_GetObjectItemCaseSensitive(j, "format");
-	struct cap_walk w = { .at = j, .is_parse = true };
+	struct cap_walk w = { .is_parse = true };
+	struct err *err = parse_tests(text, s, &w);
+	const cJSON *format;
 	int version;
 
+	if (!err)
+		err = cap_walk_parse(text, "it", &j);
+	w.at = j;
+	format = cJSON_GetObjectItemCaseSensitive(j, "format");
 	if (err)
 		return err_prefix(err, "cannot read '%s'", path);
 	if (!cJSON_IsString(format) || strcmp(format->valuestring, SUITE_FORMAT))
@@ -172,7 +323,7 @@ static struct err *parse(const char *text, const char *path, struct cap_suite *s
 			"cannot read '%s': it has version %d, this faultline reads "
 			"up to %d",
 			path, version, CAP_SUITE_VERSION);
-	walk_suite(&w, s);
+	walk_command(&w, s);
 	if (w.no_memory)
 		return &err_nomem;
 	if (w.wrong)
