@@ -5,8 +5,9 @@
 # A suite on three nodes of a real Slurm, each in namespaces of its own. A node dies in the middle,
 # the controller is restarted, the command that waits is killed, and another goes on: each test is
 # there once, and what became of it, and of a check of its capture, is as with --jobs 1 on this
-# machine. The third node has another libc. Then what else is done in pieces.
-# FAULTLINE_FLEET=N: so many tests (15).
+# machine. The third node has another libc, the second another time. Then what else is done in pieces.
+# FAULTLINE_FLEET=N: so many tests (15). FAULTLINE_FLEET_COST=1: tell what distribution costs in CPU time
+# (of everything that runs, Slurm's own included; needs the controller cpuacct of cgroups, version 1).
 # time limit: 3000
 . tests/lib.sh
 
@@ -28,7 +29,7 @@ ClusterName=three
 SlurmctldHost=$(hostname -s)(127.0.0.1)
 SlurmctldPort=$port
 AuthType=auth/munge
-AuthInfo=socket=$cluster/munge.sock,cred_expire=3
+AuthInfo=socket=$cluster/munge.sock,cred_expire=5
 SlurmUser=root
 StateSaveLocation=$cluster/state
 SlurmdSpoolDir=$cluster/%n
@@ -60,6 +61,7 @@ END
 start_node() { # number
 	local setup="hostname n$1"
 	[ "$1" != 3 ] || setup+="; mount --bind '$cluster/libc' '$libc'"
+	[ "$1" != 2 ] || setup+="; mount --bind '$cluster/ahead' '$FAULTLINE'"
 	unshare --uts --mount sh -c "$setup; exec slurmd -D -N n$1" >"$cluster/log/n$1.out" 2>&1 &
 	disown
 	uts[$1]=
@@ -96,8 +98,48 @@ cp "$libc" "$cluster/libc"
 at=$(grep -abom1 -P '\x14\0\0\0\x03\0\0\0GNU\0' "$libc" | cut -d: -f1)
 [ -n "$at" ] || fail "no build-id in $libc"
 printf 'another' | dd of="$cluster/libc" bs=1 seek=$((at + 12)) conv=notrunc 2>/dev/null
+# To faultline on the second node it is tomorrow.
+cp "$FAULTLINE" "$cluster/faultline"
+cat >"$cluster/ahead.c" <<'END'
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int ret = syscall(SYS_clock_gettime, clock, t);
+	t->tv_sec += 86400;
+	return ret;
+}
+time_t time(time_t *ret)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return ret ? *ret = t.tv_sec : t.tv_sec;
+}
+END
+${CC:-cc} -shared -fPIC -w -o "$cluster/ahead.so" "$cluster/ahead.c" || fail "no library"
+preload=LD_PRELOAD=$cluster/ahead.so
+grep -qs -e -fsanitize= "$BUILD/.flags" && preload= # theirs must be first
+printf '#!/bin/sh\n%s exec %s "$@"\n' "$preload" "$cluster/faultline" >"$cluster/ahead"
+chmod +x "$cluster/ahead"
 mkdir "$TMPDIR/tiny"
 mount -t tmpfs -o size=1m tmpfs "$TMPDIR/tiny" || fail "no tmpfs"
+
+# cost WHAT COMMAND... - run it among what is counted as WHAT, and print the seconds of CPU.
+accounts=/sys/fs/cgroup/cpuacct/faultline-$$
+cost() {
+	local group=$accounts.$1 before after
+	shift
+	before=$(cat "$group/cpuacct.usage")
+	(echo $BASHPID >"$group/cgroup.procs" && exec "$@") >/dev/null 2>&1
+	after=$(cat "$group/cpuacct.usage")
+	echo "$(((after - before) / 10000000))" | sed 's/..$/.&/'
+}
+if [ -n "${FAULTLINE_FLEET_COST:-}" ]; then
+	mkdir "$accounts.far" "$accounts.near" || fail "no cpuacct"
+	echo $$ >"$accounts.far/cgroup.procs"
+fi
 
 head -c 128 /dev/urandom >"$cluster/munge.key"
 chmod 400 "$cluster/munge.key"
@@ -180,6 +222,7 @@ cmp far.tests near.tests || fail "they differ: $(diff far.tests near.tests)"
 [ -z "$(find far/slurm -mindepth 1 -type d)" ] || fail "left: $(find far/slurm)"
 # Of what was recorded where libc is another one that one is in the capture, and is what runs.
 n_another=$(cat far/tests/*/capture/manifest.json | grep -c '"build_id":.*"616e6f74686572')
+cat far/tests/*/capture/manifest.json | grep -q "/ahead.so" || [ -z "$preload" ] || fail "the second node did nothing"
 [ "$n_another" -ge 1 ] && [ "$n_another" -lt $n ] || fail "$n_another of $n have the third node's libc"
 for i in 1 $n; do
 	"$FAULTLINE" replay "far/tests/t$i/capture" >out 2>&1 || fail "t$i: $(cat out)"
@@ -203,6 +246,15 @@ done
 # Nothing is looked at twice,
 expect_status 1 "${SUITE[@]}" check far "${only[@]}"
 grep -q "($n looked at before)" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
+if [ -n "${FAULTLINE_FLEET_COST:-}" ]; then
+	for i in 1 2 3; do
+		rm -f {near,far}/tests/*/check.status
+		echo "check of $n captures: $(cost near "${SUITE[@]}" check --jobs 3 near "${only[@]}") s of CPU here," \
+			"$(cost far "${SUITE[@]}" check --slurm far "${only[@]}") s on three nodes"
+	done
+	exit 0
+fi
 
 # ---- other work in pieces: as here
 
