@@ -19,7 +19,6 @@ check() { # status compiler option...
 	expect_status "$status" "$FAULTLINE" check --json --only RACE "$TMPDIR/c"
 }
 
-check 0 g++ -O0
 check 0 g++ -O2
 check 0 clang++ -O2
 check 1 g++ -O1 -DRACY
