@@ -75,7 +75,7 @@ BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/programs/*.c))
 SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 
-.PHONY: all tests examples check check-kernels sanitize demo screenshots fuzz fuzz-bins bench benchmarks bench-peers deps man \
+.PHONY: all tests examples check check-kernels first-hour sanitize demo screenshots fuzz fuzz-bins bench benchmarks bench-peers deps man \
 	install deb clean house rooms format format-check help FORCE
 all: $(B)/faultline $(LIBRARY) ## build faultline and its library (the default)
 tests: $(B)/tests/nofault.so $(UNITS) $(subst /fuzz_,/seeds_,$(FUZZERS)) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
@@ -255,6 +255,9 @@ check-kernels: ## smoke tests on other kernels and CPU models, under qemu (T: on
 	@tools/deps.sh tools/packages.txt tools/packages-kernels.txt
 	+@$(again) all tests
 	@tools/kernels.sh $(B) $(T)
+
+first-hour: ## what a person meets first, in a bare Debian: README, demo, own program, page (root)
+	@tools/first-hour.sh
 
 # Both run, whatever the first finds.
 sanitize: ## all tests under ASan and UBSan, then under TSan (T as for check)

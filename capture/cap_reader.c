@@ -239,7 +239,6 @@ struct err *capture_open(const char *dir, struct capture **ret)
 	c->dir = strdup(dir);
 	if (!c->dir)
 		return &err_nomem;
-	c->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (perf_data_is(dir))
 		return err_new(
 			ERR_UNSUPPORTED,
@@ -249,6 +248,13 @@ struct err *capture_open(const char *dir, struct capture **ret)
 			"`faultline record', or `faultline record --snapshot' for a "
 			"crash)",
 			dir);
+	c->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->dir_fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return err_new(
+			errno == ENOENT ? ERR_NOT_FOUND : ERR_FORMAT,
+			"cannot open capture '%s': %s (a capture is a directory that "
+			"`faultline record' makes)",
+			dir, strerror(errno));
 	if (c->dir_fd < 0)
 		return err_errno("cannot open capture '%s'", dir);
 	c->around_fd = c->dir_fd;

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -89,6 +90,25 @@ __attribute__((noreturn)) static void be_program(char **argv, bool is_filtered, 
 	_exit(127);
 }
 
+/* @return what to do about an execve() of @p program that failed so; "" where that is clear. */
+static const char *hint_of(const char *program, int error)
+{
+	struct stat st;
+
+	if (!stat(program, &st) && S_ISDIR(st.st_mode))
+		return " (it is a directory)";
+	switch (error) {
+	case ENOENT:
+		return " (look at its path, and at its interpreter)";
+	case EACCES:
+		return " (chmod +x makes a file a program)";
+	case ENOEXEC:
+		return " (a script names its interpreter in its first line: #!/bin/sh)";
+	default:
+		return "";
+	}
+}
+
 static struct err *explain_failure(const struct exec_failure *f, const char *program,
 				   int *exit_status)
 {
@@ -97,7 +117,8 @@ static struct err *explain_failure(const struct exec_failure *f, const char *pro
 		return err_errno("cannot install the system call filter");
 	*exit_status = errno == ENOENT || errno == ENOTDIR ? PTC_EXIT_NOT_FOUND :
 							     PTC_EXIT_CANNOT_EXECUTE;
-	return err_errno("cannot execute '%s'", program);
+	return err_new(ERR_OS, "cannot execute '%s': %s%s", program,
+		       strerror(f->saved_errno), hint_of(program, f->saved_errno));
 }
 
 /** Let the seized child go until its exec succeeded. */

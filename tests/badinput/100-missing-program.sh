@@ -12,7 +12,7 @@ expect_no_capture() {
 }
 
 expect_status 127 "${RECORD[@]}" -o "$TMPDIR/c" -- /no/such/program
-expect_error "/no/such/program"
+expect_error "/no/such/program.*\(look at its path"
 expect_no_capture
 
 expect_status 127 "${RECORD[@]}" -o "$TMPDIR/c" -- no-such-program-in-path
@@ -21,7 +21,7 @@ expect_no_capture
 
 echo "no program" >"$TMPDIR/plain"
 expect_status 126 "${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/plain"
-expect_error "plain"
+expect_error "plain.*\(chmod \+x"
 expect_no_capture
 
 printf "#!/no/such/interpreter\n" >"$TMPDIR/script"
@@ -31,6 +31,7 @@ expect_error "script"
 expect_no_capture
 
 expect_status 126 "${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR"
+expect_error "it is a directory"
 expect_no_capture
 
 expect_status 125 "${RECORD[@]}" -o "$TMPDIR/c"

@@ -53,6 +53,10 @@ expect_status 0 "$FAULTLINE" ./tests.suite
 grep -q '1 tests: 1 passed, 0 failed' out || fail "no counts: $(cat out)"
 expect_status 2 "$FAULTLINE" no-such-thing
 expect_error "no such command, and no capture"
+expect_status 2 "$FAULTLINE" analyze no-such-thing
+expect_error "cannot open capture 'no-such-thing': .* .a capture is a directory that .faultline record"
+expect_status 2 "$FAULTLINE" replay "$0"
+expect_error "Not a directory .a capture is"
 expect_status 2 "$FAULTLINE" tests
 expect_error "tests"
 mkdir empty
