@@ -354,6 +354,11 @@ static struct err *take_stat(struct dec_inputs *in, int fd, const struct cap_eve
 	memcpy(f->stat, &st, sizeof(st));
 	f->has_stat = true;
 	f->is_stream = !S_ISREG(st.st_mode);
+	// Those of /proc have no size, and contents all the same.
+	if (!in->is_read && S_ISREG(st.st_mode) && st.st_size > 0) {
+		f->is_end_known = true;
+		f->end = (uint64_t)st.st_size;
+	}
 	return NULL;
 }
 

@@ -37,7 +37,7 @@ struct inputs_extent {
 struct inputs_file {
 	bool is_stream; ///< has no offset: a pipe, a socket, a terminal
 	bool is_end_known;
-	uint64_t end;			   ///< where a read gave 0 bytes
+	uint64_t end;			   ///< where a read gave 0 bytes, or fstat() said
 	VEC(struct inputs_extent) extents; ///< ascending, disjoint
 	uint64_t read;			   ///< STREAM: bytes that were read of it in all
 	bool is_no_tty;			   ///< ioctl(TCGETS) said so

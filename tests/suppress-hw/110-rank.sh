@@ -60,8 +60,10 @@ done >totals.jsonl <<'END'
 2 1,50,60
 x
 3 1,0,0,0
+16 1,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
 END
-for v in 1 3; do
+# Fault 6 ends the program before it has read that its input ends, as a branch that goes on does.
+for v in 1 6 3; do
 	gcc -g -O0 -w -DV=$v -o "wrong$v" "$source" || fail "compiling"
 	record_suite "$v.suite" totals.jsonl "./wrong$v"
 	line=$(sed -n "\|// V$v|=" "$source")
@@ -77,6 +79,11 @@ done
 expect_status 1 "$FAULTLINE" rank --method ochiai --json 3.suite
 jq -e '.runs == 0 and .method == "ochiai" and .statements[0].suspicion <= 1' out >/dev/null ||
 	fail "ochiai: $(cat out)"
+
+# The seeded fault decides which numbers come to the assignment behind it.
+expect_status 1 "$FAULTLINE" rank --method ranges --json 3.suite
+jq -e --argjson line "$line" '.runs == 0 and .method == "ranges" and .statements[0].suspicion == 1 and
+	(.statements[] | select(.line == $line) | .suspicion == 1)' out >/dev/null || fail "ranges: $(cat out)"
 
 expect_status 1 "$FAULTLINE" rank --expected out1 --json 3.suite/tests/t1/capture
 jq -e --argjson line "$(sed -n "\|// V3|=" "$source")" \

@@ -19,7 +19,11 @@ static int read_table(void)
 {
 	if (scanf("%d %d", &rows, &columns) != 2)
 		return 0;
+#if V == 6
+	if (rows < 1 || columns < 1 || rows >= ROWS || columns > COLUMNS) // V6
+#else
 	if (rows < 1 || columns < 1 || rows > ROWS || columns > COLUMNS)
+#endif
 		return 0;
 	for (int i = 0; i < rows; i++)
 		for (int k = 0; k < columns; k++)
