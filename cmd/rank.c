@@ -40,15 +40,16 @@ struct arguments {
 	struct work_place place;
 };
 
-static const char *const methods[] = { "ivmp",	"tarantula",  "ochiai",
-				       "dstar", "predicates", NULL };
+static const char *const methods[] = { "ivmp",	 "tarantula",  "ochiai", "dstar",
+				       "ranges", "predicates", NULL };
 static const char *const faults[] = { "one", "min", "full", "partial", NULL };
 
 static const struct argp_option options[] = {
 	{ "method", KEY_METHOD, "METHOD", 0,
 	  "ivmp (default): in how many failing tests another value there makes the output right; "
 	  "predicates: branches that going the other way make it right; "
-	  "tarantula, ochiai, dstar: by which tests executed it",
+	  "tarantula, ochiai, dstar: by which tests executed it; ranges: by which values it had in "
+	  "which tests",
 	  0 },
 	{ "faults", KEY_FAULTS, "NAME", 0,
 	  "one (default): what one failing test shows narrows what is tried in the next; min, full, "

@@ -216,11 +216,17 @@ static enum CXChildVisitResult look_at_body(CXCursor c, CXCursor parent,
 static enum CXChildVisitResult look_at_top(CXCursor c, CXCursor parent, CXClientData data)
 {
 	struct reader *r = data;
+	enum CXCursorKind kind = r->c->getCursorKind(c);
 	unsigned lines[2];
 
 	(void)parent;
-	if (!r->c->Location_isFromMainFile(r->c->getCursorLocation(c)) ||
-	    r->c->getCursorKind(c) != CXCursor_FunctionDecl ||
+	if (!r->c->Location_isFromMainFile(r->c->getCursorLocation(c)))
+		return CXChildVisit_Continue;
+	if (kind == CXCursor_Namespace || kind == CXCursor_ClassDecl ||
+	    kind == CXCursor_StructDecl || kind == CXCursor_LinkageSpec)
+		return CXChildVisit_Recurse;
+	if ((kind != CXCursor_FunctionDecl && kind != CXCursor_CXXMethod &&
+	     kind != CXCursor_Constructor && kind != CXCursor_Destructor) ||
 	    !r->c->isCursorDefinition(c))
 		return CXChildVisit_Continue;
 	extent(r, c, lines);
@@ -363,7 +369,7 @@ static void list_names(struct reader *r)
 	struct names all = { .r = r };
 
 	r->c->visitChildren(r->c->getTranslationUnitCursor(r->unit), look_at_name, &all);
-	if (r->function.kind == CXCursor_FunctionDecl)
+	if (r->function.kind)
 		r->c->visitChildren(r->function, look_at_name, &all);
 }
 
@@ -373,7 +379,7 @@ static char *type_by_name(struct reader *r, const char *name)
 	struct names one = { .r = r, .wanted = name };
 
 	r->c->visitChildren(r->c->getTranslationUnitCursor(r->unit), look_at_name, &one);
-	if (r->function.kind == CXCursor_FunctionDecl)
+	if (r->function.kind)
 		r->c->visitChildren(r->function, look_at_name, &one);
 	return one.is_found ? type_of(r, r->c->getCursorType(one.found)) : NULL;
 }
@@ -670,10 +676,19 @@ static void read_unit(struct reader *r, const char *path)
 	list_names(r);
 }
 
+static bool is_plusplus(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (!strcmp(dot, ".cc") || !strcmp(dot, ".cpp") ||
+		       !strcmp(dot, ".cxx") || !strcmp(dot, ".C"));
+}
+
 struct err *fix_statement_read(const char *path, const char *source, int line,
 			       struct fix_statement *ret)
 {
-	static const char *const args[] = { "-xc", "-std=gnu11", "-w" };
+	static const char *const args[][2] = { { "-xc", "-std=gnu11" },
+					       { "-xc++", "-std=gnu++17" } };
 	_cleanup_free_ char *text = without_others(source, (unsigned)line);
 	struct CXUnsavedFile file = { path, text, strlen(source) };
 	struct reader r = { .ret = ret, .line = (unsigned)line };
@@ -686,7 +701,7 @@ struct err *fix_statement_read(const char *path, const char *source, int line,
 	ret->line = line;
 	index = r.c->createIndex(0, 0);
 	if (r.c->parseTranslationUnit2(
-		    index, path, args, 3, &file, 1,
+		    index, path, args[is_plusplus(path)], 2, &file, 1,
 		    CXTranslationUnit_KeepGoing |
 			    CXTranslationUnit_DetailedPreprocessingRecord,
 		    &r.unit))

@@ -349,6 +349,8 @@ static struct err *do_suite(struct rank_session *s)
 	if (err)
 		return err;
 	count(s, of);
+	if (s->o->method == RANK_RANGES)
+		rank_ranges_judge(s);
 	err = rank(s);
 	return err ?: keep_names(s);
 }
@@ -373,6 +375,7 @@ struct err *rank_suite(const struct rank_options *o, struct rank_result *ret)
 	map_deinit(&s.statement_of);
 	map_deinit(&s.profile_of);
 	map_deinit(&s.set_of);
+	rank_ranges_deinit(&s);
 	free(s.in_question);
 	vec_deinit(&s.fixed);
 	cJSON_Delete(s.state);

@@ -22,6 +22,7 @@ enum rank_method {
 	RANK_TARANTULA,
 	RANK_OCHIAI,
 	RANK_DSTAR,
+	RANK_RANGES,	 ///< by what values an instruction had: failure predicates
 	RANK_PREDICATES, ///< critical predicates: as IVMP, but branches alone are altered
 };
 

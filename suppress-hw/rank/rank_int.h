@@ -65,6 +65,8 @@ struct rank_profile {
 	VEC(uint64_t) values; ///< they differ
 };
 
+struct rank_range;
+
 struct rank_session {
 	const struct rank_options *o;
 	struct rank_result *ret;
@@ -73,8 +75,10 @@ struct rank_session {
 	struct map statement_of; ///< hash of file and line -> index of ret->statements
 	struct map set_of;	 ///< hash of a set -> its index
 	uint32_t at;		 ///< the statement of o->at; UINT32_MAX: not met so far
-	bool is_ambiguous;	 ///< o->at is the name of several
-	struct map profile_of;	 ///< instruction and kind -> index of profiles
+	VEC(struct rank_range) ranges; ///< of RANK_RANGES
+	struct map range_of;	       ///< value and run -> its index
+	bool is_ambiguous;	       ///< o->at is the name of several
+	struct map profile_of;	       ///< instruction and kind -> index of profiles
 	VEC(struct rank_profile) profiles;
 	uint8_t *in_question; ///< statements that are searched; NULL: all
 	size_t n_in_question;
@@ -123,6 +127,16 @@ bool rank_is_address(uint64_t value, uint8_t bytes);
 /** @return the role of the first operand that is like that; RANK_ROLES: none is. */
 uint8_t rank_set_role(const struct rank_operands *operands, bool is_def, bool is_mem,
 		      uint8_t reg);
+
+/* ---- rank_ranges.c -------------------------------------------------------------------- */
+
+/** @p run had the values of @p set at @p statement. */
+struct err *rank_ranges_note(struct rank_session *s, const struct rank_run *run,
+			     uint32_t statement, const struct rank_set *set);
+
+/** Set the suspicion of all statements. */
+void rank_ranges_judge(struct rank_session *s);
+void rank_ranges_deinit(struct rank_session *s);
 
 /* ---- rank_search.c -------------------------------------------------------------------- */
 

@@ -40,6 +40,9 @@ struct profiler {
 	struct rank_set set, compared;	 ///< of this step; what a branch will go by
 	struct rank_operands operands;	 ///< set's
 	uint32_t set_index, compared_at; ///< of the last; the statement of compared
+	uint64_t
+		jumps_from; ///< behind the branch that was the last instruction; 0: none was
+	uint32_t jumps_profile, jumps_statement;
 	bool has_too_many;
 	bool has_remapped; ///< since the last step
 };
@@ -292,6 +295,31 @@ static struct err *look_at(struct profiler *p, const struct dec_step *step,
 
 /* ---- sets of values --------------------------------------------------------------------------- */
 
+/* Which way a branch went is seen at the next instruction. */
+static struct err *note_ranges(struct profiler *p, const struct dec_step *step,
+			       const struct known *k)
+{
+	struct err *err = NULL;
+
+	if (p->jumps_from) {
+		struct rank_set way = { .instruction = p->jumps_profile,
+					.has = 1u << RANK_DEF };
+
+		way.value[RANK_DEF] = step->insn->rip != p->jumps_from;
+		err = rank_ranges_note(p->s, p->run, p->jumps_statement, &way);
+		p->jumps_from = 0;
+	}
+	if (step->insn->flow == DEC_FLOW_JCC) {
+		p->jumps_from = step->insn->rip + step->insn->len;
+		p->jumps_profile = k->profile;
+		p->jumps_statement = k->statement;
+	}
+	rank_set_make(step, k->profile, &p->set, &p->operands);
+	// That it is executed at all is one, too.
+	p->set.has |= 1u << (RANK_ROLES - 1);
+	return err ?: rank_ranges_note(p->s, p->run, k->statement, &p->set);
+}
+
 /* What a branch goes by was compared before it, in the same statement. */
 static struct err *keep_set(struct profiler *p, const struct dec_step *step,
 			    const struct known *k)
@@ -299,6 +327,8 @@ static struct err *keep_set(struct profiler *p, const struct dec_step *step,
 	bool is_branch = step->insn->flow == DEC_FLOW_JCC;
 
 	p->set_index = UINT32_MAX;
+	if (p->s->o->method == RANK_RANGES)
+		return note_ranges(p, step, k);
 	if (!p->s->o->at || k->statement != p->s->at)
 		return NULL;
 	if (is_branch) {

@@ -52,6 +52,7 @@ void rank_sort(struct rank_statement *s, size_t n, enum rank_method method,
 					 s[i].n_ivmp :
 				 method == RANK_OCHIAI ? ochiai(&s[i], n_failed) :
 				 method == RANK_DSTAR  ? dstar(&s[i], n_failed) :
+				 method == RANK_RANGES ? s[i].suspicion :
 							 s[i].tie;
 	}
 	if (n)

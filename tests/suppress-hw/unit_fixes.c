@@ -76,6 +76,15 @@ static void structure(void **state)
 		"#include \"not-there.h\"\nint f(int a) {\n#if V == 1\n\ta = a * LIMIT;\n"
 		"#else\n\ta = 2;\n#endif\n}\n",
 		4, "ASSIGN_STMT VAR int-VAR = * CONST int-CONST");
+	ok(fix_statement_read(
+		"x.cc",
+		"namespace n { class c { int m; int f(int a)\n{\n\tm += a;\n"
+		"\treturn m; } }; }\n",
+		3, &s));
+	assert_int_equal(s.tokens.size, 3);
+	assert_string_equal(s.tokens.data[0].type, "int");
+	fix_statement_deinit(&s);
+	s = (struct fix_statement){ 0 };
 	expect(ERR_NOT_FOUND, fix_statement_read("x.c", "int x;\n\n", 2, &s));
 	fix_statement_deinit(&s);
 }
