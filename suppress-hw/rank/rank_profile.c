@@ -97,10 +97,15 @@ static uint32_t statement_at(struct profiler *p, uint64_t rip)
 	struct rank_statement *made;
 	struct dec_place at = {};
 	const uint64_t *known;
+	const char *module;
 	uint64_t key;
 
+	// Libraries' debug information, which may be large and packed, is not even read.
+	module = dec_symbols_module(p->symbols, rip);
+	if (!module || !p->exe || strcmp(module, p->exe))
+		return NONE;
 	dec_symbols_place(p->symbols, rip, &at);
-	if (!at.file || !at.line || !at.module || !p->exe || strcmp(at.module, p->exe))
+	if (!at.file || !at.line)
 		return NONE;
 	key = hash_text(at.file, CAP_SIGNATURE_SEED + at.line * CAP_SIGNATURE_PRIME);
 	known = map_get(&s->statement_of, key);
