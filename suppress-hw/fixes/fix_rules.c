@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "suppress-hw/fixes/fixes.h"
+#include "suppress-hw/fixes/fixes_int.h"
 
 #define LOOKED_AT 200000
 
@@ -61,6 +61,7 @@ void fix_rules_order(struct fix_rule *rules, size_t n, const fix_words *situatio
 /** What each scenario shares with the question, as bits by the question's words. */
 struct lattice {
 	const struct fix_knowledge *k;
+	const fix_words *situation;
 	size_t n, words; ///< scenarios; 64-bit words of a set
 	uint64_t *shared;
 	fix_suggestions *ret;
@@ -123,6 +124,39 @@ static struct err *offer(struct lattice *l, const char *fix, double confidence,
 	return NULL;
 }
 
+static bool has_any(const fix_words *w, const char *const *words)
+{
+	while (*words && !fix_words_has(w, *words))
+		words++;
+	return *words;
+}
+
+/* Can the statement have it? What changes an operator needs one, and so on. */
+static bool is_possible(const char *fix, const fix_words *situation)
+{
+	static const char *const comparisons[] = {
+		"<", ">", "<=", ">=", "==", "!=", NULL
+	};
+	static const char *const logic[] = { "&&", "||", NULL };
+	static const char *const sums[] = { "+", "-", NULL };
+	static const char *const needs[][2] = { { "c+-", "CONST" },   { "c+", "CONST" },
+						{ "c-", "CONST" },    { "v+", "VAR" },
+						{ "v-", "VAR" },      { "vm", "VAR" },
+						{ "fm", "FUNC_CALL" } };
+	char from[4], to[4];
+
+	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++)
+		if (!strcmp(fix, needs[i][0]))
+			return fix_words_has(situation, needs[i][1]);
+	if (!strcmp(fix, "copm"))
+		return has_any(situation, comparisons);
+	if (!strcmp(fix, "lopm") || !strcmp(fix, "cond-"))
+		return has_any(situation, logic);
+	if (!strcmp(fix, "e-t"))
+		return has_any(situation, sums);
+	return !fix_split(fix, from, to) || fix_words_has(situation, from);
+}
+
 /* All fixes of scenario @p i, by antecedent @p set. */
 static struct err *offer_all(struct lattice *l, size_t i, const uint64_t *set)
 {
@@ -131,8 +165,9 @@ static struct err *offer_all(struct lattice *l, size_t i, const uint64_t *set)
 	struct err *err = NULL;
 
 	for (size_t f = 0; f < fixes->size && n && !err; f++)
-		err = offer(l, fixes->data[f], confidence_of(l, set, fixes->data[f]), n,
-			    i);
+		if (is_possible(fixes->data[f], l->situation))
+			err = offer(l, fixes->data[f],
+				    confidence_of(l, set, fixes->data[f]), n, i);
 	return err;
 }
 
@@ -146,7 +181,9 @@ static bool is_settled(const struct lattice *l)
 			const struct fix_suggestion *s =
 				vec_find(l->ret, e, !strcmp(e->fix, fixes->data[f]));
 
-			if (size_of(l, set_of(l, i)) && (!s || s->confidence < 1))
+			if (size_of(l, set_of(l, i)) &&
+			    is_possible(fixes->data[f], l->situation) &&
+			    (!s || s->confidence < 1))
 				return false;
 		}
 	}
@@ -228,6 +265,7 @@ struct err *fix_suggest(const struct fix_knowledge *k, const fix_words *situatio
 			double confidence, fix_suggestions *ret, bool *is_cut)
 {
 	struct lattice l = { .k = k,
+			     .situation = situation,
 			     .n = k->scenarios.size,
 			     .words = situation->size / 64 + 1,
 			     .ret = ret,

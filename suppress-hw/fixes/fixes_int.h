@@ -3,7 +3,7 @@
 
 /**
  * @file
- * What fix_names.c and fix_edit.c share. Private to this room.
+ * What fix_names.c, fix_edit.c and fix_rules.c share. Private to this room.
  */
 #ifndef SUPPRESS_HW_FIXES_FIXES_INT_H
 #define SUPPRESS_HW_FIXES_FIXES_INT_H
