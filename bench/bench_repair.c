@@ -16,7 +16,7 @@
 #include "bench/bench_repair.h"
 #include "bench/bench_suite.h"
 
-enum { VERSIONS = 40, VERSIONS_QUICK = 5, EACH_ABLATED = 20 };
+enum { VERSIONS = 40, VERSIONS_QUICK = 5, EACH_ABLATED = 10 };
 #define MOST_S 30.0 ///< for one question, as in the paper
 
 static const struct repair_class classes[] = {

@@ -11,6 +11,7 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "cmd/command.h"
+#include "faultlocate/repair/recorded.h"
 #include "faultlocate/repair/session.h"
 
 int cmd_repair(int argc, char **argv);
@@ -23,18 +24,28 @@ enum {
 	OPT_INPUT,
 	OPT_IR,
 	OPT_EVERYWHERE,
-	OPT_SECONDS
+	OPT_SECONDS,
+	OPT_CALL,
+	OPT_ALSO
 };
 
 struct repair_options {
-	const char *source, *function, *commands;
+	const char *capture, *source, *function, *commands;
+	uint64_t call;
+	fl_texts also;
 	VEC(int64_t) inputs;
 	bool with_ir, is_everywhere;
 	int seconds;
 };
 
 static const struct argp_option options[] = {
-	{ "source", OPT_SOURCE, "FILE", 0, "The C file", 0 },
+	{ "source", OPT_SOURCE, "FILE", 0,
+	  "The C file; of a capture otherwise where its debug information says", 0 },
+	{ "call", OPT_CALL, "N", 0, "Begin at the Nth call of F in CAPTURE (the last)",
+	  0 },
+	{ "also", OPT_ALSO, "CAPTURE", 0,
+	  "What the last call of F did there is right, and stays (may be given again)",
+	  0 },
 	{ "function", OPT_FUNCTION, "F", 0, "The function that is repaired", 0 },
 	{ "commands", OPT_COMMANDS, "FILE", 0, "Do the commands of FILE (stdin)", 0 },
 	{ "input", OPT_INPUT, "N", 0, "What input() returns next; any number of times",
@@ -81,13 +92,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_EVERYWHERE:
 		o->is_everywhere = true;
 		return 0;
+	case OPT_CALL:
+		o->call = option_number(state, "--call", arg, 1, INT32_MAX);
+		return 0;
+	case OPT_ALSO:
+		cmd_command_push(state, &o->also, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->capture)
+			argp_error(state, "one capture, not also '%s'", arg);
+		o->capture = arg;
+		return 0;
 	case OPT_SECONDS:
 		o->seconds = (int)option_number(state, "--seconds", arg, 1, 86400);
 		return 0;
 	case ARGP_KEY_END:
-		if (!o->source || !o->function)
+		if ((!o->source && !o->capture) || !o->function)
 			argp_error(state, "which function of which file? (--source FILE "
-					  "--function F)");
+					  "--function F, or a capture)");
+		if (o->call && !o->capture)
+			argp_error(state, "--call is of a capture");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -97,15 +121,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
+	.args_doc = "[CAPTURE]",
 	.doc = "Debug a C function that changes lists and trees, say by example how the heap should "
 	       "be, and get the smallest patch that makes it so. Commands step through the program "
-	       "from its main(), change variables and fields (change), assert states (spec), ask "
-	       "for the patch (repair) and show it as a difference (rewrite): doc/repair.md.\v"
+	       "from its main(), or from a call of the function in CAPTURE, change variables and fields (change), assert states (spec), ask "
+	       "for the patch (repair), show it as a difference (rewrite) and let the recorded program go on "
+	       "with it (continue): doc/repair.md.\v"
 	       "Exit status: 0 each repair that was asked for was found, 1 one was not, 2 it could "
 	       "not be asked.\n\n"
 	       "Examples:\n"
 	       "  faultline repair --source list.c --function reverse --commands session\n"
 	       "  faultline repair --source list.c --function reverse <session\n"
+	       "  faultline repair crash.flt --function reverse --also right.flt\n"
 	       "  faultline repair --source list.c --function reverse --ir\n",
 };
 
@@ -139,31 +166,116 @@ static struct err *open_commands(const struct repair_options *o, FILE **ret)
 	return err;
 }
 
-static struct err *run(const struct repair_options *o, int *status)
+/* What a session has, all that is to be freed. */
+struct repairing {
+	const struct repair_options *o;
+	struct rp_program *p;
+	struct rp_recorded *recorded;
+	struct rp_state first;
+	struct rp_recorder also;
+	FILE *commands;
+	int function;
+};
+
+static void repairing_deinit(struct repairing *x)
 {
-	_cleanup_(fl_rp_program_destroyp) struct rp_program *p = NULL;
-	_cleanup_fclose_ FILE *commands = NULL;
+	fl_rp_state_deinit(&x->first);
+	fl_rp_recorder_deinit(&x->also);
+	fl_rp_recorded_destroy(x->recorded);
+	fl_rp_program_destroy(x->p);
+	if (x->commands)
+		fclose(x->commands);
+}
+
+static struct err *go_on(void *ctx, const struct rp_state *after, FILE *out)
+{
+	struct repairing *x = ctx;
+
+	return fl_rp_recorded_go_on(x->recorded, x->p, x->function, after, out);
+}
+
+static struct err *open_recorded(const char *capture, const char *function, uint64_t call,
+				 struct rp_recorded **ret)
+{
+	_cleanup_free_ char *dir = NULL;
+	struct err *err = cmd_command_process(capture, NULL, &(const fl_texts){}, &dir);
+
+	return err ? err : fl_rp_recorded_open(dir, function, call, ret);
+}
+
+static struct err *read_source(struct repairing *x)
+{
+	const char *path = x->o->source;
+	struct err *err;
+
+	if (!path && x->recorded)
+		path = fl_rp_recorded_source(x->recorded);
+	if (!path)
+		return err_new(ERR_NOT_FOUND,
+			       "its debug information names no source (--source FILE)");
+	err = fl_rp_program_read(path, &x->p);
+	return err ? err : find(x->o, x->p, &x->function);
+}
+
+/* What was right elsewhere. */
+static struct err *add_also(struct repairing *x, const char *capture)
+{
+	struct rp_state first = {};
+	_cleanup_(fl_rp_recorded_destroyp) struct rp_recorded *r = NULL;
+	struct err *err = open_recorded(capture, x->o->function, 0, &r), *why = NULL;
+
+	x->also.function = x->function;
+	if (!err)
+		err = fl_rp_recorded_state(r, x->p, x->function, &first);
+	if (!err)
+		why = fl_rp_record_run(&x->also, x->p, &first);
+	if (why)
+		err = err_new(why->code, "%s() does nothing right in '%s': %s",
+			      x->o->function, capture, why->message);
+	err_destroy(why);
+	fl_rp_state_deinit(&first);
+	return err;
+}
+
+static struct err *prepare(struct repairing *x)
+{
+	const struct repair_options *o = x->o;
+	struct err *err = NULL;
+
+	if (o->capture)
+		err = open_recorded(o->capture, o->function, o->call, &x->recorded);
+	if (!err)
+		err = read_source(x);
+	if (!err && x->recorded)
+		err = fl_rp_recorded_state(x->recorded, x->p, x->function, &x->first);
+	for (size_t i = 0; !err && i < o->also.size; i++)
+		err = add_also(x, o->also.data[i]);
+	return err || !o->commands ? err : open_commands(o, &x->commands);
+}
+
+static struct err *run(struct repairing *x, int *status)
+{
+	const struct repair_options *o = x->o;
 	struct rp_session s = { .inputs = o->inputs.data,
 				.n_inputs = o->inputs.size,
 				.out = stdout,
 				.is_everywhere = o->is_everywhere,
-				.most_seconds = o->seconds };
-	struct err *err = fl_rp_program_read(o->source, &p);
+				.most_seconds = o->seconds,
+				.go_on = o->capture ? go_on : NULL,
+				.ctx = x,
+				.also = &x->also };
+	struct err *err = prepare(x);
 
-	if (!err)
-		err = find(o, p, &s.function);
 	if (err)
 		return err;
 	if (o->with_ir) {
-		fl_rp_program_print(p, s.function, stdout);
+		fl_rp_program_print(x->p, x->function, stdout);
 		return NULL;
 	}
-	if (o->commands)
-		err = open_commands(o, &commands);
-	if (err)
-		return err;
-	s.p = p;
-	s.commands = commands ? commands : stdin;
+	s.p = x->p;
+	s.function = x->function;
+	s.first = x->recorded ? &x->first : NULL;
+	s.commands = x->commands ? x->commands : stdin;
 	err = fl_rp_session_run(&s);
 	if (!err && s.n_mistakes)
 		err = err_new(ERR_USAGE, "%u commands could not be done", s.n_mistakes);
@@ -174,14 +286,17 @@ static struct err *run(const struct repair_options *o, int *status)
 int cmd_repair(int argc, char **argv)
 {
 	struct repair_options o = { .seconds = 10 };
+	struct repairing x = { .o = &o };
 	_cleanup_err_ struct err *err = NULL;
 	int status = EXIT_REPAIRED;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	err = run(&o, &status);
+	err = run(&x, &status);
 	if (err)
 		fprintf(stderr, "faultline: cannot repair '%s': %s\n",
-			text_line(o.source), err->message);
+			text_line(o.capture ?: o.source), err->message);
+	repairing_deinit(&x);
 	vec_deinit(&o.inputs);
+	vec_deinit(&o.also);
 	return err ? EXIT_COULD_NOT : status;
 }

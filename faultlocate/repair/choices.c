@@ -137,23 +137,42 @@ static void choose_one(struct rp_choices *c, struct rp_choice *of, enum rp_part 
 	vec_deinit(&terms);
 }
 
+/* How much further off than another field of the same variable @p o is. */
+static unsigned distance(const struct rp_option *o, const struct rp_ref *original)
+{
+	if (o->is_original || o->ref.var == original->var)
+		return 0;
+	// What fits by being a constant, or of another shape, says less than what has the same.
+	if (o->ref.var == RP_NONE ||
+	    (o->ref.field == RP_NONE) != (original->field == RP_NONE))
+		return 2;
+	return 1;
+}
+
 /* Unless it is changed, it is as it was. */
 static void hold_original(struct rp_choices *c, struct rp_choice *of, enum rp_part part)
 {
+	const struct rp_ref *original = NULL;
+
 	for (size_t i = 0; i < of->parts[part].size; i++) {
 		const struct rp_option *o = &of->parts[part].data[i];
 		smt_term differs;
 
-		// A constant that fits says less than a variable that does: it costs more.
-		if (part != RP_PART_SIGN && o->ref.var == RP_NONE && !o->is_original &&
-		    vec_add(&c->differences, o->chosen))
-			c->has_failed = true;
 		if (!o->is_original)
 			continue;
+		original = &o->ref;
 		differs = smt_not(c->s, o->chosen);
 		assert_if(c->s, differs, of->changed);
 		if (vec_add(&c->differences, differs))
 			c->has_failed = true;
+	}
+	for (size_t i = 0; original && part != RP_PART_SIGN && i < of->parts[part].size;
+	     i++) {
+		const struct rp_option *o = &of->parts[part].data[i];
+
+		for (unsigned k = distance(o, original); k; k--)
+			if (vec_add(&c->differences, o->chosen))
+				c->has_failed = true;
 	}
 }
 

@@ -60,6 +60,43 @@ void fl_rp_record_mark(struct rp_recorder *rec, const struct rp_run *r,
 		rec->has_failed = true;
 }
 
+static bool at_end(struct rp_run *r, const struct rp_statement *s)
+{
+	struct rp_recorder *rec = r->user;
+
+	if (s->shape == RP_END && rec->is_recording && !rec->nested)
+		fl_rp_record_mark(rec, r, s, false, -1);
+	return true;
+}
+
+static void on_event(struct rp_run *r, struct rp_event e)
+{
+	fl_rp_record_event(r->user, e);
+}
+
+static void on_call(struct rp_run *r, int function)
+{
+	fl_rp_record_call(r->user, r, function);
+}
+
+struct err *fl_rp_record_run(struct rp_recorder *rec, struct rp_program *p,
+			     const struct rp_state *first)
+{
+	struct rp_run r = {
+		.p = p,
+		.user = rec,
+		.watch = { .before = at_end, .event = on_event, .entered = on_call }
+	};
+	struct err *err = fl_rp_state_copy(&r.state, first, p);
+
+	if (!err && fl_rp_run(&r, rec->function) != RP_RAN)
+		err = err_new(ERR_FORMAT, "%s", r.why);
+	if (!err && rec->has_failed)
+		err = &err_nomem;
+	fl_rp_run_deinit(&r);
+	return err;
+}
+
 void fl_rp_recorder_deinit(struct rp_recorder *rec)
 {
 	for (size_t i = 0; i < rec->witnesses.size; i++)

@@ -25,6 +25,10 @@ void fl_rp_record_event(struct rp_recorder *rec, struct rp_event e);
 /** The run's state, asserted before @p s (or, @p is_change, written there). @p number: for messages. */
 void fl_rp_record_mark(struct rp_recorder *rec, const struct rp_run *r,
 		       const struct rp_statement *s, bool is_change, int number);
+/** Run @p function from @p first, whose frame has its parameters, and assert what it leaves.
+ * @return NULL; ERR_FORMAT: it does not end well there (says how). */
+struct err *fl_rp_record_run(struct rp_recorder *rec, struct rp_program *p,
+			     const struct rp_state *first);
 /** @return the witness that is written, or NULL. */
 struct rp_witness *fl_rp_record_now(struct rp_recorder *rec);
 void fl_rp_recorder_deinit(struct rp_recorder *rec);

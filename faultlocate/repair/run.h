@@ -93,6 +93,9 @@ struct rp_witness {
 };
 
 void fl_rp_witness_deinit(struct rp_witness *w);
+/** @p to: zeroed, or deinitialised. @return NULL or err_nomem. */
+struct err *fl_rp_witness_copy(struct rp_witness *to, const struct rp_witness *from,
+			       const struct rp_program *p);
 
 struct rp_run;
 

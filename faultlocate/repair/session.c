@@ -6,18 +6,21 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "faultlocate/repair/record.h"
+#include "faultlocate/repair/checkpoint.h"
 #include "faultlocate/repair/session.h"
 
-enum mode { STOP_ANYWHERE, STOP_HERE, STOP_AT_BREAK };
+enum mode { STOP_ANYWHERE, STOP_HERE, STOP_AT_BREAK, STOP_NOWHERE };
 
 struct session {
 	struct rp_session *s;
 	struct rp_run run;
 	struct rp_recorder rec;
-	enum mode mode;		///< where to stop next
-	int depth, line;	///< STOP_HERE: not deeper; the line of a breakpoint
-	bool is_forced, forced; ///< at the next decision
+	struct rp_checkpoints checkpoints;
+	struct rp_state resumed; ///< where the run from a checkpoint begins
+	bool is_resuming;	 ///< the run is to be given up for one from a checkpoint
+	enum mode mode;		 ///< where to stop next
+	int depth, line;	 ///< STOP_HERE: not deeper; the line of a breakpoint
+	bool is_forced, forced;	 ///< at the next decision
 	bool is_started, is_over, has_changed;
 	int n_specs;
 	struct err *err;
@@ -51,12 +54,20 @@ static unsigned place(const struct session *x)
 
 static void entered(struct rp_run *r, int function)
 {
-	fl_rp_record_call(&((struct session *)r->user)->rec, r, function);
+	struct session *x = r->user;
+
+	if (!x->checkpoints.to)
+		fl_rp_record_call(&x->rec, r, function);
 }
 
 static void event(struct rp_run *r, struct rp_event e)
 {
-	fl_rp_record_event(&((struct session *)r->user)->rec, e);
+	struct session *x = r->user;
+
+	if (x->checkpoints.to && (e.kind != RP_EV_CALL || r->depth > 1))
+		fl_rp_checkpoint_event(&x->checkpoints);
+	else
+		fl_rp_record_event(&x->rec, e);
 }
 
 static void add_mark(struct session *x, bool is_change)
@@ -98,6 +109,7 @@ static bool do_spec(struct session *x)
 		return mistake(x, "this contradicts spec %d, which is of this place: %s",
 			       last->number, why);
 	add_mark(x, false);
+	x->err = fl_rp_checkpoint_add(&x->checkpoints, &x->rec, x->s->p);
 	fprintf(x->s->out, "spec %d: the state is asserted\n", x->n_specs++);
 	return true;
 }
@@ -249,10 +261,13 @@ static void do_repair(struct session *x)
 		fl_rp_record_now(&x->rec)->stop_statement = x->at->id;
 	}
 	x->err = fl_rp_repair(&q, &a);
-	if (x->rec.is_recording)
-		fl_rp_record_now(&x->rec)->stop_statement = RP_NONE;
 	if (!x->err)
 		tell_answer(x, &a);
+	if (!x->err && (a.verdict == RP_NO_REPAIR || a.verdict == RP_GAVE_UP))
+		x->err = fl_rp_conflict(
+			&q, &x->rec.witnesses.data[x->rec.witnesses.size - 1], x->s->out);
+	if (x->rec.is_recording)
+		fl_rp_record_now(&x->rec)->stop_statement = RP_NONE;
 	fl_rp_answer_deinit(&a);
 }
 
@@ -282,6 +297,23 @@ static bool do_flip(struct session *x)
 		return mistake(x, "this branch is free already: a repair may turn it");
 	x->is_forced = true;
 	x->forced = false;
+	return true;
+}
+
+/* @return whether there is such a checkpoint. */
+static bool do_resume(struct session *x, const char *rest)
+{
+	char *end;
+	unsigned long number = strtoul(rest, &end, 10);
+	struct rp_state state = {};
+
+	if (end == rest || *end || number >= x->checkpoints.list.size)
+		return mistake(x, "there is no checkpoint '%s'", rest);
+	x->err = fl_rp_checkpoint_go(&x->checkpoints, number, &x->rec, x->s->p, &state);
+	fl_rp_state_deinit(&x->resumed);
+	x->resumed = state;
+	x->is_resuming = true;
+	fprintf(x->s->out, "resumed at checkpoint %lu\n", number);
 	return true;
 }
 
@@ -317,6 +349,10 @@ static bool do_here(struct session *x, char *line)
 	if (is_word(line, "until", &rest)) {
 		x->mode = STOP_AT_BREAK;
 		x->line = atoi(rest);
+		return true;
+	}
+	if (is_word(line, "continue", &rest)) {
+		x->mode = STOP_NOWHERE;
 		return true;
 	}
 	if (is_word(line, "change", &rest))
@@ -355,6 +391,9 @@ static bool do_commands(struct session *x)
 			do_repair(x);
 		} else if (is_word(line, "rewrite", &rest)) {
 			do_rewrite(x);
+		} else if (is_word(line, "resume", &rest)) {
+			if (do_resume(x, rest))
+				return false;
 		} else if (!x->is_started || x->is_over) {
 			mistake(x, x->is_over ? "the program is over" :
 						"the program has not started (start)");
@@ -374,6 +413,8 @@ static bool stops(const struct session *x, const struct rp_statement *s)
 		return true;
 	case STOP_HERE:
 		return x->run.depth <= x->depth;
+	case STOP_NOWHERE:
+		return false;
 	case STOP_AT_BREAK:
 		return s->line == x->line && s->shape != RP_END;
 	}
@@ -385,6 +426,8 @@ static bool before(struct rp_run *r, const struct rp_statement *s)
 	struct session *x = r->user;
 
 	x->at = s;
+	if (x->checkpoints.to && !fl_rp_checkpoint_before(&x->checkpoints, &x->rec, r, s))
+		return !x->err;
 	if (!stops(x, s))
 		return !x->err;
 	show_line(x);
@@ -400,6 +443,8 @@ static bool force(struct rp_run *r, const struct rp_statement *s, bool *ret)
 {
 	struct session *x = r->user;
 
+	if (x->checkpoints.to)
+		return fl_rp_checkpoint_force(&x->checkpoints, s, ret);
 	if (!x->is_forced || s != x->at)
 		return false;
 	x->is_forced = false;
@@ -407,9 +452,42 @@ static bool force(struct rp_run *r, const struct rp_statement *s, bool *ret)
 	return true;
 }
 
+/* The run came to its end. */
+static void tell_end(struct session *x)
+{
+	const struct rp_run *r = &x->run;
+
+	x->is_over = true;
+	if (r->end != RP_RAN)
+		fprintf(x->s->out, "it ends at %s\n", r->why);
+	else if (x->s->first)
+		fprintf(x->s->out, "%s() returns\n",
+			x->s->p->functions.data[x->s->function].name);
+	else
+		fputs("the program is over\n", x->s->out);
+	if (x->rec.is_recording) { // it crashed there: what came before is witnessed
+		struct rp_witness *w = fl_rp_record_now(&x->rec);
+
+		w->stop_statement = x->at->id;
+		w->stop_events = w->events.size;
+		x->rec.is_recording = false;
+	}
+	if (r->end == RP_RAN && x->mode == STOP_NOWHERE && x->s->go_on)
+		x->err = x->s->go_on(x->s->ctx, &r->state, x->s->out);
+}
+
+static void run_to_end(struct session *x, int function)
+{
+	if (fl_rp_run(&x->run, function) == RP_STOPPED || x->err)
+		return;
+	tell_end(x);
+	do_commands(x);
+}
+
 static struct err *start(struct session *x)
 {
-	int first = fl_rp_program_function(x->s->p, "main");
+	int first = x->s->first ? x->s->function :
+				  fl_rp_program_function(x->s->p, "main");
 	struct rp_run *r = &x->run;
 
 	if (first == RP_NONE)
@@ -423,19 +501,19 @@ static struct err *start(struct session *x)
 	r->watch = (struct rp_watch){
 		.before = before, .force = force, .event = event, .entered = entered
 	};
-	x->err = fl_rp_state_init(&r->state, x->s->p);
-	if (!x->err && fl_rp_run(r, first) != RP_STOPPED && !x->err) {
-		fprintf(x->s->out,
-			r->end == RP_RAN ? "the program is over%s\n" : "it ends at %s\n",
-			r->end == RP_RAN ? "" : r->why);
-		x->is_over = true;
-		if (x->rec.is_recording) { // it crashed there: what came before is witnessed
-			fl_rp_record_now(&x->rec)->stop_statement = x->at->id;
-			fl_rp_record_now(&x->rec)->stop_events =
-				fl_rp_record_now(&x->rec)->events.size;
-			x->rec.is_recording = false;
-		}
-		do_commands(x);
+	x->err = x->s->first ? fl_rp_state_copy(&r->state, x->s->first, x->s->p) :
+			       fl_rp_state_init(&r->state, x->s->p);
+	if (!x->err)
+		run_to_end(x, first);
+	while (x->is_resuming && !x->err) {
+		fl_rp_run_deinit(r);
+		r->state = x->resumed;
+		x->resumed = (struct rp_state){};
+		x->is_resuming = x->is_over = x->is_forced = false;
+		x->mode = STOP_ANYWHERE;
+		r->steps = 0;
+		r->depth = 0;
+		run_to_end(x, x->s->function);
 	}
 	return x->err;
 }
@@ -445,6 +523,10 @@ struct err *fl_rp_session_run(struct rp_session *s)
 	struct session x = { .s = s, .rec.function = s->function };
 	struct err *err = NULL;
 
+	if (s->also) {
+		x.rec = *s->also;
+		*s->also = (struct rp_recorder){};
+	}
 	if (do_commands(&x))
 		err = start(&x);
 	if (!err)
@@ -452,6 +534,8 @@ struct err *fl_rp_session_run(struct rp_session *s)
 	if (!err && x.rec.has_failed)
 		err = &err_nomem;
 	fl_rp_recorder_deinit(&x.rec);
+	fl_rp_checkpoints_deinit(&x.checkpoints);
+	fl_rp_state_deinit(&x.resumed);
 	fl_rp_run_deinit(&x.run);
 	free(x.line_text);
 	return err;

@@ -10,6 +10,7 @@
 #ifndef FAULTLOCATE_REPAIR_SESSION_H
 #define FAULTLOCATE_REPAIR_SESSION_H
 
+#include "faultlocate/repair/record.h"
 #include "faultlocate/repair/repair.h"
 
 struct rp_session {
@@ -17,6 +18,12 @@ struct rp_session {
 	int function;	       ///< that is repaired
 	const int64_t *inputs; ///< of input()
 	size_t n_inputs;
+	/** Of a capture: the state in which the function is called; NULL: main() is run. */
+	const struct rp_state *first;
+	/** `continue': go on where the program was recorded, with what the call left. */
+	struct err *(*go_on)(void *ctx, const struct rp_state *after, FILE *out);
+	void *ctx;
+	struct rp_recorder *also; ///< what else is asserted, taken over; NULL: nothing
 	FILE *commands, *out;
 	bool is_everywhere;  ///< no localisation
 	double most_seconds; ///< for one `repair'; 0: no limit

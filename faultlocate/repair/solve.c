@@ -192,31 +192,38 @@ static struct err *note_failure(struct search *x, struct level *l, const int tau
 
 /* ---- one question ----------------------------------------------------------------------------- */
 
+/* While it is true, at most @p most of the parts differ. */
+static smt_term nearer(struct level *l, unsigned most)
+{
+	smt_term is = smt_var(l->s, SMT_BOOL, "nearer");
+
+	smt_assert(l->s,
+		   smt_or(l->s, smt_not(l->s, is),
+			  smt_at_most(l->s, l->choices.differences.data,
+				      (unsigned)l->choices.differences.size, most)));
+	return is;
+}
+
 /* As few parts that differ as there can be under @p assumed: what is nearest to what was written. */
 static enum smt_answer shrink(struct level *l, const smt_term assumed[BOUNDS])
 {
-	const smt_term *all = l->choices.differences.data;
-	unsigned n = (unsigned)l->choices.differences.size, now;
-	smt_term with[BOUNDS + 1];
+	smt_term with[BOUNDS + 1], last;
 	enum smt_answer answer = SMT_SAT;
-	smt_term last = NULL;
+	unsigned now;
 
 	memcpy(with, assumed, BOUNDS * sizeof(*with));
-	while (answer == SMT_SAT) {
+	do {
 		now = 0;
-		for (unsigned i = 0; i < n; i++)
-			now += smt_is_true(l->s, all[i]);
+		for (size_t i = 0; i < l->choices.differences.size; i++)
+			now += smt_is_true(l->s, l->choices.differences.data[i]);
 		if (!now)
 			return SMT_SAT;
-		with[BOUNDS] = smt_var(l->s, SMT_BOOL, "nearer");
-		smt_assert(l->s, smt_or(l->s, smt_not(l->s, with[BOUNDS]),
-					smt_at_most(l->s, all, n, now - 1)));
+		last = nearer(l, now);
+		with[BOUNDS] = nearer(l, now - 1);
 		answer = smt_check_assuming(l->s, with, BOUNDS + 1);
-		if (answer == SMT_SAT)
-			last = with[BOUNDS];
-	}
+	} while (answer == SMT_SAT);
 	with[BOUNDS] = last;
-	return smt_check_assuming(l->s, with, last ? BOUNDS + 1 : BOUNDS);
+	return smt_check_assuming(l->s, with, BOUNDS + 1);
 }
 
 static bool stands(const struct search *x, struct rp_patch *patch)

@@ -263,3 +263,25 @@ void fl_rp_witness_deinit(struct rp_witness *w)
 	vec_deinit(&w->marks);
 	vec_deinit(&w->events);
 }
+
+struct err *fl_rp_witness_copy(struct rp_witness *to, const struct rp_witness *from,
+			       const struct rp_program *p)
+{
+	struct err *err;
+
+	*to = (struct rp_witness){ .function = from->function,
+				   .stop_events = from->stop_events,
+				   .stop_statement = from->stop_statement };
+	err = fl_rp_state_copy(&to->before, &from->before, p);
+	for (size_t i = 0; i < from->events.size && !err; i++)
+		if (vec_add(&to->events, from->events.data[i]))
+			err = &err_nomem;
+	for (size_t i = 0; i < from->marks.size && !err; i++) {
+		struct rp_mark m = from->marks.data[i];
+
+		err = fl_rp_state_copy(&m.state, &from->marks.data[i].state, p);
+		if (!err && vec_add(&to->marks, m))
+			err = &err_nomem;
+	}
+	return err;
+}

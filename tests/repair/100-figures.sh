@@ -54,6 +54,23 @@ grep -q '^repaired: 0 guards, 1 statements, 0 new; 2 of 13' "$TMPDIR/out4" || fa
 grep -q '^+.*temp = fast_ptr->next; // FIX' "$TMPDIR/diff4" || fail "$(cat "$TMPDIR/diff4")"
 order 4 "8 2"
 
+# Figure 11: checkpoints 0, 1, 2; back to 0, another way to 3; and to 2 again, where 3 counts no more.
+session 11 reverse
+sed -n '/^> resume 2/,/^> repair/p' "$TMPDIR/out11" >"$TMPDIR/back"
+grep -q '^  current -> n2$' "$TMPDIR/back" && grep -q '^  n3 | data = 8 | next -> n4 | prev -> n2 |$' "$TMPDIR/back" ||
+	fail "the state of checkpoint 2: $(cat "$TMPDIR/back")"
+grep -q '^repaired: 0 guards, 2 statements, 0 new' "$TMPDIR/out11" || fail "figure 11: $(tail -n 22 "$TMPDIR/out11")"
+grep -q '^+.*current->prev = temp2;' "$TMPDIR/diff11" && grep -q '^+.*current->next = temp1;' "$TMPDIR/diff11" ||
+	fail "figure 11: $(cat "$TMPDIR/diff11")"
+order 11 "2 4 8 10"
+# With all four asserted, none of them forgotten, one contradicts another.
+sed '/^resume/d;/^show/d' tests/repair/figure11.commands >"$TMPDIR/f11"
+got=0
+"$FAULTLINE" repair --source tests/repair/figure11.c --function reverse --commands "$TMPDIR/f11" --seconds 1 \
+	>"$TMPDIR/out" || got=$?
+[ $got = 1 ] && grep -q '^with what is asserted up to spec 2 there is a patch, with spec 3 none' "$TMPDIR/out" ||
+	fail "status $got: $(tail -n 3 "$TMPDIR/out")"
+
 # Without localisation: one statement, which another may be too that does what was drawn.
 session 4 deleteMid --everywhere
 grep -q '^repaired: 0 guards, 1 statements, 0 new' "$TMPDIR/out4" || fail "everywhere: $(cat "$TMPDIR/out4")"

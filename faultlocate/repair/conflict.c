@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Drawings that no patch does all of: which one, with which others? The first that has no repair
+ * together with those before it; and of these, each without which there is one.
+ */
+#include <string.h>
+
+#include "faultlocate/repair/repair.h"
+
+#define MOST_S 2.0 ///< for each question
+
+/* Is there a patch for the last witness with @p n marks of @p all but number @p without? */
+static struct err *ask(const struct rp_question *q, struct rp_witness *w,
+		       const struct rp_mark *all, size_t n, size_t without, bool *ret)
+{
+	struct rp_witness was = *w;
+	struct rp_question part = *q;
+	struct rp_answer a = {};
+	struct err *err = NULL;
+
+	memset(&w->marks, 0, sizeof(w->marks));
+	for (size_t i = 0; i < n && !err; i++)
+		if (i != without && vec_add(&w->marks, all[i]))
+			err = &err_nomem;
+	w->events.size = w->stop_events = all[n - 1].events;
+	w->stop_statement = all[n - 1].statement;
+	part.most_seconds = MOST_S;
+	if (!err)
+		err = fl_rp_repair(&part, &a);
+	*ret = !err && (a.verdict == RP_REPAIRED || a.verdict == RP_RIGHT_ALREADY);
+	fl_rp_answer_deinit(&a);
+	vec_deinit(&w->marks);
+	*w = was;
+	return err;
+}
+
+struct err *fl_rp_conflict(const struct rp_question *q, struct rp_witness *w, FILE *out)
+{
+	const struct rp_mark *all = w->marks.data;
+	size_t n = w->marks.size;
+	bool is_there = false, any = false;
+	struct err *err = NULL;
+
+	while (n > 1 && !is_there && !err)
+		err = ask(q, w, all, --n, SIZE_MAX, &is_there);
+	if (err || !is_there || all[n].is_change)
+		return err;
+	fprintf(out,
+		"with what is asserted up to spec %d there is a patch, with spec %d none",
+		all[n - 1].number, all[n].number);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (all[i].is_change)
+			continue;
+		err = ask(q, w, all, n + 1, i, &is_there);
+		if (err || !is_there)
+			continue;
+		fprintf(out, any ? ", %d" : "; it contradicts spec %d", all[i].number);
+		any = true;
+	}
+	fputc('\n', out);
+	return err;
+}

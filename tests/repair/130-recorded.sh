@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# From a call in a capture: the state is the machine's, by DWARF's types; the patch is found, what was
+# right elsewhere stays; and the recorded program goes on with it.
+. tests/lib.sh
+
+need_bpf
+need cc
+cd "$TMPDIR" || exit 1
+cp "$OLDPWD/tests/repair/recorded.c" f.c
+cc -g -o f f.c || fail "cannot compile"
+record() {
+	"$FAULTLINE" record -o "$1" -- ./f "${@:2}" >rec 2>&1
+}
+record bad.flt 5
+record good.flt -9
+commands=$OLDPWD/tests/repair/recorded.commands
+"$FAULTLINE" repair bad.flt --function put --commands "$commands" --also good.flt >out 2>err ||
+	fail "status $?: $(cat out err)"
+grep -q '^  n1 | data = -7 | next -> null |$' out && grep -q '^  data = 5$' out ||
+	fail "the state: $(cat out)"
+grep -q "^line 32: \`before->next = n' instead of \`before = n'$" out || fail "the patch: $(cat out)"
+grep -q '^with the patch the program exits with 0; recorded, it exits with 1$' out ||
+	fail "the machine: $(cat out)"
+
+# Without the patch it goes on as it did.
+printf 'start\ncontinue\n' >c
+"$FAULTLINE" repair bad.flt --function put --commands c >out 2>err || fail "$(cat out err)"
+grep -q '^with the patch the program exits with 1; recorded, it exits with 1$' out || fail "$(cat out)"
+# Another call of it; one that never was; what is no function; a source that is not there.
+printf 'start\nshow\n' >c
+"$FAULTLINE" repair bad.flt --function put --call 1 --commands c >out || fail "the first call"
+grep -q '^  list -> null$' out && grep -q '^  data = -7$' out || fail "$(cat out)"
+could_not() {
+	local want=$1 got=0
+	shift
+	"$FAULTLINE" repair bad.flt "$@" </dev/null >out 2>err || got=$?
+	[ $got = 2 ] && grep -q -- "$want" err || fail "$*: status $got: $(cat err)"
+}
+could_not "put() was called 2 times" --function put --call 3
+could_not "no function 'none'" --function none
+mv f.c g.c
+could_not "f.c': No such file" --function put
+exit 0
