@@ -48,7 +48,7 @@ static const char doc[] =
 	"running program it does here, and the same backward: reverse-continue, reverse-step, "
 	"reverse-next, reverse-finish, to breakpoints, watchpoints, signals. What it writes "
 	"into memory or registers, and functions that it calls, happen in a branch of the run "
-	"that is thrown away. New commands in gdb: last-write, history, origin, when, seek, instance, switch, suppress, "
+	"that is thrown away. New commands in gdb: last-write, history, origin, when, seek, instance, repair, switch, suppress, "
 	"breakpoint, checkpoint, rollback, record, region (`help NAME' tells); `monitor help' lists the stub's.\v"
 	"Exit status: gdb's; with --listen - 0 when the client has left; 2 when the capture could not "
 	"be replayed or gdb could not be started.\n\n"

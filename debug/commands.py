@@ -6,6 +6,7 @@ import contextlib
 import re
 import shlex
 import subprocess
+import tempfile
 
 import gdb
 

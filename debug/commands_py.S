@@ -12,5 +12,6 @@ dbg_commands:
 	.incbin "debug/altering.py"
 	.incbin "debug/slices.py"
 	.incbin "debug/checks.py"
+	.incbin "debug/repairing.py"
 dbg_commands_end:
 	.section .note.GNU-stack,"",@progbits

@@ -19,6 +19,7 @@ struct session {
 	struct rp_state resumed; ///< where the run from a checkpoint begins
 	bool is_resuming;	 ///< the run is to be given up for one from a checkpoint
 	enum mode mode;		 ///< where to stop next
+	VEC(int) breaks;	 ///< lines, for `continue'
 	int depth, line;	 ///< STOP_HERE: not deeper; the line of a breakpoint
 	bool is_forced, forced;	 ///< at the next decision
 	bool is_started, is_over, has_changed;
@@ -351,6 +352,11 @@ static bool do_here(struct session *x, char *line)
 		x->line = atoi(rest);
 		return true;
 	}
+	if (is_word(line, "break", &rest)) {
+		if (vec_add(&x->breaks, atoi(rest)))
+			x->err = &err_nomem;
+		return false;
+	}
 	if (is_word(line, "continue", &rest)) {
 		x->mode = STOP_NOWHERE;
 		return true;
@@ -375,12 +381,17 @@ static bool do_commands(struct session *x)
 {
 	char *rest;
 
-	while (!x->err && getline(&x->line_text, &x->line_room, x->s->commands) > 0) {
+	while (!x->err && !fflush(x->s->out) &&
+	       getline(&x->line_text, &x->line_room, x->s->commands) > 0) {
 		char *line = x->line_text + strspn(x->line_text, " \t");
 
 		line[strcspn(line, "\n")] = 0;
 		if (!*line || *line == '#')
 			continue;
+		if (is_word(line, "echo", &rest)) {
+			fprintf(x->s->out, "%s\n", rest);
+			continue;
+		}
 		fprintf(x->s->out, "> %s\n", line);
 		if (is_word(line, "repair start", &rest) ||
 		    is_word(line, "start", &rest)) {
@@ -406,6 +417,14 @@ static bool do_commands(struct session *x)
 
 /* ---- the run ------------------------------------------------------------------------------------- */
 
+static bool is_break(const struct session *x, int line)
+{
+	for (size_t i = 0; i < x->breaks.size; i++)
+		if (x->breaks.data[i] == line)
+			return true;
+	return false;
+}
+
 static bool stops(const struct session *x, const struct rp_statement *s)
 {
 	switch (x->mode) {
@@ -414,7 +433,7 @@ static bool stops(const struct session *x, const struct rp_statement *s)
 	case STOP_HERE:
 		return x->run.depth <= x->depth;
 	case STOP_NOWHERE:
-		return false;
+		return is_break(x, s->line);
 	case STOP_AT_BREAK:
 		return s->line == x->line && s->shape != RP_END;
 	}
@@ -536,6 +555,7 @@ struct err *fl_rp_session_run(struct rp_session *s)
 	fl_rp_recorder_deinit(&x.rec);
 	fl_rp_checkpoints_deinit(&x.checkpoints);
 	fl_rp_state_deinit(&x.resumed);
+	vec_deinit(&x.breaks);
 	fl_rp_run_deinit(&x.run);
 	free(x.line_text);
 	return err;

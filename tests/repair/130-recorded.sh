@@ -41,6 +41,39 @@ could_not() {
 }
 could_not "put() was called 2 times" --function put --call 3
 could_not "no function 'none'" --function none
+
+# The same inside of gdb, at the call in which it stands.
+if command -v gdb >/dev/null; then
+	cat >gdb.commands <<-'G'
+		set pagination off
+		break put
+		continue
+		continue
+		repair show
+		repair start
+		repair show
+		repair break 34
+		repair continue
+		repair change n1->next n2
+		repair change before n1
+		repair spec
+		repair
+		repair dance
+		repair continue
+		python print("complete: " + " ".join(Repair.complete(None, "re", "re")))
+		repair quit
+		info line
+	G
+	sed 's/^repair show$/python\ntry:\n gdb.execute("repair show")\nexcept gdb.error as e:\n print(e)\nend/
+		s/^repair dance$/python\ntry:\n gdb.execute("repair dance")\nexcept gdb.error as e:\n print(e)\nend/' \
+		gdb.commands >gdb.script
+	"$FAULTLINE" debug bad.flt -- -batch -nx -x gdb.script >out 2>err || fail "gdb: $(cat out err)"
+	for text in "repair start begins it" "^  data = 5$" "before->next = n' instead of" \
+		"dance: there is start, next" "exits with 0; recorded, it exits with 1" "^complete: repair rewrite resume$" \
+		"^Line 20 of"; do
+		grep -q -- "$text" out || fail "in gdb, '$text': $(cat out err)"
+	done
+fi
 mv f.c g.c
 could_not "f.c': No such file" --function put
 exit 0
