@@ -26,8 +26,8 @@
  */
 #include <string.h>
 
+#include "faultlocate/repair/ends.h"
 #include "faultlocate/repair/repair.h"
-#include "faultlocate/repair/walk.h"
 
 /* The type of whether a node is freed. */
 enum { FREED = -4 };
@@ -133,50 +133,6 @@ static void find_variables(struct locator *l)
 
 /* ---- entities ---------------------------------------------------------------------------------- */
 
-enum known { NOT_ASKED, RIGHT, WRONG };
-
-static enum known compare(int64_t is, int64_t asked)
-{
-	return asked == RP_UNKNOWN ? NOT_ASKED : is == asked ? RIGHT : WRONG;
-}
-
-static enum known variable_ends(const struct rp_walk *w, const struct rp_mark *m,
-				unsigned var, bool is_of_frame)
-{
-	const struct rp_variable *v = &w->p->variables.data[var];
-
-	if (v->function == RP_NONE)
-		return compare(w->globals[var].c, m->state.globals.data[var]);
-	if (!is_of_frame ||
-	    (v->is_hidden && w->p->functions.data[w->function].result != (int)var))
-		return NOT_ASKED;
-	return compare(w->frame[var].c, m->state.frame.data[var]);
-}
-
-static enum known field_ends(const struct rp_walk *w, const struct rp_mark *m,
-			     size_t node, unsigned field)
-{
-	const struct rp_node *n;
-
-	if (!node || node > m->state.nodes.size || node > w->nodes.size)
-		return NOT_ASKED;
-	n = &m->state.nodes.data[node - 1];
-	return n->is_freed ?
-		       NOT_ASKED :
-		       compare(w->nodes.data[node - 1].fields[field].c, n->fields[field]);
-}
-
-/* How entity @p place ends. @p m NULL: nothing is asked. */
-static enum known ends(const struct rp_walk *w, const struct rp_mark *m, uint64_t place)
-{
-	if (!m)
-		return NOT_ASKED;
-	if (place >> 63)
-		return field_ends(w, m, (place >> 32) & 0x7fffffff, (unsigned)place);
-	return variable_ends(w, m, (unsigned)place,
-			     (int)(place >> 32) == w->frame_number + 1);
-}
-
 static int times_assigned(const struct rp_walk *w, uint64_t place)
 {
 	int n = 0;
@@ -199,7 +155,7 @@ static void find_wrong(struct locator *l, const struct rp_walk *w,
 		       const struct rp_mark *m)
 {
 	for (size_t i = 0; i < w->p->variables.size; i++)
-		if (variable_ends(w, m, (unsigned)i, true) == WRONG) {
+		if (fl_rp_variable_ends(w, m, (unsigned)i, true) == RP_WRONG) {
 			l->s->is_variable[i] = true;
 			add_wrong(l, w, fl_rp_place_of_variable(w, (int)i),
 				  w->p->variables.data[i].type);
@@ -209,7 +165,7 @@ static void find_wrong(struct locator *l, const struct rp_walk *w,
 		const struct rp_record *r = &w->p->records.data[is->record];
 
 		for (size_t k = 0; k < r->fields.size; k++)
-			if (field_ends(w, m, n, (unsigned)k) == WRONG)
+			if (fl_rp_field_ends(w, m, n, (unsigned)k) == RP_WRONG)
 				add_wrong(l, w, fl_rp_place_of_field((int64_t)n, (int)k),
 					  r->fields.data[k].type);
 		if ((w->nodes.data[n - 1].freed.c != 0) != is->is_freed)
@@ -252,12 +208,12 @@ static bool assigns_wrongly(const struct locator *l, const struct rp_walk *w,
 		return is_wrong_type(l, FREED);
 	if (!s->has_place || op->kind == RP_TEST || !l->wrong.size)
 		return false;
-	if (ends(w, m, s->place) != NOT_ASKED &&
-	    (ends(w, m, s->place) == WRONG || times_assigned(w, s->place) > 1))
+	if (fl_rp_ends(w, m, s->place) != RP_NOT_ASKED &&
+	    (fl_rp_ends(w, m, s->place) == RP_WRONG || times_assigned(w, s->place) > 1))
 		return true;
 	if (!is_missing(l, s->type) || is_hidden(w, op))
 		return false;
-	return s->before.c == s->after.c || ends(w, m, s->place) == NOT_ASKED;
+	return s->before.c == s->after.c || fl_rp_ends(w, m, s->place) == RP_NOT_ASKED;
 }
 
 static bool was_executed(const struct rp_walk *w, int op)
@@ -369,7 +325,7 @@ static double follow(struct locator *l, const struct rp_walk *w, const struct rp
 {
 	const struct rp_step *s = &w->steps.data[at];
 	const struct rp_statement *around = l->around[s->op];
-	double ret = s->has_place && ends(w, m, s->place) == WRONG ? 2 : 1;
+	double ret = s->has_place && fl_rp_ends(w, m, s->place) == RP_WRONG ? 2 : 1;
 
 	if (s->is_forced)
 		ret = 2;
@@ -379,7 +335,7 @@ static double follow(struct locator *l, const struct rp_walk *w, const struct rp
 		if (from < 0)
 			continue;
 		if (l->state.data[from] == INNOCENT &&
-		    (ends(w, m, s->reads[i]) == NOT_ASKED ||
+		    (fl_rp_ends(w, m, s->reads[i]) == RP_NOT_ASKED ||
 		     times_assigned(w, s->reads[i]) > 1)) {
 			l->state.data[from] = SUSPECT;
 			*any = true;
@@ -439,7 +395,7 @@ static void taint(struct locator *l, const struct rp_walk *w, const struct rp_ma
 			long from = assigner(w, i, s->reads[k]);
 
 			if (from >= 0 && l->state.data[from] != INNOCENT &&
-			    ends(w, m, s->reads[k]) == WRONG)
+			    fl_rp_ends(w, m, s->reads[k]) == RP_WRONG)
 				l->state.data[i] = SUSPECT;
 		}
 	}
@@ -464,7 +420,7 @@ static void segment(struct locator *l, struct rp_walk *w, const struct rp_mark *
 
 		if (assigns_wrongly(l, w, m, s) ||
 		    (all && l->wrong.size &&
-		     (!s->has_place || ends(w, m, s->place) == NOT_ASKED)))
+		     (!s->has_place || fl_rp_ends(w, m, s->place) == RP_NOT_ASKED)))
 			l->state.data[i] = SUSPECT;
 		any |= l->state.data[i] == SUSPECT;
 	}

@@ -66,6 +66,10 @@ size_t fl_rp_gap(const struct rp_program *p, int block, int index);
  */
 struct err *fl_rp_locate(const struct rp_program *p, const struct rp_witness *witnesses,
 			 size_t n, int function, struct rp_suspects *ret);
+/** Print what Algorithm 2 counts between the last two states that @p w, which has one, asserts:
+ * M, and Gamma behind each assignment, with a star where it changes. */
+struct err *fl_rp_gamma_print(const struct rp_program *p, const struct rp_witness *w,
+			      FILE *out);
 void fl_rp_suspects_deinit(struct rp_suspects *s);
 
 /** Does @p p do what @p w witnessed, of its own will? Executed, not proven. @p why: if not. */

@@ -272,6 +272,19 @@ static void do_repair(struct session *x)
 	fl_rp_answer_deinit(&a);
 }
 
+static void do_gamma(struct session *x)
+{
+	const struct rp_witness *w =
+		x->rec.witnesses.size ?
+			&x->rec.witnesses.data[x->rec.witnesses.size - 1] :
+			NULL;
+
+	if (!w || !w->marks.size)
+		mistake(x, "nothing was asserted (spec)");
+	else
+		x->err = fl_rp_gamma_print(x->s->p, w, x->s->out);
+}
+
 static void do_rewrite(struct session *x)
 {
 	_cleanup_free_ char *text = NULL;
@@ -402,6 +415,8 @@ static bool do_commands(struct session *x)
 			do_repair(x);
 		} else if (is_word(line, "rewrite", &rest)) {
 			do_rewrite(x);
+		} else if (is_word(line, "gamma", &rest)) {
+			do_gamma(x);
 		} else if (is_word(line, "resume", &rest)) {
 			if (do_resume(x, rest))
 				return false;

@@ -16,6 +16,7 @@ session() {
 		>"$TMPDIR/out$n" || fail "figure $n: status $?: $(tail -n 3 "$TMPDIR/out$n")"
 	sed -n '/^--- /,$p' "$TMPDIR/out$n" >"$TMPDIR/diff$n"
 	cp "$c" "$TMPDIR/f$n.c"
+	[ -s "$TMPDIR/diff$n" ] || return 0
 	patch -s "$TMPDIR/f$n.c" "$TMPDIR/diff$n" || fail "figure $n: the difference does not apply"
 }
 
@@ -48,6 +49,17 @@ order 1 "2 4 8 10"
 # The program before it leaves the list as it was.
 cp tests/repair/figure1.c "$TMPDIR/f1.c"
 order 1 "10 8 4 2"
+
+# Figure 7: nine states, and how many of them differ behind each assignment; nothing is wrong.
+session 7 f
+[ "$(sed -n 's/^M = //p; s/^ .*Gamma = \([0-9]*\).*/\1/p' "$TMPDIR/out7" | tr '\n' ' ')" = "9 0 6 0 6 0 0 " ] ||
+	fail "figure 7: $(cat "$TMPDIR/out7")"
+grep -q '^nothing to repair' "$TMPDIR/out7" || fail "figure 7: $(cat "$TMPDIR/out7")"
+# Figure 5: of figure 4 the difference changes at one statement.
+sed 's/^repair$/gamma/; /^leave/d' tests/repair/figure4.commands >"$TMPDIR/f5"
+"$FAULTLINE" repair --source tests/repair/figure4.c --function deleteMid --commands "$TMPDIR/f5" >"$TMPDIR/out5" ||
+	fail "figure 5"
+[ "$(grep '^ *[0-9] \*' "$TMPDIR/out5")" = "  2 * line 23  Gamma = 1  temp = fast_ptr" ] || fail "$(cat "$TMPDIR/out5")"
 
 session 4 deleteMid
 grep -q '^repaired: 0 guards, 1 statements, 0 new; 2 of 13' "$TMPDIR/out4" || fail "$(cat "$TMPDIR/out4")"
