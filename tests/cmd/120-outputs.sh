@@ -53,7 +53,7 @@ encode  --core --no-retcomp --probes --symfs --thread --timing
 graph   --dot --spec
 inputs  --json
 reduce  --input --json --oracle
-repair  --commands --source
+repair  --also --commands --source
 record  --end-core --object --snapshot
 replay  --stdout
 report  --sources --spec
