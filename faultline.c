@@ -132,7 +132,7 @@ static const struct reader {
 	{ "inputs", { .files = pictures } },
 	{ "linear", { .files = derived } },
 	{ "recover", {} },
-	{ "repair", {} },
+	{ "repair", { .files = pictures } },
 	{ "replay", {} },
 	{ "report", { .files = packets } },
 	{ "sites", {} },

@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "faultlocate/repair/recorded.h"
 #include "faultlocate/repair/session.h"
+#include "report/repair.h"
 
 int cmd_repair(int argc, char **argv);
 
@@ -26,11 +27,12 @@ enum {
 	OPT_EVERYWHERE,
 	OPT_SECONDS,
 	OPT_CALL,
-	OPT_ALSO
+	OPT_ALSO,
+	OPT_HTML
 };
 
 struct repair_options {
-	const char *capture, *source, *function, *commands;
+	const char *capture, *source, *function, *commands, *html;
 	uint64_t call;
 	fl_texts also;
 	VEC(int64_t) inputs;
@@ -49,6 +51,10 @@ static const struct argp_option options[] = {
 	{ "function", OPT_FUNCTION, "F", 0, "The function that is repaired", 0 },
 	{ "commands", OPT_COMMANDS, "FILE", 0, "Do the commands of FILE (stdin)", 0 },
 	{ "input", OPT_INPUT, "N", 0, "What input() returns next; any number of times",
+	  0 },
+	{ "html", OPT_HTML, "OUT", 0,
+	  "Write the state where the commands end as a page to draw in (-: to stdout, and all else "
+	  "to stderr)",
 	  0 },
 	{ "ir", OPT_IR, NULL, 0, "Print the function as guarded statements, and end", 0 },
 	{ "everywhere", OPT_EVERYWHERE, NULL, 0,
@@ -85,6 +91,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_INPUT:
 		take_input(o, arg, state);
+		return 0;
+	case OPT_HTML:
+		o->html = arg;
 		return 0;
 	case OPT_IR:
 		o->with_ir = true;
@@ -132,6 +141,7 @@ static const struct argp argp = {
 	       "Examples:\n"
 	       "  faultline repair --source list.c --function reverse --commands session\n"
 	       "  faultline repair --source list.c --function reverse <session\n"
+	       "  faultline repair crash.flt --function reverse --html page.html <session\n"
 	       "  faultline repair crash.flt --function reverse --also right.flt\n"
 	       "  faultline repair --source list.c --function reverse --ir\n",
 };
@@ -175,6 +185,7 @@ struct repairing {
 	struct rp_recorder also;
 	FILE *commands;
 	int function;
+	bool has_page;
 };
 
 static void repairing_deinit(struct repairing *x)
@@ -192,6 +203,14 @@ static struct err *go_on(void *ctx, const struct rp_state *after, FILE *out)
 	struct repairing *x = ctx;
 
 	return fl_rp_recorded_go_on(x->recorded, x->p, x->function, after, out);
+}
+
+static struct err *show(void *ctx, const struct rp_state *s, int function, unsigned at)
+{
+	struct repairing *x = ctx;
+
+	x->has_page = true;
+	return report_repair_page(x->p, s, function, at, x->o->html, 0666);
 }
 
 static struct err *open_recorded(const char *capture, const char *function, uint64_t call,
@@ -258,10 +277,11 @@ static struct err *run(struct repairing *x, int *status)
 	const struct repair_options *o = x->o;
 	struct rp_session s = { .inputs = o->inputs.data,
 				.n_inputs = o->inputs.size,
-				.out = stdout,
+				.out = o->html && !strcmp(o->html, "-") ? stderr : stdout,
 				.is_everywhere = o->is_everywhere,
 				.most_seconds = o->seconds,
 				.go_on = o->capture ? go_on : NULL,
+				.shown = o->html ? show : NULL,
 				.ctx = x,
 				.also = &x->also };
 	struct err *err = prepare(x);
@@ -277,6 +297,9 @@ static struct err *run(struct repairing *x, int *status)
 	s.first = x->recorded ? &x->first : NULL;
 	s.commands = x->commands ? x->commands : stdin;
 	err = fl_rp_session_run(&s);
+	if (!err && o->html && !x->has_page)
+		err = err_new(ERR_USAGE,
+			      "there is no state for '%s': nothing was started", o->html);
 	if (!err && s.n_mistakes)
 		err = err_new(ERR_USAGE, "%u commands could not be done", s.n_mistakes);
 	*status = s.n_failed ? EXIT_NOT_REPAIRED : EXIT_REPAIRED;

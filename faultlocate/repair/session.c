@@ -565,6 +565,8 @@ struct err *fl_rp_session_run(struct rp_session *s)
 		err = start(&x);
 	if (!err)
 		err = x.err;
+	if (!err && s->shown && x.at && x.run.state.globals.size)
+		err = s->shown(s->ctx, &x.run.state, x.run.function, place(&x));
 	if (!err && x.rec.has_failed)
 		err = &err_nomem;
 	fl_rp_recorder_deinit(&x.rec);

@@ -22,7 +22,10 @@ struct rp_session {
 	const struct rp_state *first;
 	/** `continue': go on where the program was recorded, with what the call left. */
 	struct err *(*go_on)(void *ctx, const struct rp_state *after, FILE *out);
-	void *ctx;
+	/** Where the commands end, the state there, of @p function at byte @p at; NULL: nobody asks. */
+	struct err *(*shown)(void *ctx, const struct rp_state *s, int function,
+			     unsigned at);
+	void *ctx;		  ///< of both
 	struct rp_recorder *also; ///< what else is asserted, taken over; NULL: nothing
 	FILE *commands, *out;
 	bool is_everywhere;  ///< no localisation

@@ -31,6 +31,7 @@ graph   --html       file  graph CRASH --html OUT
 graph   --svg        file  graph CRASH --svg OUT
 inputs  --html       file  inputs TINY --html OUT
 linear  --svg        file  linear --svg OUT STEPS
+repair  --html       file  repair --source tests/repair/figure4.c --function deleteMid --commands tests/repair/figure4.commands --html OUT
 reduce  --output     dir   reduce TINY --no-record -o OUT
 report  --output     file  report TINY -o OUT
 record  --output     dir   record -o OUT -- /bin/true
