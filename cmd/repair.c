@@ -11,6 +11,7 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "cmd/command.h"
+#include "faultlocate/repair/by_spec.h"
 #include "faultlocate/repair/recorded.h"
 #include "faultlocate/repair/session.h"
 #include "report/repair.h"
@@ -28,11 +29,12 @@ enum {
 	OPT_SECONDS,
 	OPT_CALL,
 	OPT_ALSO,
-	OPT_HTML
+	OPT_HTML,
+	OPT_SPEC
 };
 
 struct repair_options {
-	const char *capture, *source, *function, *commands, *html;
+	const char *capture, *source, *function, *commands, *html, *spec;
 	uint64_t call;
 	fl_texts also;
 	VEC(int64_t) inputs;
@@ -51,6 +53,9 @@ static const struct argp_option options[] = {
 	{ "function", OPT_FUNCTION, "F", 0, "The function that is repaired", 0 },
 	{ "commands", OPT_COMMANDS, "FILE", 0, "Do the commands of FILE (stdin)", 0 },
 	{ "input", OPT_INPUT, "N", 0, "What input() returns next; any number of times",
+	  0 },
+	{ "spec", OPT_SPEC, "FILE", 0,
+	  "No drawing: what FILE says holds wherever F returns; find a patch for that",
 	  0 },
 	{ "html", OPT_HTML, "OUT", 0,
 	  "Write the state where the commands end as a page to draw in (-: to stdout, and all else "
@@ -92,6 +97,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_INPUT:
 		take_input(o, arg, state);
 		return 0;
+	case OPT_SPEC:
+		o->spec = arg;
+		return 0;
 	case OPT_HTML:
 		o->html = arg;
 		return 0;
@@ -121,6 +129,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  "--function F, or a capture)");
 		if (o->call && !o->capture)
 			argp_error(state, "--call is of a capture");
+		if (o->spec && (o->commands || o->html))
+			argp_error(state,
+				   "--spec draws nothing: no --commands, no --html");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -143,6 +154,7 @@ static const struct argp argp = {
 	       "  faultline repair --source list.c --function reverse <session\n"
 	       "  faultline repair crash.flt --function reverse --html page.html <session\n"
 	       "  faultline repair crash.flt --function reverse --also right.flt\n"
+	       "  faultline repair crash.flt --function insert --spec list.spec\n"
 	       "  faultline repair --source list.c --function reverse --ir\n",
 };
 
@@ -272,6 +284,55 @@ static struct err *prepare(struct repairing *x)
 	return err || !o->commands ? err : open_commands(o, &x->commands);
 }
 
+static struct err *print_patch(struct repairing *x, struct rp_patch *patch)
+{
+	_cleanup_free_ char *text = NULL;
+	struct err *err;
+
+	fl_rp_patch_print(x->p, patch, stdout);
+	err = fl_rp_patch_apply(x->p, patch);
+	if (!err)
+		err = fl_rp_rewrite(x->p, &text);
+	return err ? err : fl_rp_diff(x->p, text, stdout);
+}
+
+static struct err *run_by_spec(struct repairing *x, int *status)
+{
+	const struct repair_options *o = x->o;
+	struct rp_by_spec b = { .p = x->p,
+				.function = x->function,
+				.spec = o->spec,
+				.first = x->recorded ? &x->first : NULL,
+				.inputs = o->inputs.data,
+				.n_inputs = o->inputs.size,
+				.also = x->also.witnesses.data,
+				.n_also = x->also.witnesses.size,
+				.most_seconds = o->seconds };
+	struct rp_patch patch = {};
+	struct err *err = fl_rp_by_spec(&b, &patch);
+
+	if (!err && !b.n_violations) {
+		printf("nothing to repair: all holds behind %u calls of %s()\n",
+		       b.n_calls, o->function);
+	} else if (!err && patch.edits.size) {
+		printf("repaired: %u violations behind %u calls of %s(), the first of %s; of %u "
+		       "changes tried this leaves the heap most as it was\n",
+		       b.n_violations, b.n_calls, o->function,
+		       b.first_violated[0] ? b.first_violated : "the run itself",
+		       b.n_tried);
+		err = print_patch(x, &patch);
+	} else if (!err) {
+		printf("%s: of %u single changes none makes all hold, %u violations, the first of %s\n",
+		       b.was_late ? "not known, the time is over" :
+				    "no repair within reach",
+		       b.n_tried, b.n_violations,
+		       b.first_violated[0] ? b.first_violated : "the run itself");
+		*status = EXIT_NOT_REPAIRED;
+	}
+	fl_rp_patch_deinit(&patch);
+	return err;
+}
+
 static struct err *run(struct repairing *x, int *status)
 {
 	const struct repair_options *o = x->o;
@@ -292,6 +353,8 @@ static struct err *run(struct repairing *x, int *status)
 		fl_rp_program_print(x->p, x->function, stdout);
 		return NULL;
 	}
+	if (o->spec)
+		return run_by_spec(x, status);
 	s.p = x->p;
 	s.function = x->function;
 	s.first = x->recorded ? &x->first : NULL;

@@ -69,6 +69,15 @@ void fl_rp_patch_deinit(struct rp_patch *patch)
 	vec_deinit(&patch->edits);
 }
 
+static int line_at(const struct rp_program *p, unsigned at)
+{
+	int line = 1;
+
+	for (unsigned i = 0; i < at && i < p->size; i++)
+		line += p->text[i] == '\n';
+	return line;
+}
+
 void fl_rp_patch_print(const struct rp_program *p, const struct rp_patch *patch,
 		       FILE *out)
 {
@@ -78,13 +87,11 @@ void fl_rp_patch_print(const struct rp_program *p, const struct rp_patch *patch,
 		if (e->kind == RP_EDIT_INSERT) {
 			const struct rp_block *b = p->blocks.data[e->block];
 
-			fprintf(out,
-				(size_t)e->index < b->list.size ?
-					"before line %d: `" :
-					"at the end of the block of line %d: `",
-				(size_t)e->index < b->list.size ? e->now.line :
-				b->list.size ? b->list.data[b->list.size - 1]->line :
-					       0);
+			if ((size_t)e->index < b->list.size)
+				fprintf(out, "before line %d: `", e->now.line);
+			else
+				fprintf(out, "at the end of the block, before line %d: `",
+					line_at(p, e->now.at.from));
 			fl_rp_op_print(p, &e->now, out);
 			fputs("' is new\n", out);
 			continue;

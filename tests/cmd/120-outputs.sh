@@ -54,7 +54,7 @@ encode  --core --no-retcomp --probes --symfs --thread --timing
 graph   --dot --spec
 inputs  --json
 reduce  --input --json --oracle
-repair  --also --commands --source
+repair  --also --commands --source --spec
 record  --end-core --object --snapshot
 replay  --stdout
 report  --sources --spec
