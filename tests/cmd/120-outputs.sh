@@ -31,7 +31,7 @@ graph   --html       file  graph CRASH --html OUT
 graph   --svg        file  graph CRASH --svg OUT
 inputs  --html       file  inputs TINY --html OUT
 linear  --svg        file  linear --svg OUT STEPS
-repair  --html       file  repair --source tests/repair/figure4.c --function deleteMid --commands tests/repair/figure4.commands --html OUT
+repair  --html       file  repair --source SOURCE --function deleteMid --commands SESSION --html OUT
 reduce  --output     dir   reduce TINY --no-record -o OUT
 report  --output     file  report TINY -o OUT
 record  --output     dir   record -o OUT -- /bin/true
@@ -165,6 +165,8 @@ try() {
 		TINY) argv+=("$TMPDIR/tiny.flt") ;;
 		SPEC) argv+=("$spec") ;;
 		TESTS) argv+=("$tests") ;;
+		SOURCE) argv+=("$SOURCE/tests/repair/figure4.c") ;;
+		SESSION) argv+=("$SOURCE/tests/repair/figure4.commands") ;;
 		STEPS) argv+=("$SOURCE/specs/concurrent/herlihy-wing-queue.steps") ;;
 		*) argv+=("$word") ;;
 		esac
