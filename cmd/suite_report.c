@@ -221,6 +221,7 @@ static struct err *group_test(struct grouping *g, size_t suite,
 	}
 	g->told[suite].n_captures += t->is_recorded;
 	g->n_looked_at += status >= 0;
+	g->told[suite].n_unseen += t->is_recorded && status < 0;
 	if (status == 0 || status == 1) {
 		cJSON *j = read_result(r.dir, t->name, a.verb);
 
@@ -272,8 +273,9 @@ static struct err *group_all(struct grouping *g)
 static void print_text(const struct grouping *g)
 {
 	for (size_t i = 0; i < g->n_suites; i++)
-		printf("%s: %zu captures, %zu clean\n", text_line(g->told[i].dir),
-		       g->told[i].n_captures, g->told[i].n_clean);
+		printf("%s: %zu captures, %zu clean, %zu not looked at\n",
+		       text_line(g->told[i].dir), g->told[i].n_captures,
+		       g->told[i].n_clean, g->told[i].n_unseen);
 	for (size_t i = 0; i < g->groups.size; i++) {
 		const struct report_group *of = &g->groups.data[i];
 
@@ -303,6 +305,7 @@ static struct err *print_json(const struct grouping *g)
 		cJSON_AddStringToObject(s, "dir", g->told[i].dir);
 		cJSON_AddNumberToObject(s, "captures", (double)g->told[i].n_captures);
 		cJSON_AddNumberToObject(s, "clean", (double)g->told[i].n_clean);
+		cJSON_AddNumberToObject(s, "not_looked_at", (double)g->told[i].n_unseen);
 		cJSON_AddItemToArray(suites, s);
 	}
 	for (size_t i = 0; i < g->groups.size; i++) {

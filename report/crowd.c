@@ -31,12 +31,14 @@ static void put_path(FILE *out, const char *path)
 
 static void put_suites(const struct report_crowd *c, FILE *out)
 {
-	fputs("<table><tr><th>suite<th>captures<th>clean</tr>\n", out);
+	fputs("<table><tr><th>suite<th>captures<th>clean<th>not looked at</tr>\n", out);
 	for (size_t i = 0; i < c->n_suites; i++) {
 		fputs("<tr><td><code>", out);
 		put(out, c->suites[i].dir);
-		fprintf(out, "</code><td class=n>%zu<td class=n>%zu</tr>\n",
-			c->suites[i].n_captures, c->suites[i].n_clean);
+		fprintf(out,
+			"</code><td class=n>%zu<td class=n>%zu<td class=n>%zu</tr>\n",
+			c->suites[i].n_captures, c->suites[i].n_clean,
+			c->suites[i].n_unseen);
 	}
 	fputs("</table>\n", out);
 }

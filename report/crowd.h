@@ -31,6 +31,7 @@ struct report_group {
 struct report_suite {
 	const char *dir;
 	size_t n_captures, n_clean;
+	size_t n_unseen; ///< of them, nobody has looked at
 };
 
 struct report_crowd {
