@@ -53,7 +53,7 @@ struct smt {
 		int64_t value;
 		smt_term term;
 	})
-	names; ///< of SMT_NAMES: the numbers so far
+	names; ///< so far
 	enum smt_numbers numbers;
 	bool has_failed;
 	char why[128];
@@ -98,8 +98,7 @@ static Z3_sort sort_of_numbers(struct smt *s)
 		return z3.mk_bv_sort(s->context, s->bits);
 	if (s->numbers == SMT_WHOLE)
 		return z3.mk_int_sort(s->context);
-	return z3.mk_uninterpreted_sort(s->context,
-					z3.mk_string_symbol(s->context, "name"));
+	return s->sorts[SMT_NAME];
 }
 
 static struct err *create(enum smt_numbers numbers, unsigned bits, unsigned most_steps,
@@ -134,6 +133,8 @@ static struct err *create(enum smt_numbers numbers, unsigned bits, unsigned most
 	z3.params_dec_ref(s->context, params);
 	s->numbers = numbers;
 	s->bits = bits;
+	s->sorts[SMT_NAME] = z3.mk_uninterpreted_sort(
+		s->context, z3.mk_string_symbol(s->context, "name"));
 	s->sorts[SMT_INT] = sort_of_numbers(s);
 	s->sorts[SMT_BOOL] = z3.mk_bool_sort(s->context);
 	*ret = s;
@@ -190,23 +191,24 @@ static smt_term made(struct smt *s, Z3_ast a)
 
 smt_term smt_var(struct smt *s, enum smt_sort sort, const char *name)
 {
-	// A map is never compared as a whole: a function is that, without the theory of arrays.
-	if (sort == SMT_MAP)
-		return made(s, (Z3_ast)z3.mk_fresh_func_decl(s->context, name, 1,
-							     &s->sorts[SMT_INT],
-							     s->sorts[SMT_INT]));
 	return made(s, z3.mk_fresh_const(s->context, name, s->sorts[sort]));
 }
 
-/* A name that no other number has. */
-static smt_term name_of(struct smt *s, int64_t value)
+smt_term smt_map(struct smt *s, enum smt_sort from, enum smt_sort to, const char *name)
+{
+	// A map is never compared as a whole: a function is that, without the theory of arrays.
+	return made(s, (Z3_ast)z3.mk_fresh_func_decl(s->context, name, 1, &s->sorts[from],
+						     s->sorts[to]));
+}
+
+smt_term smt_name(struct smt *s, int64_t value)
 {
 	struct name n = { value, NULL };
 
 	for (size_t i = 0; i < s->names.size; i++)
 		if (s->names.data[i].value == value)
 			return s->names.data[i].term;
-	n.term = smt_var(s, SMT_INT, "n");
+	n.term = smt_var(s, SMT_NAME, "n");
 	for (size_t i = 0; i < s->names.size; i++)
 		smt_assert(s, smt_not(s, smt_eq(s, n.term, s->names.data[i].term)));
 	if (vec_add(&s->names, n))
@@ -217,7 +219,7 @@ static smt_term name_of(struct smt *s, int64_t value)
 smt_term smt_number(struct smt *s, int64_t value)
 {
 	if (s->numbers == SMT_NAMES)
-		return name_of(s, value);
+		return smt_name(s, value);
 	return made(s, z3.mk_int64(s->context, value, s->sorts[SMT_INT]));
 }
 

@@ -24,9 +24,10 @@ enum smt_answer { SMT_UNSAT, SMT_SAT, SMT_UNKNOWN };
 
 /** What is a variable? */
 enum smt_sort {
-	SMT_INT, ///< a number: enum smt_numbers
+	SMT_INT,  ///< a number: enum smt_numbers
+	SMT_NAME, ///< another than the others, and no more: of SMT_NAMES a number, too
 	SMT_BOOL,
-	SMT_MAP, ///< from numbers to numbers: for smt_select() alone
+	SMT_MAP, ///< smt_map()
 };
 
 /** What are numbers? Where nobody counts or compares, names are decided some 30 times faster. */
@@ -48,6 +49,10 @@ void smt_destroyp(struct smt **s);
 
 /** A new variable, equal to no other even of that name (@p name is for smt_text() alone). */
 smt_term smt_var(struct smt *s, enum smt_sort sort, const char *name);
+/** A new map from @p from to @p to, SMT_INT or SMT_NAME: for smt_select() alone. */
+smt_term smt_map(struct smt *s, enum smt_sort from, enum smt_sort to, const char *name);
+/** The name of @p value: first asked for outside of smt_push(), or it may be any other after smt_pop(). */
+smt_term smt_name(struct smt *s, int64_t value);
 /** Of SMT_NAMES: first asked for outside of smt_push(), or it may be any other after smt_pop(). */
 smt_term smt_number(struct smt *s, int64_t value);
 smt_term smt_truth(struct smt *s, bool value);

@@ -5,20 +5,16 @@
  * @file
  * All executions of a few operations of a structure, one sub-operation at a time: is there one whose
  * results no sequential execution of them gives that keeps the order of those that do not overlap?
- * It shares nothing with the proof (pairs.h) but the language.
+ * It shares nothing with the proof (pairs.h) but the language and the executions at random that drop facts.
  *
- * What is the same: operations, their arguments, and what they give (GIVES). Memory is never used
- * again; a variable that nobody assigned has any value (numbers: 0 to 3) at which the conditions hold;
- * numbers that are arguments are 1 or 2.
+ * What is the same: operations, their arguments, and what they give (GIVES). Numbers that are arguments
+ * are 1 or 2.
  */
 #ifndef FAULTLOCATE_LINEAR_EXPLORE_H
 #define FAULTLOCATE_LINEAR_EXPLORE_H
 
 #include "base/vec.h"
-#include "faultlocate/linear/steps.h"
-
-#define LIN_MOST_INSTANCES 5
-#define LIN_MOST_VALUES 16 ///< locals of an operation, things of a kind, globals
+#include "faultlocate/linear/world.h"
 
 struct fl_lin_instance {
 	size_t operation;

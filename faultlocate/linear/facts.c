@@ -16,7 +16,7 @@ enum {
 	NEW_AT_FIRST = 1 << 30, ///< things that Initialize() makes, by variable
 };
 
-static void *need(struct facts *f, size_t bytes)
+void *fl_lin_facts_need(struct facts *f, size_t bytes)
 {
 	void *at = arena_alloc(&f->arena, bytes ? bytes : 1);
 
@@ -47,7 +47,7 @@ smt_term fl_lin_facts_memory_at(struct facts *f, const struct memory *m, smt_ter
 void fl_lin_facts_memory_write(struct facts *f, struct memory *m, smt_term at,
 			       smt_term value)
 {
-	struct written *w = need(f, sizeof(*w));
+	struct written *w = fl_lin_facts_need(f, sizeof(*w));
 	size_t n = 1;
 
 	for (const struct written *e = m->last; e; e = e->earlier)
@@ -81,6 +81,33 @@ static smt_term value_of(struct facts *f, const struct spec_step_expr *e,
 			 const struct instance *i, const struct state *s,
 			 smt_term *valid);
 
+/* What is a pointer is a name, unless a pointer and a number meet somewhere. */
+static enum smt_sort sort_of(const struct facts *f, int type)
+{
+	return type >= 0 && !f->is_mixed ? SMT_NAME : SMT_INT;
+}
+
+static smt_term number(struct facts *f, int64_t value, int type)
+{
+	return sort_of(f, type) == SMT_NAME ? smt_name(f->smt, value) :
+					      smt_number(f->smt, value);
+}
+
+smt_term fl_lin_facts_var(struct facts *f, int type, const char *name)
+{
+	return smt_var(f->smt, sort_of(f, type), name);
+}
+
+/* @p e, or a number of the type of @p other. */
+static smt_term value_beside(struct facts *f, const struct spec_step_expr *e,
+			     const struct spec_step_expr *other, const struct instance *i,
+			     const struct state *s, smt_term *valid)
+{
+	return e->op == STEP_NUMBER ?
+		       number(f, e->value, fl_lin_facts_type(f, other, i->of)) :
+		       value_of(f, e, i, s, valid);
+}
+
 /* STEP_COMPARE, STEP_BOTH, STEP_ANY: of any thing is of those that the question is about, among them one
  * that may be any. */
 static smt_term is_so(struct facts *f, const struct spec_step_expr *e,
@@ -91,8 +118,8 @@ static smt_term is_so(struct facts *f, const struct spec_step_expr *e,
 
 	if (e->op == STEP_COMPARE)
 		return compare(f, (enum spec_compare)e->value,
-			       value_of(f, e->a, i, s, NULL),
-			       value_of(f, e->b, i, s, NULL));
+			       value_beside(f, e->a, e->b, i, s, NULL),
+			       value_beside(f, e->b, e->a, i, s, NULL));
 	if (e->op == STEP_BOTH)
 		return smt_and(f->smt, is_so(f, e->a, i, s), is_so(f, e->b, i, s));
 	with = fl_lin_facts_instance_copy(f, i);
@@ -101,7 +128,9 @@ static smt_term is_so(struct facts *f, const struct spec_step_expr *e,
 		smt_term is = f->asked->things.data[k].is, there;
 
 		with.local[e->value] = is;
-		there = smt_not(f->smt, smt_eq(f->smt, is, smt_number(f->smt, 0)));
+		there = smt_not(f->smt,
+				smt_eq(f->smt, is,
+				       number(f, 0, i->of->locals[e->value].type)));
 		any = smt_or(f->smt, any,
 			     smt_and(f->smt, there, is_so(f, e->a, &with, s)));
 	}
@@ -126,9 +155,12 @@ static smt_term value_of(struct facts *f, const struct spec_step_expr *e,
 	case STEP_MEMORY:
 		a = value_of(f, e->a, i, s, valid);
 		if (valid && f->s->memories[e->value].of != SPEC_TYPE_INT)
-			*valid = both(f, *valid,
-				      smt_not(f->smt,
-					      smt_eq(f->smt, a, smt_number(f->smt, 0))));
+			*valid = both(
+				f, *valid,
+				smt_not(f->smt,
+					smt_eq(f->smt, a,
+					       number(f, 0,
+						      f->s->memories[e->value].of))));
 		return fl_lin_facts_memory_at(f, &s->memory[e->value], a);
 	case STEP_COMPARE:
 	case STEP_BOTH:
@@ -155,9 +187,12 @@ static void assign(struct facts *f, const struct spec_step_expr *to, smt_term va
 		smt_term at = value_of(f, to->a, i, s, valid);
 
 		if (f->s->memories[to->value].of != SPEC_TYPE_INT)
-			*valid = both(f, *valid,
-				      smt_not(f->smt,
-					      smt_eq(f->smt, at, smt_number(f->smt, 0))));
+			*valid = both(
+				f, *valid,
+				smt_not(f->smt,
+					smt_eq(f->smt, at,
+					       number(f, 0,
+						      f->s->memories[to->value].of))));
 		fl_lin_facts_memory_write(f, &s->memory[to->value], at, value);
 	}
 }
@@ -179,8 +214,8 @@ static smt_term do_steps(struct facts *f, const struct spec_step *steps, size_t 
 	for (size_t k = 0; k < n; k++) {
 		for (size_t c = 0; c < steps[k].n_conditions; c++) {
 			const struct spec_step_condition *it = &steps[k].conditions[c];
-			smt_term a = value_of(f, it->a, i, s, &valid);
-			smt_term b = value_of(f, it->b, i, s, &valid);
+			smt_term a = value_beside(f, it->a, it->b, i, s, &valid);
+			smt_term b = value_beside(f, it->b, it->a, i, s, &valid);
 
 			a = compare(f, it->compare, a, b);
 			valid = both(f, valid, a);
@@ -193,7 +228,7 @@ static smt_term do_steps(struct facts *f, const struct spec_step *steps, size_t 
 			if (it->is == STEP_MALLOC) {
 				i->local[it->target->value] = i->fresh[it->target->value];
 			} else if (it->is == STEP_ASSIGN) {
-				a = value_of(f, it->value, i, s, &valid);
+				a = value_beside(f, it->value, it->target, i, s, &valid);
 				assign(f, it->target, a, i, s, &valid);
 			} else if (it->is == STEP_READ) {
 				a = value_of(f, it->target, i, s, &valid);
@@ -218,7 +253,7 @@ struct state fl_lin_facts_state_copy(struct facts *f, const struct state *s)
 {
 	size_t g = f->s->n_globals * sizeof(smt_term),
 	       m = f->s->n_memories * sizeof(struct memory);
-	struct state copy = { need(f, g), need(f, m) };
+	struct state copy = { fl_lin_facts_need(f, g), fl_lin_facts_need(f, m) };
 
 	if (copy.global && s)
 		memcpy(copy.global, s->global, g);
@@ -231,7 +266,7 @@ struct instance fl_lin_facts_instance_copy(struct facts *f, const struct instanc
 {
 	struct instance copy = *i;
 
-	copy.local = need(f, 64 * sizeof(smt_term));
+	copy.local = fl_lin_facts_need(f, 64 * sizeof(smt_term));
 	if (copy.local)
 		memcpy(copy.local, i->local, 64 * sizeof(smt_term));
 	return copy;
@@ -240,9 +275,8 @@ struct instance fl_lin_facts_instance_copy(struct facts *f, const struct instanc
 smt_term fl_lin_facts_condition(struct facts *f, const struct spec_step_condition *c,
 				const struct instance *i, const struct state *s)
 {
-	smt_term a = value_of(f, c->a, i, s, NULL);
-
-	return compare(f, c->compare, a, value_of(f, c->b, i, s, NULL));
+	return compare(f, c->compare, value_beside(f, c->a, c->b, i, s, NULL),
+		       value_beside(f, c->b, c->a, i, s, NULL));
 }
 
 /* ---- facts as terms ------------------------------------------------------------------------------ */
@@ -251,9 +285,21 @@ static smt_term fact_term(struct facts *f, const struct fact *it,
 			  const struct instance *u, const struct instance *v,
 			  const struct state *s, smt_term p, smt_term q)
 {
-	smt_term a = it->a ? value_of(f, it->a, u, s, NULL) : NULL;
-	smt_term b = it->b ? value_of(f, it->b, it->v == FACT_ALWAYS ? u : v, s, NULL) :
-			     NULL;
+	const struct instance *w = it->v == FACT_ALWAYS ? u : v;
+	bool is_field = it->is >= FACT_NO_OTHER; // a number beside one is NULL
+	smt_term a =
+		!it->a ?
+			NULL :
+		it->a->op == STEP_NUMBER ?
+			number(f, it->a->value,
+			       is_field ? f->s->memories[it->memory].type :
+					  fl_lin_facts_type(f, it->b, w ? w->of : NULL)) :
+			value_of(f, it->a, u, s, NULL);
+	smt_term b = !it->b ? NULL :
+		     it->b->op == STEP_NUMBER && !is_field ?
+			      number(f, it->b->value,
+				     fl_lin_facts_type(f, it->a, u ? u->of : NULL)) :
+			      value_of(f, it->b, w, s, NULL);
 	smt_term has;
 
 	if (it->is < FACT_NO_OTHER)
@@ -262,7 +308,7 @@ static smt_term fact_term(struct facts *f, const struct fact *it,
 	if (it->is == FACT_ONE_EACH) {
 		a = smt_eq(f->smt, has,
 			   fl_lin_facts_memory_at(f, &s->memory[it->memory], q));
-		has = smt_eq(f->smt, has, smt_number(f->smt, 0));
+		has = smt_eq(f->smt, has, number(f, 0, f->s->memories[it->memory].type));
 		return smt_or(f->smt, smt_not(f->smt, a),
 			      smt_or(f->smt, has, smt_eq(f->smt, p, q)));
 	}
@@ -286,7 +332,8 @@ static bool can_be_of(const struct facts *f, const struct question_thing *t, siz
  * that holds says what the others would. */
 static bool is_implied(const struct facts *f, size_t fact)
 {
-	const struct fact *it = &f->all.data[fact], *first = it - it->place;
+	const struct fact *it = &f->all.data[fact],
+			  *first = it - it->place; // where there is one
 
 	switch (it->place) {
 	case 1:
@@ -323,46 +370,49 @@ static void take(struct facts *f, size_t fact, int role, const struct instance *
 							     q->things.data[k].is));
 }
 
+static void take_about(struct facts *f, size_t u, size_t v, int role,
+		       const struct instance *i, const struct instance *k,
+		       const struct question *q)
+{
+	size_t end, fact = fl_lin_facts_about(f, u, v, &end);
+
+	for (; fact < end; fact++)
+		if (!f->all.data[fact].is_off)
+			take(f, fact, role, i, k, q);
+}
+
 static void take_all(struct facts *f, const struct question *q)
 {
-	for (size_t k = 0; k < f->all.size; k++) {
-		const struct fact *it = &f->all.data[k];
+	size_t u = q->u.before, v = q->v.before;
 
-		if (it->is_off)
-			continue;
-		if (is_of(it, FACT_ALWAYS, FACT_ALWAYS) ||
-		    is_of(it, q->v.before, FACT_ALWAYS))
-			take(f, k, 1, &q->v, NULL, q);
-		if (!q->has_u)
-			continue;
-		if (is_of(it, q->u.before, FACT_ALWAYS))
-			take(f, k, 0, &q->u, NULL, q);
-		if (is_of(it, q->u.before, q->v.before))
-			take(f, k, 0, &q->u, &q->v, q);
-		if (is_of(it, q->v.before, q->u.before))
-			take(f, k, 1, &q->v, &q->u, q);
-	}
+	take_about(f, FACT_ALWAYS, FACT_ALWAYS, 1, &q->v, NULL, q);
+	take_about(f, v, FACT_ALWAYS, 1, &q->v, NULL, q);
+	if (!q->has_u)
+		return;
+	take_about(f, u, FACT_ALWAYS, 0, &q->u, NULL, q);
+	take_about(f, u, v, 0, &q->u, &q->v, q);
+	take_about(f, v, u, 1, &q->v, &q->u, q);
 }
 
 void fl_lin_facts_assert_of(struct facts *f, size_t step, const struct instance *i,
 			    const struct state *s)
 {
-	for (size_t k = 0; k < f->all.size && !f->is_out_of_memory; k++) {
-		const struct fact *it = &f->all.data[k];
+	const size_t of[] = { FACT_ALWAYS, step };
 
-		if (it->is < FACT_NO_OTHER && !is_implied(f, k) &&
-		    (is_of(it, FACT_ALWAYS, FACT_ALWAYS) || is_of(it, step, FACT_ALWAYS)))
-			smt_assert(f->smt, fact_term(f, it, i, NULL, s, NULL, NULL));
+	for (int n = 0; n < 2; n++) {
+		size_t end, k = fl_lin_facts_about(f, of[n], FACT_ALWAYS, &end);
+
+		for (; k < end && !f->is_out_of_memory; k++) {
+			const struct fact *it = &f->all.data[k];
+
+			if (!it->is_off && it->is < FACT_NO_OTHER && !is_implied(f, k))
+				smt_assert(f->smt,
+					   fact_term(f, it, i, NULL, s, NULL, NULL));
+		}
 	}
 }
 
 /* ---- a state ---------------------------------------------------------------------------------------- */
-
-static const struct spec_structure_operation *operation(const struct facts *f,
-							size_t step)
-{
-	return fl_lin_steps_operation(f->steps, step);
-}
 
 static void thing(struct facts *f, struct question *q, smt_term is, int type)
 {
@@ -373,8 +423,8 @@ static void thing(struct facts *f, struct question *q, smt_term is, int type)
 /* An operation before @p before, as the first or second of a question: its terms are always the same. */
 static struct instance instance_of(struct facts *f, int role, size_t before)
 {
-	struct instance i = { .before = before, .id = f->id[role] };
-	const struct spec_structure_operation *o = operation(f, before);
+	const struct spec_structure_operation *o = fl_lin_facts_operation(f, before);
+	struct instance i = { .before = before, .of = o, .id = f->id[role] };
 	const struct fl_lin_step *step = &f->steps->data[before];
 
 	i.local = f->local[role] + step->operation * 64;
@@ -394,7 +444,7 @@ static struct instance instance_of(struct facts *f, int role, size_t before)
 /* Does @p i go further than to what its locals lead to? */
 static bool is_deep(const struct facts *f, const struct instance *i)
 {
-	const struct spec_structure_operation *o = operation(f, i->before);
+	const struct spec_structure_operation *o = fl_lin_facts_operation(f, i->before);
 	const struct fl_lin_step *step = &f->steps->data[i->before];
 
 	for (size_t k = step->first; k < step->end; k++) {
@@ -423,7 +473,7 @@ static bool is_deep(const struct facts *f, const struct instance *i)
 /* Pointers of @p i are things, and what their fields hold if it goes there. */
 static void things_of(struct facts *f, struct question *q, const struct instance *i)
 {
-	const struct spec_structure_operation *o = operation(f, i->before);
+	const struct spec_structure_operation *o = fl_lin_facts_operation(f, i->before);
 	uint64_t used = f->steps->data[i->before].bound |
 			fl_lin_steps_used(f->steps, i->before);
 	bool deep = is_deep(f, i);
@@ -455,12 +505,13 @@ static void is_new(struct facts *f, const struct question *q, smt_term x, int ty
 {
 	const struct instance *all[] = { &q->v, q->has_u ? &q->u : NULL };
 
-	differs(f, x, smt_number(f->smt, 0));
+	differs(f, x, number(f, 0, type));
 	for (size_t g = 0; g < f->s->n_globals; g++)
 		if (f->s->globals[g].type == type)
 			differs(f, x, q->now.global[g]);
 	for (int n = 0; n < 2 && all[n]; n++) {
-		const struct spec_structure_operation *o = operation(f, all[n]->before);
+		const struct spec_structure_operation *o =
+			fl_lin_facts_operation(f, all[n]->before);
 
 		for (size_t k = 0; k < o->n_locals; k++)
 			if (f->steps->data[all[n]->before].bound >> k & 1 &&
@@ -474,7 +525,7 @@ static void is_new(struct facts *f, const struct question *q, smt_term x, int ty
 			smt_assert(f->smt,
 				   smt_eq(f->smt,
 					  fl_lin_facts_memory_at(f, &q->now.memory[m], x),
-					  smt_number(f->smt, it->initial)));
+					  number(f, it->initial, it->type)));
 		for (size_t t = 0; it->type == type && t < q->things.size; t++)
 			if (can_be_of(f, &q->things.data[t], m))
 				differs(f, x,
@@ -488,7 +539,8 @@ static void are_new(struct facts *f, const struct question *q, const struct inst
 	for (int k = 0; k < 64; k++) {
 		if (!(i->has_fresh >> k & 1))
 			continue;
-		is_new(f, q, i->fresh[k], operation(f, i->before)->locals[k].type);
+		is_new(f, q, i->fresh[k],
+		       fl_lin_facts_operation(f, i->before)->locals[k].type);
 		for (int other = 0; other < k; other++)
 			if (i->has_fresh >> other & 1)
 				differs(f, i->fresh[k], i->fresh[other]);
@@ -502,10 +554,13 @@ static void state_new(struct facts *f, struct state *s)
 {
 	*s = fl_lin_facts_state_copy(f, NULL);
 	for (size_t k = 0; s->global && k < f->s->n_globals; k++)
-		s->global[k] = smt_var(f->smt, SMT_INT, f->s->globals[k].name);
+		s->global[k] =
+			fl_lin_facts_var(f, f->s->globals[k].type, f->s->globals[k].name);
 	for (size_t k = 0; s->memory && k < f->s->n_memories; k++)
 		s->memory[k] =
-			(struct memory){ smt_var(f->smt, SMT_MAP, f->s->memories[k].name),
+			(struct memory){ smt_map(f->smt, sort_of(f, f->s->memories[k].of),
+						 sort_of(f, f->s->memories[k].type),
+						 f->s->memories[k].name),
 					 NULL };
 }
 
@@ -549,238 +604,20 @@ void fl_lin_facts_question_deinit(struct question *q)
 	vec_deinit(&q->things);
 }
 
-/* ---- what might be true ----------------------------------------------------------------------------- */
-
-struct atom {
-	const struct spec_step_expr *e;
-	int type;
-	bool is_own, is_field, is_number;
-};
-
-typedef VEC(struct atom) atoms;
-
-static const struct spec_step_expr *expr(struct facts *f, enum spec_step_op op,
-					 int64_t value, const struct spec_step_expr *a)
+/* Where facts about @p u and @p v are counted. */
+size_t fl_lin_facts_place(const struct facts *f, size_t u, size_t v)
 {
-	struct spec_step_expr *e = need(f, sizeof(*e));
+	size_t n = f->steps->size;
 
-	if (e)
-		*e = (struct spec_step_expr){ .op = op, .value = value, .a = a };
-	return e;
+	return v != FACT_ALWAYS ? u * n + v : n * n + (u == FACT_ALWAYS ? n : u);
 }
 
-static void atom(struct facts *f, atoms *all, struct atom a)
+size_t fl_lin_facts_about(const struct facts *f, size_t u, size_t v, size_t *end)
 {
-	if (!a.e || vec_add(all, a))
-		f->is_out_of_memory = true;
-}
+	size_t at = fl_lin_facts_place(f, u, v);
 
-static void atom_with_fields(struct facts *f, atoms *all, struct atom a)
-{
-	atom(f, all, a);
-	for (size_t m = 0; m < f->s->n_memories; m++) {
-		const struct spec_structure_var *it = &f->s->memories[m];
-		bool is_index = it->of == SPEC_TYPE_INT && a.e && a.e->op == STEP_LOCAL;
-
-		if (it->of == a.type && (a.type != SPEC_TYPE_INT || is_index))
-			atom(f, all,
-			     (struct atom){ expr(f, STEP_MEMORY, (int64_t)m, a.e),
-					    it->type, a.is_own, true, false });
-	}
-}
-
-/* What can be named before @p before; FACT_ALWAYS: by no operation. */
-static void list_atoms(struct facts *f, size_t before, atoms *all)
-{
-	const struct spec_structure_operation *o =
-		before == FACT_ALWAYS ? NULL : operation(f, before);
-
-	for (size_t k = 0; o && k < o->n_locals; k++)
-		if (f->steps->data[before].bound >> k & 1)
-			atom_with_fields(
-				f, all,
-				(struct atom){ expr(f, STEP_LOCAL, (int64_t)k, NULL),
-					       o->locals[k].type, true, false, false });
-	if (o)
-		atom(f, all,
-		     (struct atom){ expr(f, STEP_ID, 0, NULL), SPEC_TYPE_INT, true, false,
-				    false });
-	for (size_t k = 0; k < f->s->n_globals; k++)
-		if (!f->s->globals[k].is_embedded)
-			atom_with_fields(
-				f, all,
-				(struct atom){ expr(f, STEP_GLOBAL, (int64_t)k, NULL),
-					       f->s->globals[k].type, !o, false, false });
-	for (size_t k = 0; k < f->numbers.size; k++)
-		atom(f, all,
-		     (struct atom){ expr(f, STEP_NUMBER, f->numbers.data[k], NULL),
-				    SPEC_TYPE_INT, false, false, true });
-}
-
-static void propose(struct facts *f, struct fact it)
-{
-	if (vec_add(&f->all, it))
-		f->is_out_of_memory = true;
-}
-
-static bool is_null(const struct atom *a)
-{
-	return a->is_number && !a->e->value;
-}
-
-static void propose_comparisons(struct facts *f, const struct atom *a,
-				const struct atom *b, size_t u, size_t v)
-{
-	static const __typeof__(((struct fact *)0)->is) kinds[] = { FACT_EQ, FACT_NE,
-								    FACT_LT, FACT_LT,
-								    FACT_LE, FACT_LE };
-	bool has_order = a->type == SPEC_TYPE_INT && b->type == SPEC_TYPE_INT &&
-			 v == FACT_ALWAYS && f->has_order;
-
-	for (unsigned k = 0; k < (has_order ? 6 : 2); k++) {
-		bool is_turned = k == 3 || k == 5;
-
-		propose(f, (struct fact){ .is = kinds[k],
-					  .u = u,
-					  .v = v,
-					  .a = is_turned ? b->e : a->e,
-					  .b = is_turned ? a->e : b->e,
-					  .place = k,
-					  .has_order = has_order });
-	}
-}
-
-/* Facts about all things. */
-static void propose_general(struct facts *f, const atoms *all, size_t u)
-{
-	for (size_t m = 0; m < f->s->n_memories; m++) {
-		const struct spec_structure_var *it = &f->s->memories[m];
-
-		if (it->type < 0)
-			continue;
-		if (u == FACT_ALWAYS)
-			propose(f, (struct fact){ .is = FACT_ONE_EACH,
-						  .u = u,
-						  .v = FACT_ALWAYS,
-						  .memory = m });
-		for (size_t k = 0; k < all->size; k++) {
-			const struct atom *a = &all->data[k];
-
-			if (a->type != it->type || a->is_field)
-				continue;
-			if (a->is_own)
-				propose(f, (struct fact){ .is = FACT_NO_OTHER,
-							  .u = u,
-							  .v = FACT_ALWAYS,
-							  .memory = m,
-							  .a = a->e });
-			for (size_t i = 0; i < all->size; i++)
-				if (all->data[i].type == it->of && it->of >= 0 &&
-				    (a->is_own || all->data[i].is_own) &&
-				    !all->data[i].is_field)
-					propose(f, (struct fact){ .is = FACT_NO_OTHER,
-								  .u = u,
-								  .v = FACT_ALWAYS,
-								  .memory = m,
-								  .a = a->e,
-								  .b = all->data[i].e });
-		}
-	}
-}
-
-static void propose_at(struct facts *f, size_t u)
-{
-	atoms all = {};
-
-	list_atoms(f, u, &all);
-	for (size_t k = 0; k < all.size; k++)
-		for (size_t i = 0; i < k; i++) {
-			const struct atom *a = &all.data[i], *b = &all.data[k];
-
-			if ((a->type == b->type || is_null(a) || is_null(b)) &&
-			    (a->is_own || b->is_own) && !(a->is_field && b->is_field))
-				propose_comparisons(f, a, b, u, FACT_ALWAYS);
-		}
-	propose_general(f, &all, u);
-	vec_deinit(&all);
-}
-
-/* Of two operations: what they remember is the same, or never. */
-static void propose_between(struct facts *f, size_t u, size_t v)
-{
-	const struct spec_structure_operation *a = operation(f, u), *b = operation(f, v);
-
-	for (size_t i = 0; i < a->n_locals; i++)
-		for (size_t k = 0; k < b->n_locals; k++) {
-			struct atom x = { .type = a->locals[i].type },
-				    y = { .type = b->locals[k].type };
-
-			if (x.type != y.type || !(f->steps->data[u].bound >> i & 1) ||
-			    !(f->steps->data[v].bound >> k & 1))
-				continue;
-			x.e = expr(f, STEP_LOCAL, (int64_t)i, NULL);
-			y.e = expr(f, STEP_LOCAL, (int64_t)k, NULL);
-			propose_comparisons(f, &x, &y, u, v);
-		}
-}
-
-/* Facts are about the first few. */
-static void number_of(struct facts *f, int64_t value)
-{
-	for (size_t k = 0; k < f->numbers.size; k++)
-		if (f->numbers.data[k] == value)
-			return;
-	if (f->numbers.size < 6 && vec_add(&f->numbers, value))
-		f->is_out_of_memory = true;
-}
-
-static void number_in(struct facts *f, const struct spec_step_expr *e)
-{
-	if (!e)
-		return;
-	number_in(f, e->a);
-	number_in(f, e->b);
-	f->has_order |= e->op == STEP_ADD || e->op == STEP_SUB ||
-			(e->op == STEP_COMPARE && e->value > STEP_NE);
-	f->has_any |= e->op == STEP_ANY;
-	if (e->op != STEP_NUMBER || (e->a && e->a->op))
-		return;
-	number_of(f, e->value);
-}
-
-static void numbers_in(struct facts *f, const struct spec_structure_operation *o)
-{
-	for (size_t i = 0; o && i < o->n_steps; i++) {
-		for (size_t k = 0; k < o->steps[i].n_conditions; k++) {
-			number_in(f, o->steps[i].conditions[k].a);
-			number_in(f, o->steps[i].conditions[k].b);
-			f->has_order |= o->steps[i].conditions[k].compare > STEP_NE;
-		}
-		for (size_t k = 0; k < o->steps[i].n_statements; k++)
-			number_in(f, o->steps[i].statements[k].value);
-	}
-}
-
-static void propose_all(struct facts *f)
-{
-	if (vec_add(&f->numbers, 0))
-		f->is_out_of_memory = true;
-	numbers_in(f, f->s->initialize);
-	for (size_t k = 0; k < f->s->n_globals; k++)
-		number_of(f, f->s->globals[k].initial);
-	for (size_t k = 0; k < f->s->n_memories; k++)
-		number_of(f, f->s->memories[k].initial);
-	for (size_t o = 0; o < f->s->n_operations; o++)
-		numbers_in(f, &f->s->operations[o]);
-	propose_at(f, FACT_ALWAYS);
-	for (size_t u = 0; u < f->steps->size; u++) {
-		if (!f->steps->data[u].index)
-			continue;
-		propose_at(f, u);
-		for (size_t v = u; v < f->steps->size; v++)
-			if (f->steps->data[v].index)
-				propose_between(f, u, v);
-	}
+	*end = f->first[at] + f->count[at];
+	return f->first[at];
 }
 
 /* ---- what is ------------------------------------------------------------------------------------------ */
@@ -806,10 +643,9 @@ static void claim(struct facts *f, claims *all, size_t fact, const struct instan
 static bool drop(struct facts *f, size_t fact)
 {
 	struct fact *it = &f->all.data[fact];
-	size_t n = f->steps->size, u = it->u == FACT_ALWAYS ? n : it->u;
 
 	it->is_off = true;
-	f->dropped[it->v == FACT_ALWAYS ? n * n + u : u * n + it->v] = ++f->clock;
+	f->dropped[fl_lin_facts_place(f, it->u, it->v)] = ++f->clock;
 	return true;
 }
 
@@ -855,10 +691,10 @@ static bool drop_false(struct facts *f, claims *all)
 /* Facts that hold always must hold at first: in any state, where nothing says what is there then. */
 static void begin(struct facts *f)
 {
-	struct question q = { .p = smt_var(f->smt, SMT_INT, "p"),
-			      .q = smt_var(f->smt, SMT_INT, "q") };
-	struct instance first = { .id = smt_number(f->smt, 0),
-				  .local = need(f, 64 * sizeof(smt_term)) };
+	struct question q = { .p = f->p, .q = f->q };
+	struct instance first = { .of = f->s->initialize,
+				  .id = smt_number(f->smt, 0),
+				  .local = fl_lin_facts_need(f, 64 * sizeof(smt_term)) };
 	const struct spec_structure_operation *o = f->s->initialize;
 	claims all = {};
 	struct state s;
@@ -868,29 +704,34 @@ static void begin(struct facts *f)
 	if (f->is_out_of_memory)
 		return;
 	for (size_t k = 0; o && k < f->s->n_globals; k++)
-		s.global[k] = smt_number(f->smt, f->s->globals[k].initial);
+		s.global[k] = number(f, f->s->globals[k].initial, f->s->globals[k].type);
 	for (size_t k = 0; o && k < o->n_locals; k++) {
-		first.local[k] = smt_number(f->smt, 0);
-		first.fresh[k] = smt_number(f->smt, NEW_AT_FIRST + (int64_t)k);
+		first.local[k] = number(f, 0, o->locals[k].type);
+		first.fresh[k] = number(f, NEW_AT_FIRST + (int64_t)k, o->locals[k].type);
 	}
 	for (size_t m = 0; o && m < f->s->n_memories; m++) {
-		smt_term initial = smt_number(f->smt, f->s->memories[m].initial);
+		const struct spec_structure_var *it = &f->s->memories[m];
+		smt_term initial = number(f, it->initial, it->type);
+		smt_term null = number(f, 0, it->of);
 
+		smt_assert(f->smt,
+			   smt_eq(f->smt, fl_lin_facts_memory_at(f, &s.memory[m], null),
+				  initial));
+		if (it->of < 0 && !f->is_mixed)
+			continue;
 		smt_assert(f->smt,
 			   smt_eq(f->smt, fl_lin_facts_memory_at(f, &s.memory[m], q.p),
 				  initial));
 		smt_assert(f->smt,
 			   smt_eq(f->smt, fl_lin_facts_memory_at(f, &s.memory[m], q.q),
 				  initial));
-		for (size_t k = 0; o && k < o->n_locals; k++)
-			smt_assert(f->smt, smt_eq(f->smt,
+		for (size_t k = 0; k < o->n_locals; k++)
+			if (o->locals[k].type >= 0)
+				smt_assert(f->smt,
+					   smt_eq(f->smt,
 						  fl_lin_facts_memory_at(f, &s.memory[m],
 									 first.fresh[k]),
 						  initial));
-		smt_assert(f->smt, smt_eq(f->smt,
-					  fl_lin_facts_memory_at(f, &s.memory[m],
-								 smt_number(f->smt, 0)),
-					  initial));
 	}
 	if (o)
 		smt_assert(f->smt, do_steps(f, o->steps, o->n_steps, &first, &s, NULL));
@@ -916,7 +757,7 @@ void fl_lin_facts_touch(struct touched *t, const struct spec_step_expr *e)
 
 struct touched fl_lin_facts_written(const struct facts *f, size_t step)
 {
-	const struct spec_structure_operation *o = operation(f, step);
+	const struct spec_structure_operation *o = fl_lin_facts_operation(f, step);
 	struct touched all = {};
 
 	for (size_t k = f->steps->data[step].first; k < f->steps->data[step].end; k++)
@@ -960,29 +801,38 @@ static uint64_t newest_drop(const struct facts *f, size_t u, size_t v)
 	return last;
 }
 
-/* Of whom must @p it hold when the operation before @p v did its step, which writes @p w, and one before
- * @p u (FACT_ALWAYS: none) looks on? */
-static enum {
-	BY_NONE,
-	BY_ONE,
-	BY_WATCHER,
-	BY_BOTH,
-	BY_BOTH_TURNED
-} claimed(const struct facts *f, const struct fact *it, size_t u, size_t v,
-	  const struct touched *w)
+/* What must hold when the operation before @p v did its step, which writes @p w, and one before @p u
+ * (FACT_ALWAYS: none) looks on? */
+struct claimed {
+	size_t u, v; ///< facts about them
+	bool if_touched, is_turned;
+};
+
+static unsigned list_claimed(const struct facts *f, size_t u, size_t v,
+			     struct claimed ret[3])
 {
 	size_t next = f->steps->data[v].is_last ? FACT_ALWAYS : v + 1;
-	bool has_next = next != FACT_ALWAYS;
+	unsigned n = 0;
 
-	if (u == FACT_ALWAYS)
-		return (is_of(it, FACT_ALWAYS, FACT_ALWAYS) && is_touched(it, w)) ||
-				       (has_next && is_of(it, next, FACT_ALWAYS)) ?
-			       BY_ONE :
-			       BY_NONE;
-	return is_of(it, u, FACT_ALWAYS) && is_touched(it, w) ? BY_WATCHER :
-	       has_next && is_of(it, u, next)		      ? BY_BOTH :
-	       has_next && is_of(it, next, u)		      ? BY_BOTH_TURNED :
-								BY_NONE;
+	ret[n++] = (struct claimed){ u, FACT_ALWAYS, true, false };
+	if (next != FACT_ALWAYS && u == FACT_ALWAYS)
+		ret[n++] = (struct claimed){ next, FACT_ALWAYS, false, false };
+	if (next == FACT_ALWAYS || u == FACT_ALWAYS)
+		return n;
+	// Of two before the same sub-operation each is the first, and the second.
+	if (u <= next)
+		ret[n++] = (struct claimed){ u, next, false, false };
+	if (next <= u)
+		ret[n++] = (struct claimed){ next, u, false, true };
+	return n;
+}
+
+static bool is_claimed(const struct facts *f, const struct claimed *c, size_t fact,
+		       const struct touched *w)
+{
+	const struct fact *it = &f->all.data[fact];
+
+	return !it->is_off && (!c->if_touched || is_touched(it, w));
 }
 
 /* The operation before @p v does a step, one before @p u looks on: what holds no longer? */
@@ -993,6 +843,8 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 		&f->asked_at[(u == FACT_ALWAYS ? f->steps->size : u) * f->steps->size +
 			     v];
 	struct question q;
+	struct claimed lists[3];
+	unsigned n_lists = list_claimed(f, u, v, lists);
 	claims all = {};
 	bool has_dropped;
 	struct instance after;
@@ -1002,11 +854,15 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 	// What it was asked with holds as it did: the answer does, too.
 	if (*asked > newest_drop(f, u, v))
 		return false;
-	for (size_t k = 0; k < f->all.size; k++) {
-		if (claimed(f, &f->all.data[k], u, v, &w) == BY_NONE)
-			continue;
-		has_claims = true;
-		about_all |= f->all.data[k].is >= FACT_NO_OTHER;
+	for (unsigned n = 0; n < n_lists; n++) {
+		size_t end, k = fl_lin_facts_about(f, lists[n].u, lists[n].v, &end);
+
+		for (; k < end; k++) {
+			if (!is_claimed(f, &lists[n], k, &w))
+				continue;
+			has_claims = true;
+			about_all |= f->all.data[k].is >= FACT_NO_OTHER;
+		}
 	}
 	if (!has_claims)
 		return false;
@@ -1017,25 +873,19 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 	after = fl_lin_facts_instance_copy(f, &q.v);
 	if (!f->is_out_of_memory)
 		smt_assert(f->smt, fl_lin_facts_do(f, v, &after, &s, NULL));
-	for (size_t k = 0; k < f->all.size && !f->is_out_of_memory; k++) {
-		const struct fact *it = &f->all.data[k];
+	for (unsigned n = 0; n < n_lists; n++) {
+		const struct claimed *c = &lists[n];
+		size_t end, k = fl_lin_facts_about(f, c->u, c->v, &end);
+		bool by_watcher = c->if_touched && u != FACT_ALWAYS;
 
-		switch (claimed(f, it, u, v, &w)) {
-		case BY_ONE:
-			claim(f, &all, k, &after, NULL, &s, &q);
-			break;
-		case BY_WATCHER:
-			claim(f, &all, k, &q.u, NULL, &s, &q);
-			break;
-		case BY_BOTH:
-			claim(f, &all, k, &q.u, &after, &s, &q);
-			break;
-		case BY_BOTH_TURNED:
-			claim(f, &all, k, &after, &q.u, &s, &q);
-			break;
-		default:
-			break;
-		}
+		for (; k < end && !f->is_out_of_memory; k++)
+			if (is_claimed(f, c, k, &w))
+				claim(f, &all, k,
+				      by_watcher || (c->v != FACT_ALWAYS &&
+						     !c->is_turned) ?
+					      &q.u :
+					      &after,
+				      c->is_turned ? &q.u : &after, &s, &q);
 	}
 	has_dropped = drop_false(f, &all);
 	smt_pop(f->smt);
@@ -1051,18 +901,18 @@ static void make_terms(struct facts *f)
 {
 	size_t n = f->s->n_operations * 64;
 
-	f->terms = need(f, f->all.size * 2 * sizeof(*f->terms));
+	f->terms = fl_lin_facts_need(f, f->all.size * 2 * sizeof(*f->terms));
 	for (int role = 0; role < 2; role++) {
-		f->local[role] = need(f, n * sizeof(smt_term));
-		f->fresh[role] = need(f, n * sizeof(smt_term));
+		f->local[role] = fl_lin_facts_need(f, n * sizeof(smt_term));
+		f->fresh[role] = fl_lin_facts_need(f, n * sizeof(smt_term));
 	}
 	if (f->is_out_of_memory)
 		return;
 	memset(f->terms, 0, f->all.size * 2 * sizeof(*f->terms));
 	state_new(f, &f->now);
-	f->p = smt_var(f->smt, SMT_INT, "p");
-	f->q = smt_var(f->smt, SMT_INT, "q");
-	f->any = smt_var(f->smt, SMT_INT, "any");
+	f->p = fl_lin_facts_var(f, 0, "p");
+	f->q = fl_lin_facts_var(f, 0, "q");
+	f->any = fl_lin_facts_var(f, 0, "any");
 	for (int role = 0; role < 2; role++) {
 		f->id[role] = smt_var(f->smt, SMT_INT, "ID");
 		for (size_t k = 0; k < f->numbers.size; k++)
@@ -1072,12 +922,13 @@ static void make_terms(struct facts *f)
 				   smt_lt(f->smt, smt_number(f->smt, 0), f->id[role]));
 		for (size_t o = 0; o < f->s->n_operations; o++)
 			for (size_t k = 0; k < f->s->operations[o].n_locals; k++) {
-				const char *name = f->s->operations[o].locals[k].name;
+				const struct spec_structure_var *l =
+					&f->s->operations[o].locals[k];
 
 				f->local[role][o * 64 + k] =
-					smt_var(f->smt, SMT_INT, name);
+					fl_lin_facts_var(f, l->type, l->name);
 				f->fresh[role][o * 64 + k] =
-					smt_var(f->smt, SMT_INT, name);
+					fl_lin_facts_var(f, l->type, l->name);
 			}
 	}
 	differs(f, f->id[0], f->id[1]);
@@ -1086,24 +937,31 @@ static void make_terms(struct facts *f)
 struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *ret)
 {
 	struct facts *f = ret;
+	size_t all = (steps->size + 1) * (steps->size + 1) * 8;
 	struct err *err;
 	bool has_dropped = true;
 
 	*f = (struct facts){ .steps = steps, .s = steps->s };
-	f->dropped = need(f, (steps->size + 1) * (steps->size + 1) * 8);
-	f->asked_at = need(f, (steps->size + 1) * (steps->size + 1) * 8);
+	f->dropped = fl_lin_facts_need(f, all);
+	f->asked_at = fl_lin_facts_need(f, all);
+	f->first = fl_lin_facts_need(f, all);
+	f->count = fl_lin_facts_need(f, all);
 	if (f->is_out_of_memory)
 		return &err_nomem;
-	memset(f->dropped, 0, (steps->size + 1) * (steps->size + 1) * 8);
-	memset(f->asked_at, 0, (steps->size + 1) * (steps->size + 1) * 8);
-	propose_all(f);
+	memset(f->dropped, 0, all);
+	memset(f->asked_at, 0, all);
+	memset(f->first, 0, all);
+	memset(f->count, 0, all);
+	fl_lin_facts_propose(f);
+	fl_lin_facts_sample(f);
 	err = smt_create(f->has_order ? SMT_WHOLE : SMT_NAMES, MOST_STEPS, &f->smt);
 	if (err)
 		return err;
 	for (size_t k = 0; k < f->numbers.size; k++)
 		smt_number(f->smt, f->numbers.data[k]);
+	number(f, 0, 0);
 	for (size_t k = 0; f->s->initialize && k < f->s->initialize->n_locals; k++)
-		smt_number(f->smt, NEW_AT_FIRST + (int64_t)k);
+		number(f, NEW_AT_FIRST + (int64_t)k, f->s->initialize->locals[k].type);
 	make_terms(f);
 	if (!f->is_out_of_memory)
 		begin(f);
@@ -1128,5 +986,6 @@ void fl_lin_facts_deinit(struct facts *f)
 	arena_deinit(&f->arena);
 	vec_deinit(&f->all);
 	vec_deinit(&f->numbers);
+	vec_deinit(&f->of_kinds);
 	vec_deinit(&f->promises);
 }

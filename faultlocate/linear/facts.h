@@ -43,6 +43,7 @@ struct fact {
 /** An operation under way. */
 struct instance {
 	size_t before; ///< which sub-operation it stands
+	const struct spec_structure_operation *of;
 	smt_term id, *local;
 	smt_term fresh[64]; ///< what its next sub-operation allocates, by local
 	uint64_t has_fresh;
@@ -97,6 +98,12 @@ struct touched {
 	uint64_t globals, memories;
 };
 
+/** A number that is compared with what has the kind of `of`. */
+struct facts_number {
+	size_t of;
+	int64_t value;
+};
+
 struct facts {
 	const struct fl_lin_steps *steps;
 	const struct spec_structure *s;
@@ -110,13 +117,17 @@ struct facts {
 	smt_term *local[2], *fresh[2]; ///< operation * 64 + local
 	smt_term *terms;      ///< of comparisons: fact * 2 + role; NULL: not made yet
 	VEC(int64_t) numbers; ///< in the text
+	size_t *kind; ///< of globals, memories, locals and ID: another of the same, or itself
+	VEC(struct facts_number) of_kinds;
 	VEC(struct promise) promises;
+	size_t *first, *count; ///< of facts about two, one or none: in `all`
 	uint64_t *
 		dropped; ///< when a fact of u, v (u * n + v), of u (n * n + u) or of none was
 	uint64_t *asked_at; ///< when the question of u and v was (u = n: v alone)
 	uint64_t clock;
 	bool is_too_large;
 	struct touched noticed; ///< somebody learns what is there (pairs.c)
+	bool is_mixed;		///< pointers are numbers; else names
 	bool has_any;		///< a condition is that there is no such thing
 	bool has_order;		///< somebody compares numbers by size, or counts
 	size_t n_questions, n_unknown;
@@ -124,6 +135,37 @@ struct facts {
 		*watched; ///< gets the conditions of what is done; may be NULL
 	bool is_out_of_memory;
 };
+
+/** Memory that lives as long as @p f; NULL: is_out_of_memory is set. */
+void *fl_lin_facts_need(struct facts *f, size_t bytes);
+
+static inline const struct spec_structure_operation *
+fl_lin_facts_operation(const struct facts *f, size_t step)
+{
+	return fl_lin_steps_operation(f->steps, step);
+}
+
+/** What type has @p e of operation @p o? A number may be of any, as NULL is. */
+static inline int fl_lin_facts_type(const struct facts *f, const struct spec_step_expr *e,
+				    const struct spec_structure_operation *o)
+{
+	return e->op == STEP_GLOBAL ? f->s->globals[e->value].type :
+	       e->op == STEP_MEMORY ? f->s->memories[e->value].type :
+	       e->op == STEP_LOCAL  ? o->locals[e->value].type :
+				      SPEC_TYPE_INT;
+}
+
+/** Where facts about @p u and @p v are counted (first, count, dropped). */
+size_t fl_lin_facts_place(const struct facts *f, size_t u, size_t v);
+
+/** List all that may be true (propose.c). */
+void fl_lin_facts_propose(struct facts *f);
+
+/** The facts about @p u and @p v: in f->all from the number returned to before *@p end. */
+size_t fl_lin_facts_about(const struct facts *f, size_t u, size_t v, size_t *end);
+
+/** Drop facts that some executions at random make false (sample.c). */
+void fl_lin_facts_sample(struct facts *f);
 
 struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *ret);
 void fl_lin_facts_deinit(struct facts *f);
@@ -139,6 +181,9 @@ void fl_lin_facts_question_deinit(struct question *q);
 /** A copy to change. NULL where memory is out. */
 struct state fl_lin_facts_state_copy(struct facts *f, const struct state *s);
 struct instance fl_lin_facts_instance_copy(struct facts *f, const struct instance *i);
+
+/** A new variable for what is of @p type. */
+smt_term fl_lin_facts_var(struct facts *f, int type, const char *name);
 
 /** What memory @p m has at @p at. */
 smt_term fl_lin_facts_memory_at(struct facts *f, const struct memory *m, smt_term at);

@@ -173,12 +173,14 @@ static struct state undone(struct facts *f, size_t step, const struct instance *
 	fl_lin_facts_do(f, step, &again, &s, NULL);
 	for (size_t k = 0; k < f->s->n_globals; k++)
 		if (w.globals >> k & 1)
-			ret.global[k] = smt_var(f->smt, SMT_INT, "undone");
+			ret.global[k] =
+				fl_lin_facts_var(f, f->s->globals[k].type, "undone");
 	for (size_t k = 0; k < f->s->n_memories; k++)
 		for (const struct written *at = s.memory[k].last;
 		     at != now->memory[k].last; at = at->earlier)
-			fl_lin_facts_memory_write(f, &ret.memory[k], at->at,
-						  smt_var(f->smt, SMT_INT, "undone"));
+			fl_lin_facts_memory_write(
+				f, &ret.memory[k], at->at,
+				fl_lin_facts_var(f, f->s->memories[k].type, "undone"));
 	fl_lin_facts_assert_of(f, step, i, &ret);
 	return ret;
 }

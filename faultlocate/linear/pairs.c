@@ -299,6 +299,43 @@ static void ask_reversible(struct facts *f, const struct order *forth,
 	order_deinit(&back);
 }
 
+/* What sub-operation @p step reads. */
+static struct touched read_by(const struct facts *f, size_t step)
+{
+	const struct spec_structure_operation *o = fl_lin_facts_operation(f, step);
+	struct touched all = {};
+
+	for (size_t k = f->steps->data[step].first; k < f->steps->data[step].end; k++) {
+		const struct spec_step *it = &o->steps[k];
+
+		for (size_t c = 0; c < it->n_conditions; c++) {
+			fl_lin_facts_touch(&all, it->conditions[c].a);
+			fl_lin_facts_touch(&all, it->conditions[c].b);
+		}
+		for (size_t c = 0; c < it->n_statements; c++) {
+			fl_lin_facts_touch(&all, it->statements[c].target);
+			fl_lin_facts_touch(&all, it->statements[c].value);
+		}
+	}
+	return all;
+}
+
+static bool is_apart(const struct touched *a, const struct touched *b)
+{
+	return !(a->globals & b->globals) && !(a->memories & b->memories);
+}
+
+/* Does neither of the two touch what the other writes? Then they can change places. */
+static bool are_apart(const struct facts *f, size_t a, size_t b)
+{
+	struct touched read_a = read_by(f, a), read_b = read_by(f, b);
+	struct touched wrote_a = fl_lin_facts_written(f, a),
+		       wrote_b = fl_lin_facts_written(f, b);
+
+	return is_apart(&wrote_a, &read_b) && is_apart(&wrote_a, &wrote_b) &&
+	       is_apart(&read_a, &wrote_b);
+}
+
 void fl_lin_pair_ask(struct facts *f, size_t a, size_t b, fl_lin_pair_when when, void *of,
 		     struct fl_lin_pair *ret)
 {
@@ -319,7 +356,9 @@ void fl_lin_pair_ask(struct facts *f, size_t a, size_t b, fl_lin_pair_when when,
 		answer = smt_check(f->smt);
 		ret->is_undecided = answer == SMT_UNKNOWN;
 		ret->is_orderable = answer != SMT_UNSAT;
-		if (ret->is_orderable && !ret->is_boundary)
+		ret->is_reversible = ret->is_orderable && !ret->is_boundary &&
+				     are_apart(f, a, b);
+		if (ret->is_orderable && !ret->is_boundary && !ret->is_reversible)
 			ask_reversible(f, &forth, &q, ret);
 	}
 	smt_pop(f->smt);
