@@ -64,8 +64,8 @@ static const struct argp_option options[] = {
 	  "and why not",
 	  0 },
 	{ "operations", OPT_OPERATIONS, "N", 0,
-	  "Of structures: execute up to N operations (2 to 5) at once, proof or none; without it 3 "
-	  "where there is no proof",
+	  "Of structures: execute up to N operations (2 to 5) at once, proof or none; without it 3, or 4 "
+	  "where that can be done, where there is no proof",
 	  0 },
 	{ "explain", OPT_EXPLAIN, NULL, 0,
 	  "Of structures: print of each two sub-operations that cannot change places what is in "

@@ -14,6 +14,7 @@
 #include "faultlocate/linear/derived.h"
 
 enum { PROVEN, BROKEN, NEITHER };
+enum { LEAST_AT_ONCE = 3 }; ///< operations that are executed
 
 /* One file, and what came of it. */
 struct structure {
@@ -410,9 +411,29 @@ static void print_json(const struct structure *s)
 
 /* ---- all ------------------------------------------------------------------------------------------- */
 
+/* All executions of @p operations; unless it was said how many, of one more if that can be done. */
+static struct err *execute(struct structure *s, unsigned operations)
+{
+	struct fl_lin_executions more = {};
+	struct err *err =
+		fl_lin_explore(&s->steps, operations, s->o->most, &s->runs);
+
+	if (err || s->o->operations || s->runs.is_broken || !s->runs.is_complete)
+		return err;
+	err = fl_lin_explore(&s->steps, operations + 1, s->o->most, &more);
+	if (!err && (more.is_broken || more.is_complete)) {
+		struct fl_lin_executions less = s->runs;
+
+		s->runs = more;
+		more = less;
+	}
+	fl_lin_executions_deinit(&more);
+	return err;
+}
+
 static struct err *run(struct structure *s, struct fl_lin_derived *known)
 {
-	unsigned operations = s->o->operations ? s->o->operations : 3;
+	unsigned operations = s->o->operations ? s->o->operations : LEAST_AT_ONCE;
 	const struct spec_structure *written;
 	bool has_executed = false;
 	double start = clock_now_s();
@@ -439,7 +460,7 @@ static struct err *run(struct structure *s, struct fl_lin_derived *known)
 		err = fl_lin_prove(&s->steps, &s->pairs, &s->proof);
 	s->has_run = !s->proof.is_proven || s->o->operations;
 	if (!err && s->has_run && !has_executed)
-		err = fl_lin_explore(&s->steps, operations, s->o->most, &s->runs);
+		err = execute(s, operations);
 	if (!err && s->o->derived && (!s->was_derived || (s->has_run && !has_executed)))
 		err = fl_lin_derived_add(known, &s->steps, &s->pairs, &s->runs);
 	for (size_t a = 0; a < s->steps.size && !err; a++)

@@ -175,9 +175,9 @@ bool fl_lin_derived_find(const struct fl_lin_derived *d, const struct fl_lin_ste
 				 e->moves[k] == '2' ? MOVE_SPLIT :
 						      MOVE_BY_PAIRS;
 	}
-	if (e->n_operations == operations)
+	if (e->n_operations >= operations)
 		*runs = (struct fl_lin_executions){ .is_complete = true,
-						    .n_operations = operations,
+						    .n_operations = e->n_operations,
 						    .n_states = e->n_states };
 	return true;
 }

@@ -11,13 +11,14 @@
 #include "faultlocate/linear/facts.h"
 #include "faultlocate/linear/world.h"
 
-enum { RUNS = 2000, AT_ONCE = 5, MOST_BEGUN = 12 };
+enum { RUNS = 600, AT_ONCE = 3, MOST_BEGUN = 12, IN_VAIN = 30 };
 
 struct sampling {
 	struct fl_lin_worlds in; ///< first
 	struct facts *f;
 	struct fl_lin_world chosen;
 	unsigned n_ways;
+	size_t n_dropped;
 	uint64_t random;
 };
 
@@ -79,7 +80,10 @@ static void drop_false(struct sampling *s, struct fl_lin_world *w, size_t u, siz
 	for (; fact < end; fact++) {
 		struct fact *it = &s->f->all.data[fact];
 
-		it->is_off |= !it->is_off && is_false(s, it, w, i, k);
+		if (it->is_off || !is_false(s, it, w, i, k))
+			continue;
+		it->is_off = true;
+		s->n_dropped++;
 	}
 }
 
@@ -174,6 +178,10 @@ void fl_lin_facts_sample(struct facts *f)
 	if (s.in.over)
 		return;
 	s.in.n = AT_ONCE;
-	for (unsigned k = 0; k < RUNS; k++)
+	for (unsigned k = 0, last = 0; k < RUNS && k < last + IN_VAIN; k++) {
+		size_t before = s.n_dropped;
+
 		run(&s);
+		last = s.n_dropped != before ? k : last;
+	}
 }

@@ -40,6 +40,7 @@ struct machine {
 };
 
 static const struct spec_structure *judged;
+static uint64_t types_looked_for; ///< by NO
 static bool is_over; ///< there are too many states, or an array is too long
 
 static signed char *place(struct machine *m, int who, const struct spec_step_expr *e);
@@ -138,6 +139,8 @@ static bool allocate(struct machine *m, int type, int *ret)
 	if (x >= ROOM)
 		return false;
 	m->n_things = (unsigned char)x;
+	// What a condition looks for can be found as soon as it is made.
+	m->is_public[x] = types_looked_for >> type & 1;
 	m->type[x] = (signed char)type;
 	for (size_t k = 0; k < judged->n_memories; k++)
 		if (judged->memories[k].of == type)
@@ -369,6 +372,7 @@ static bool explains(const struct order *o, const struct machine *m)
 /* ---- all interleavings ------------------------------------------------------------------------ */
 
 static struct machine *seen; ///< whole states, by their hashes
+static VEC(struct machine *) seen_at;
 static size_t n_seen, room_seen;
 static bool is_broken;
 
@@ -376,11 +380,14 @@ static struct machine *slot_of(struct machine *table, size_t room,
 			       const struct machine *m)
 {
 	const unsigned char *bytes = (const void *)m;
-	uint64_t h = 14695981039346656037u;
+	uint64_t h = 14695981039346656037u, word = 0;
 
-	for (size_t k = 0; k < sizeof(*m); k++)
-		h = (h ^ bytes[k]) * 1099511628211u;
-	for (size_t at = (h ^ h >> 29) & (room - 1);; at = (at + 1) & (room - 1))
+	for (size_t k = 0; k < sizeof(*m); k += 8) {
+		memcpy(&word, bytes + k, sizeof(*m) - k < 8 ? sizeof(*m) - k : 8);
+		h = (h ^ word) * 0xff51afd7ed558ccdu;
+		h ^= h >> 31;
+	}
+	for (size_t at = h & (room - 1);; at = (at + 1) & (room - 1))
 		if (!table[at].is_kept || !memcmp(&table[at], m, sizeof(*m)))
 			return &table[at];
 }
@@ -395,9 +402,14 @@ static bool is_new(const struct machine *m)
 
 		if (!more)
 			abort();
+		seen_at.size = 0;
 		for (size_t k = 0; k < room_seen; k++)
-			if (seen[k].is_kept)
-				*slot_of(more, room, &seen[k]) = seen[k];
+			if (seen[k].is_kept) {
+				slot = slot_of(more, room, &seen[k]);
+				*slot = seen[k];
+				if (vec_add(&seen_at, slot))
+					abort();
+			}
 		free(seen);
 		seen = more;
 		room_seen = room;
@@ -406,6 +418,8 @@ static bool is_new(const struct machine *m)
 	if (slot->is_kept)
 		return false;
 	*slot = *m;
+	if (vec_add(&seen_at, slot))
+		abort();
 	is_over |= ++n_seen > ENOUGH;
 	return true;
 }
@@ -460,8 +474,9 @@ static void arguments(const struct machine *first, int who, size_t arg)
 	if (who == n_at_once) {
 		orders.size = n_seen = 0;
 		so_far = (struct order){};
-		if (seen)
-			memset(seen, 0, room_seen * sizeof(*seen));
+		for (size_t k = 0; k < seen_at.size; k++)
+			seen_at.data[k]->is_kept = 0;
+		seen_at.size = 0;
 		for (int i = 0; i < n_at_once; i++)
 			whole(&m, i);
 		interleave(&m);
@@ -500,6 +515,19 @@ static void operations(int who, unsigned from)
 static int judge(const struct spec_structure *s)
 {
 	judged = s;
+	types_looked_for = 0;
+	for (size_t o = 0; o < s->n_operations; o++)
+		for (size_t i = 0; i < s->operations[o].n_steps; i++) {
+			const struct spec_step *it = &s->operations[o].steps[i];
+
+			for (size_t k = 0; k < it->n_conditions; k++)
+				if (it->conditions[k].a->op == STEP_ANY)
+					types_looked_for |=
+						1ull << s->operations[o]
+								.locals[it->conditions[k]
+										.a->value]
+								.type;
+		}
 	is_over = is_broken = false;
 	for (n_at_once = 2; n_at_once <= AT_ONCE; n_at_once++)
 		operations(0, 0);
@@ -764,6 +792,7 @@ int main(int argc, char **argv)
 		spec_destroy(spec);
 	}
 	free(seen);
+	vec_deinit(&seen_at);
 	vec_deinit(&orders);
 	return 0;
 }
