@@ -415,8 +415,7 @@ static void print_json(const struct structure *s)
 static struct err *execute(struct structure *s, unsigned operations)
 {
 	struct fl_lin_executions more = {};
-	struct err *err =
-		fl_lin_explore(&s->steps, operations, s->o->most, &s->runs);
+	struct err *err = fl_lin_explore(&s->steps, operations, s->o->most, &s->runs);
 
 	if (err || s->o->operations || s->runs.is_broken || !s->runs.is_complete)
 		return err;

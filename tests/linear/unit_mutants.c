@@ -41,7 +41,7 @@ struct machine {
 
 static const struct spec_structure *judged;
 static uint64_t types_looked_for; ///< by NO
-static bool is_over; ///< there are too many states, or an array is too long
+static bool is_over;		  ///< there are too many states, or an array is too long
 
 static signed char *place(struct machine *m, int who, const struct spec_step_expr *e);
 
