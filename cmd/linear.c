@@ -260,12 +260,19 @@ static struct err *take_capture(struct linear *l)
 			       "none of the functions was called: nothing was checked");
 }
 
+static struct err *rest(struct fl_lin_history *h, void *of)
+{
+	return fl_lin_check_rest(&((struct linear *)of)->object, h);
+}
+
 static struct err *take_history(struct linear *l)
 {
 	struct stat st;
 
 	if (!stat(l->o->subject, &st) && S_ISDIR(st.st_mode))
 		return take_capture(l);
+	l->history.rest = rest;
+	l->history.rest_of = l;
 	return fl_lin_history_read(l->o->subject, &l->object, &l->history);
 }
 

@@ -9,12 +9,11 @@
  */
 #include <string.h>
 
+#include "faultlocate/linear/fewer.h"
 #include "faultlocate/linear/monitor.h"
 #include "faultlocate/linear/search.h"
 
-#define TRIES 64		  ///< which values pops took that did not return
-#define LOOKED_AT (1u << 22)	  ///< operations, at most, to make what is shown smaller,
-#define LEFT_OUT_AMONG (1u << 12) ///< and configurations at once
+#define TRIES 64 ///< which values pops took that did not return
 
 struct part {
 	const size_t *ops; ///< indices of the history's, by their calls
@@ -212,45 +211,6 @@ static struct err *show_container(struct check *c, fl_lin_items *items)
 	return NULL;
 }
 
-/* Of @p ops, which have no order, leave out what only looks, as long as there is none without it. What
- * changes something stays: without it others may be wrong that were right. */
-static struct err *leave_out(struct check *c, size_t *ops, size_t *n)
-{
-	const struct fl_lin_model m = { .object = c->o };
-	_cleanup_free_ size_t *less = calloc(*n + 1, sizeof(*less));
-	uint64_t looked_at = 0;
-	struct err *err = less ? NULL : &err_nomem;
-
-	for (size_t chunk = *n; !err && chunk; chunk /= 2) {
-		for (size_t lo = 0; !err && lo < *n && looked_at < LOOKED_AT;) {
-			size_t kept = 0, tried = 0;
-			struct fl_lin_search s;
-
-			for (size_t i = 0; i < *n; i++) {
-				bool is_tried = i >= lo && i < lo + chunk &&
-						fl_lin_model_observes(
-							&m, &c->h->ops.data[ops[i]]);
-
-				tried += is_tried;
-				if (!is_tried)
-					less[kept++] = ops[i];
-			}
-			looked_at += kept;
-			s.answer = LIN_RIGHT;
-			if (tried)
-				err = fl_lin_search(c->o, c->h, less, kept,
-						    LEFT_OUT_AMONG, &s);
-			if (!err && s.answer == LIN_WRONG) {
-				memcpy(ops, less, kept * sizeof(*ops));
-				*n = kept;
-			} else {
-				lo += chunk;
-			}
-		}
-	}
-	return err;
-}
-
 /* Up to the return that nothing explains. */
 static struct err *show_search(struct check *c, const struct part *p,
 			       const struct fl_lin_search *s)
@@ -266,7 +226,8 @@ static struct err *show_search(struct check *c, const struct part *p,
 		if (c->h->ops.data[p->ops[i]].call < at->end)
 			ops[n_ops++] = p->ops[i];
 	if (!err)
-		err = leave_out(c, ops, &n_ops);
+		err = fl_lin_fewer(c->o, c->h, p->ops[s->at], ops, &n_ops,
+				   &c->ret->is_minimal);
 	for (size_t i = 0; !err && i < n_ops; i++)
 		err = witness_op(c, ops[i]);
 	n = snprintf(c->ret->why, sizeof(c->ret->why), "no order explains %s",
@@ -304,7 +265,7 @@ static bool take_answer(struct check *c, const struct part *p, enum fl_lin_answe
 static struct err *search_part(struct check *c, const struct part *p)
 {
 	struct fl_lin_search s;
-	struct err *err = fl_lin_search(c->o, c->h, p->ops, p->n, c->most, &s);
+	struct err *err = fl_lin_search(c->o, c->h, p->ops, p->n, c->most, NULL, &s);
 
 	c->has_searched = true;
 	if (err)
@@ -479,7 +440,8 @@ struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_hist
 	size_t n, from = 0;
 	struct err *err;
 
-	*ret = (struct fl_lin_verdict){ .answer = LIN_RIGHT, .n_ops = h->ops.size };
+	*ret = (struct fl_lin_verdict){ .answer = LIN_RIGHT,
+					.n_ops = h->ops.size + h->n_gone };
 	for (size_t i = 0; i < h->ops.size; i++)
 		ret->n_pending += h->ops.data[i].end == LIN_PENDING;
 	err = divide(&c, &ops, &ends, &n);
@@ -489,5 +451,52 @@ struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_hist
 	ret->method = !c.has_searched  ? "monitor" :
 		      !c.has_monitored ? "search" :
 					 "monitor and search";
+	return err;
+}
+
+/* Pushes of what is inside stay, and no more. */
+static struct err *keep_inside(struct fl_lin_history *h)
+{
+	struct map popped = {};
+	struct err *err = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; !err && i < h->ops.size; i++)
+		if (h->ops.data[i].does == LIN_POP &&
+		    map_put(&popped, (uint64_t)h->ops.data[i].ret, 1))
+			err = &err_nomem;
+	for (size_t i = 0; !err && i < h->ops.size; i++) {
+		const struct fl_lin_op *op = &h->ops.data[i];
+
+		if (op->does == LIN_PUSH && op->ret != 0 &&
+		    !map_get(&popped, (uint64_t)op->arg[0]))
+			h->ops.data[kept++] = *op;
+	}
+	if (!err) {
+		h->n_gone += h->ops.size - kept;
+		h->ops.size = kept;
+	}
+	map_deinit(&popped);
+	return err;
+}
+
+struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h)
+{
+	struct fl_lin_verdict v = {};
+	bool is_settled;
+	struct err *err = NULL;
+
+	is_settled = o->kind == LIN_QUEUE || o->kind == LIN_PRIORITY;
+	for (size_t i = 0; is_settled && i < h->ops.size; i++)
+		is_settled = !h->ops.data[i].instance;
+	if (is_settled) {
+		err = fl_lin_check(o, h, 1, &v);
+		is_settled = !err && v.answer == LIN_RIGHT &&
+			     !strcmp(v.method, "monitor");
+	}
+	fl_lin_verdict_deinit(&v);
+	if (is_settled)
+		return keep_inside(h);
+	h->rest = NULL; // nor will it be later
 	return err;
 }

@@ -137,6 +137,11 @@ struct fl_lin_op {
 struct fl_lin_history {
 	VEC(struct fl_lin_op) ops;
 	uint64_t moments; ///< how many there are so far
+	/** Called at a moment at which no operation is under way, each time that so many more were read, to
+	 * take out what matters no more; NULL: all are kept. */
+	struct err *(*rest)(struct fl_lin_history *h, void *of);
+	void *rest_of;
+	uint64_t n_gone; ///< that were taken out
 	struct fl_lin_values values;
 };
 
@@ -182,6 +187,11 @@ struct fl_lin_verdict {
 struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_history *h,
 			 size_t most, struct fl_lin_verdict *ret);
 void fl_lin_verdict_deinit(struct fl_lin_verdict *v);
+
+/** Ask about @p h, in which no operation is under way and to which more will come. Of a queue and a
+ * priority queue of distinct values what has come out matters no more then: it is taken out. Where the
+ * answer is not LIN_RIGHT, or not a monitor's, nothing is, and h->rest becomes NULL. @return NULL or ERR_NOMEM. */
+struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h);
 
 /** Write operation @p op as a call: `enqueue(5)`, `dequeue() = 7`. @return @p buf. */
 const char *fl_lin_op_text(const struct fl_lin_object *o, const struct fl_lin_values *v,

@@ -16,6 +16,8 @@
 
 #define WORDS 16
 #define OPEN SIZE_MAX
+#define REST_AFTER (1u << 19) ///< operations
+#define PASSED (16u << 20)    ///< bytes of a file, until they are given back
 
 /* A word: a number, a keyword, a text in quotes (without them). */
 struct word {
@@ -31,6 +33,9 @@ struct reader {
 	struct map
 		open; ///< hash of a process's name to its operation's index; OPEN: none
 	uint64_t line;
+	size_t n_open,
+		rest_at;    ///< operations under way; how many there are at the next rest
+	const char *passed; ///< of a file that is mapped: what was given back; NULL
 };
 
 enum event { CALL, RETURN, FAIL, LOST };
@@ -117,6 +122,7 @@ static struct err *take_call(struct reader *r, const struct entry *e, uint64_t *
 	first = e->is_vector && e->n > n_args + gives_value(does) ? 1 : 0;
 	if (e->n < first + n_args)
 		return bad(r, "arguments are missing of", &e->operation);
+	r->n_open++;
 	*open = r->h->ops.size;
 	op = vec_push(&r->h->ops);
 	if (!op)
@@ -159,6 +165,8 @@ static struct err *take_end(struct reader *r, const struct entry *e, bool is_edn
 		return bad(r, "a return without a call, of process", &e->process);
 	op = &r->h->ops.data[*open];
 	*open = OPEN;
+	// One that is lost is under way for ever.
+	r->n_open -= e->event != LOST;
 	op->end_at = r->line;
 	switch (e->event) {
 	case RETURN:
@@ -175,13 +183,46 @@ static struct err *take_end(struct reader *r, const struct entry *e, bool is_edn
 	}
 }
 
+/* Those that did not happen go. */
+static void drop_failed(struct fl_lin_history *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->ops.size; i++)
+		if (h->ops.data[i].does >= 0)
+			h->ops.data[kept++] = h->ops.data[i];
+	h->ops.size = kept;
+}
+
+/* Is there less to keep, now that no operation is under way? What was read of the file is not. */
+static struct err *rest(struct reader *r)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct err *err;
+
+	if (r->passed && r->at - r->passed > PASSED) {
+		size_t n = (r->at - r->passed) & ~(page - 1);
+
+		madvise((void *)r->passed, n, MADV_DONTNEED);
+		r->passed += n;
+	}
+	if (!r->h->rest || r->n_open || r->h->ops.size < r->rest_at)
+		return NULL;
+	drop_failed(r->h);
+	err = r->h->rest(r->h, r->h->rest_of);
+	r->rest_at = r->h->ops.size + REST_AFTER;
+	return err;
+}
+
 static struct err *take(struct reader *r, const struct entry *e, bool is_edn)
 {
 	uint64_t *open = open_of(r, &e->process);
 
 	if (!open)
 		return &err_nomem;
-	return e->event == CALL ? take_call(r, e, open) : take_end(r, e, is_edn, open);
+	if (e->event == CALL)
+		return take_call(r, e, open);
+	return take_end(r, e, is_edn, open) ?: rest(r);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------- */
@@ -443,23 +484,17 @@ static struct err *take_edn(struct reader *r)
 
 /* ---- all --------------------------------------------------------------------------------------------- */
 
-/* Those that did not happen go. */
-static void drop_failed(struct fl_lin_history *h)
+static struct err *parse(const char *path, const char *text, size_t size,
+			 const struct fl_lin_object *o, bool is_mapped,
+			 struct fl_lin_history *h)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < h->ops.size; i++)
-		if (h->ops.data[i].does >= 0)
-			h->ops.data[kept++] = h->ops.data[i];
-	h->ops.size = kept;
-}
-
-struct err *fl_lin_history_parse(const char *path, const char *text, size_t size,
-				 const struct fl_lin_object *o, struct fl_lin_history *h)
-{
-	struct reader r = {
-		.path = path, .at = text, .end = text + size, .o = o, .h = h
-	};
+	struct reader r = { .path = path,
+			    .at = text,
+			    .end = text + size,
+			    .o = o,
+			    .h = h,
+			    .rest_at = REST_AFTER,
+			    .passed = is_mapped ? text : NULL };
 	struct err *err;
 
 	if (size && memchr(text, 0, size))
@@ -478,8 +513,15 @@ struct err *fl_lin_history_parse(const char *path, const char *text, size_t size
 	if (err)
 		return err;
 	drop_failed(h);
-	return h->ops.size ? NULL :
-			     err_new(ERR_FORMAT, "%s: no operation is in it", path);
+	return h->ops.size || h->n_gone ?
+		       NULL :
+		       err_new(ERR_FORMAT, "%s: no operation is in it", path);
+}
+
+struct err *fl_lin_history_parse(const char *path, const char *text, size_t size,
+				 const struct fl_lin_object *o, struct fl_lin_history *h)
+{
+	return parse(path, text, size, o, false, h);
 }
 
 struct err *fl_lin_history_read(const char *path, const struct fl_lin_object *o,
@@ -497,7 +539,7 @@ struct err *fl_lin_history_read(const char *path, const struct fl_lin_object *o,
 	if (text == MAP_FAILED)
 		err = err_errno("cannot read '%s'", path);
 	else
-		err = fl_lin_history_parse(path, text, size, o, h);
+		err = parse(path, text, size, o, true, h);
 	if (text && text != MAP_FAILED)
 		munmap(text, size);
 	close(fd);

@@ -25,6 +25,9 @@ struct search {
 	const struct fl_lin_history *h;
 	struct configs now, next;
 	const struct fl_lin_op *open[SLOTS]; ///< NULL: the slot is free
+	struct fl_lin_op
+		any[SLOTS]; ///< of those that may have happened: without a result
+	bool may[SLOTS];
 	size_t n_open;		 ///< slots below this one are in use, some of them
 	uint64_t forever[WORDS]; ///< of operations that do not return
 	bool has_forever;
@@ -271,13 +274,19 @@ static int drop_dominated(struct search *s)
 /* ---- calls and returns ------------------------------------------------------------------------ */
 
 /* @return 0, or -1 when there are too many at once. */
-static int begin_op(struct search *s, const struct fl_lin_op *op, size_t *slot)
+static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size_t *slot)
 {
 	for (*slot = 0; *slot < SLOTS && s->open[*slot];)
 		++*slot;
 	if (*slot == SLOTS)
 		return -1;
 	s->open[*slot] = op;
+	s->may[*slot] = may;
+	if (may) {
+		s->any[*slot] = *op;
+		s->any[*slot].ret = LIN_NONE;
+		s->open[*slot] = &s->any[*slot];
+	}
 	if (*slot >= s->n_open)
 		s->n_open = *slot + 1;
 	if (op->end == LIN_PENDING) {
@@ -316,6 +325,10 @@ static struct err *end_op(struct search *s, size_t slot, size_t op)
 	const int does = s->open[slot]->does;
 
 	for (size_t i = 0; i < s->now.all.size; i++) { // it grows
+		struct config without = s->now.all.data[i];
+
+		if (s->may[slot] && arrive(s, &without, slot))
+			return &err_nomem;
 		if (expand(s, s->now.all.data[i], slot))
 			return &err_nomem;
 		if (s->now.all.size + s->next.all.size > s->most) {
@@ -358,8 +371,8 @@ static int by_end(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-static struct err *walk(struct search *s, const size_t *ops, size_t n, struct due *dues,
-			size_t n_dues)
+static struct err *walk(struct search *s, const size_t *ops, size_t n, const bool *may,
+			struct due *dues, size_t n_dues)
 {
 	_cleanup_free_ size_t *slot_of = calloc(n + 1, sizeof(*slot_of));
 	size_t called = 0;
@@ -375,7 +388,7 @@ static struct err *walk(struct search *s, const size_t *ops, size_t n, struct du
 			if (op->end == LIN_PENDING &&
 			    fl_lin_model_observes(&s->model, op))
 				continue; // nobody saw it
-			if (begin_op(s, op, &slot_of[called])) {
+			if (begin_op(s, op, may && may[called], &slot_of[called])) {
 				unknown(s,
 					"more than %llu operations are under way at once",
 					SLOTS);
@@ -390,7 +403,7 @@ static struct err *walk(struct search *s, const size_t *ops, size_t n, struct du
 }
 
 struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_history *h,
-			  const size_t *ops, size_t n, size_t most,
+			  const size_t *ops, size_t n, size_t most, const bool *may,
 			  struct fl_lin_search *ret)
 {
 	struct search s = {
@@ -415,7 +428,7 @@ struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_his
 	first.state = fl_lin_model_begin(&s.model);
 	err = configs_add(&s.now, &first) || s.model.states.is_out_of_memory ?
 		      &err_nomem :
-		      walk(&s, ops, n, dues, n_dues);
+		      walk(&s, ops, n, may, dues, n_dues);
 	configs_deinit(&s.now);
 	configs_deinit(&s.next);
 	fl_lin_model_deinit(&s.model);

@@ -28,10 +28,11 @@ struct fl_lin_search {
 /**
  * @param ops   @p n of them, indices into @p h, by the moments of their calls.
  * @param most  configurations that may be kept; 0: LIN_CONFIGS.
+ * @param may   of each: it has happened before its return, with any result, or never. NULL: of none.
  * @return NULL or ERR_NOMEM.
  */
 struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_history *h,
-			  const size_t *ops, size_t n, size_t most,
+			  const size_t *ops, size_t n, size_t most, const bool *may,
 			  struct fl_lin_search *ret);
 
 #endif

@@ -213,6 +213,8 @@ static void make_history(const struct fl_lin_object *o, struct fl_lin_history *h
 	}
 }
 
+static size_t n_gone; ///< operations that were taken out at rests
+
 static bool judge(const struct fl_lin_object *o, const struct fl_lin_history *h)
 {
 	const struct plain p = { .number = o->kind == LIN_REGISTER ? o->initial : 0 };
@@ -228,7 +230,7 @@ static enum fl_lin_answer ask_search(const struct fl_lin_object *o,
 
 	for (size_t i = 0; i < h->ops.size; i++)
 		ops[i] = i;
-	ok(fl_lin_search(o, h, ops, h->ops.size, 0, &s));
+	ok(fl_lin_search(o, h, ops, h->ops.size, 0, NULL, &s));
 	return s.answer;
 }
 
@@ -265,6 +267,42 @@ static void check_witness(const struct fl_lin_object *o, const struct fl_lin_his
 	vec_deinit(&part.ops);
 }
 
+/* What is asked while it is read, where no operation is under way, has the same answer. */
+static void check_rests(const struct fl_lin_object *o, const struct fl_lin_history *h,
+			enum fl_lin_answer answer)
+{
+	for (size_t k = 1; k < h->ops.size; k++) {
+		struct fl_lin_history so_far = { .moments = h->moments };
+		uint64_t moment = h->ops.data[k].call;
+		struct fl_lin_verdict v;
+		bool is_rest = true;
+
+		for (size_t i = 0; i < h->ops.size; i++)
+			is_rest &= h->ops.data[i].call >= moment ||
+				   h->ops.data[i].end < moment;
+		if (!is_rest)
+			continue;
+		for (size_t i = 0; i < h->ops.size; i++)
+			if (h->ops.data[i].call < moment)
+				ok(vec_add(&so_far.ops, h->ops.data[i]));
+		ok(fl_lin_check_rest(o, &so_far));
+		n_gone += so_far.n_gone;
+		for (size_t i = 0; i < h->ops.size; i++)
+			if (h->ops.data[i].call >= moment)
+				ok(vec_add(&so_far.ops, h->ops.data[i]));
+		ok(fl_lin_check(o, &so_far, 0, &v));
+		if (v.answer != answer) {
+			show(o, h);
+			fail_msg("%s: with a rest before %llu: %d, not %d",
+				 fl_lin_object_name(o), (unsigned long long)moment,
+				 v.answer, answer);
+		}
+		assert_int_equal(v.n_ops, h->ops.size);
+		fl_lin_verdict_deinit(&v);
+		vec_deinit(&so_far.ops);
+	}
+}
+
 static void compare(const struct fl_lin_object *o, const struct fl_lin_history *h,
 		    bool has_judge, unsigned counts[2])
 {
@@ -284,6 +322,7 @@ static void compare(const struct fl_lin_object *o, const struct fl_lin_history *
 	counts[v.answer == LIN_WRONG]++;
 	if (v.answer == LIN_WRONG)
 		check_witness(o, h, &v);
+	check_rests(o, h, v.answer);
 	fl_lin_verdict_deinit(&v);
 }
 
@@ -336,6 +375,7 @@ static void test_searched(void **state)
 	(void)state;
 	many(1500, 40, true, false, false);
 	many(500, 16, true, false, true);
+	assert_true(n_gone > 1000);
 }
 
 int main(void)

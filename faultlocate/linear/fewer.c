@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * First half of all, then a quarter, .. one by one; what looks is left out, what changes something is
+ * let happen or not, in the time that it took. What wrote a value that somebody saw, who is left, stays:
+ * without it nobody would understand.
+ */
+#include "faultlocate/linear/fewer.h"
+
+#include <string.h>
+
+#include "faultlocate/linear/search.h"
+
+enum {
+	LOOKED_AT = 1 << 22, ///< operations, at most
+	AMONG = 1 << 12,     ///< configurations at once
+};
+
+struct fewer {
+	const struct fl_lin_object *o;
+	const struct fl_lin_history *h;
+	size_t *ops, n; ///< those that are left, and those that may have happened
+	bool *may;	///< of each: it may have happened, or not
+	size_t at;	///< of the history's: it stays
+	size_t *less;	///< scratch
+	bool *less_may;
+	uint64_t looked_at;
+	bool has_changed;
+};
+
+static const struct fl_lin_op *op_of(const struct fewer *w, size_t i)
+{
+	return &w->h->ops.data[w->ops[i]];
+}
+
+/* The value that @p op leaves behind; LIN_NONE: it is not one that was given to it. */
+static int64_t leaves(const struct fl_lin_op *op)
+{
+	switch (op->does) {
+	case LIN_WRITE:
+		return op->arg[0];
+	case LIN_PUT:
+		return op->arg[1];
+	case LIN_CAS:
+		return op->ret == 0	      ? LIN_NONE :
+		       op->arg[2] != LIN_NONE ? op->arg[2] :
+						op->arg[1];
+	default:
+		return LIN_NONE;
+	}
+}
+
+/* Has one that is left seen @p value? */
+static bool is_seen(const struct fewer *w, int64_t value)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		const struct fl_lin_op *op = op_of(w, i);
+		bool is_cas = op->does == LIN_CAS && op->ret != 0;
+		int64_t from = op->arg[op->arg[2] != LIN_NONE ? 1 : 0];
+
+		if (!w->may[i] && (((op->does == LIN_READ || op->does == LIN_GET) &&
+				    op->ret == value) ||
+				   (is_cas && from == value)))
+			return true;
+	}
+	return false;
+}
+
+static bool can_go(const struct fewer *w, const struct fl_lin_model *m, size_t i,
+		   bool looks)
+{
+	const struct fl_lin_op *op = op_of(w, i);
+
+	if (w->ops[i] == w->at || w->may[i] || op->end == LIN_PENDING ||
+	    fl_lin_model_observes(m, op) != looks)
+		return false;
+	return looks || leaves(op) == LIN_NONE || !is_seen(w, leaves(op));
+}
+
+/* Try without those of [@p lo, @p hi) that can go. @return whether there is no order then, either. */
+static struct err *try_without(struct fewer *w, size_t lo, size_t hi, bool looks,
+			       bool *ret)
+{
+	const struct fl_lin_model m = { .object = w->o };
+	size_t kept = 0, tried = 0;
+	struct fl_lin_search s;
+	struct err *err;
+
+	*ret = false;
+	for (size_t i = 0; i < w->n; i++) {
+		bool goes = i >= lo && i < hi && can_go(w, &m, i, looks);
+
+		tried += goes;
+		if (goes && looks)
+			continue;
+		w->less[kept] = w->ops[i];
+		w->less_may[kept++] = w->may[i] || goes;
+	}
+	if (!tried)
+		return NULL;
+	w->looked_at += kept;
+	err = fl_lin_search(w->o, w->h, w->less, kept, AMONG, w->less_may, &s);
+	*ret = !err && s.answer == LIN_WRONG;
+	if (!*ret)
+		return err;
+	w->has_changed = true;
+	memcpy(w->ops, w->less, kept * sizeof(*w->ops));
+	memcpy(w->may, w->less_may, kept * sizeof(*w->may));
+	w->n = kept;
+	return NULL;
+}
+
+static struct err *leave_out(struct fewer *w, bool looks)
+{
+	struct err *err = NULL;
+
+	for (size_t chunk = w->n; !err && chunk; chunk /= 2)
+		for (size_t lo = 0; !err && lo < w->n && w->looked_at < LOOKED_AT;) {
+			bool is_without;
+
+			err = try_without(w, lo, lo + chunk, looks, &is_without);
+			// What may have happened keeps its place, what looked does not.
+			if (!is_without || !looks)
+				lo += chunk;
+		}
+	return err;
+}
+
+struct err *fl_lin_fewer(const struct fl_lin_object *o, const struct fl_lin_history *h,
+			 size_t at, size_t *ops, size_t *n, bool *is_minimal)
+{
+	struct fewer w = { .o = o, .h = h, .ops = ops, .n = *n, .at = at };
+	_cleanup_free_ bool *may = calloc(*n + 1, sizeof(*may));
+	_cleanup_free_ bool *less_may = calloc(*n + 1, sizeof(*less_may));
+	_cleanup_free_ size_t *less = calloc(*n + 1, sizeof(*less));
+	struct err *err = may && less && less_may ? NULL : &err_nomem;
+	size_t kept = 0;
+
+	w.may = may;
+	w.less = less;
+	w.less_may = less_may;
+	do {
+		w.has_changed = false;
+		if (!err)
+			err = leave_out(&w, true);
+		if (!err)
+			err = leave_out(&w, false);
+	} while (!err && w.has_changed && w.looked_at < LOOKED_AT);
+	for (size_t i = 0; i < w.n; i++)
+		if (!may || !may[i])
+			ops[kept++] = ops[i];
+	*n = kept;
+	*is_minimal = w.looked_at < LOOKED_AT;
+	return err;
+}
