@@ -442,7 +442,8 @@ static size_t storing(const struct valuer *v, const struct dec_follow *f, size_t
 		return i;
 	is_constant = hops[i].kind == DEC_HOP_CONSTANT &&
 		      (made.is_within || made.is_displaced);
-	is_sum = hops[i].kind == DEC_HOP_OFFSET || hops[i - 1].kind == DEC_HOP_OFFSET;
+	is_sum = hops[i].kind == DEC_HOP_OFFSET || hops[i].is_narrow ||
+		 hops[i - 1].kind == DEC_HOP_OFFSET;
 	if (!made.is_displaced && !is_sum && !is_constant)
 		return i;
 	while (k && !hops[k].to.is_mem) {

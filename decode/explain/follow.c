@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "decode/translator/emit.h"
 #include "decode/x86/zydis.h"
 
 // Copies followed; writes looked at that are none; and how far a pointer may be from what it was made of.
@@ -202,6 +203,16 @@ static bool is_scaling(const struct dec_insn *insn)
 	return (b[1] & 7) == 4 && b[1] < 0xc0 && (b[2] >> 3 & 7) != 4;
 }
 
+/* Does it compute with less than eight bytes, as nobody does with pointers that are small numbers? */
+static bool is_narrow(const struct dec_insn *insn)
+{
+	const uint8_t *rex = insn->bytes;
+
+	while (emit_is_legacy_prefix(*rex))
+		rex++;
+	return (*rex & 0xf8) != 0x48;
+}
+
 static bool is_marking(const struct dec_insn *insn)
 {
 	const char *name = dec_insn_name(insn);
@@ -278,6 +289,12 @@ static void make_sum(const struct dec_past *p, const struct dec_past_step *s,
 
 	const struct dec_insn *insn = dec_past_insn(p, s);
 
+	if (is_stepping(insn) && is_near(hop->value, 0) && is_narrow(insn) &&
+	    what == DEC_FOLLOW_POINTER) {
+		hop->kind = DEC_HOP_COMPUTED;
+		hop->is_narrow = true;
+		return;
+	}
 	if (what == DEC_FOLLOW_POINTER && !is_frame(p, s) &&
 	    (is_marking(insn) || (is_stepping(insn) && !is_scaling(insn)))) {
 		hop->kind = DEC_HOP_OFFSET;
@@ -490,7 +507,8 @@ static void forget_number(struct dec_follow *f)
 	for (size_t i = first + 1; i < f->hops.size; i++) {
 		const struct dec_hop *hop = &f->hops.data[i];
 
-		if (hop->kind != DEC_HOP_COPY || hop->to.size < 8 || hop->from.size > 4)
+		if (!hop->is_narrow &&
+		    (hop->kind != DEC_HOP_COPY || hop->to.size < 8 || hop->from.size > 4))
 			continue;
 		f->hops.size = first + 1;
 		f->is_unwritten = false;

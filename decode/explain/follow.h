@@ -32,6 +32,7 @@ struct dec_hop {
 	bool has_value;
 	struct dec_location from; ///< COPY, OFFSET, INDEX
 	uint64_t written;	  ///< bytes that it wrote at once
+	bool is_narrow; ///< a small number that was summed up in four bytes or less
 };
 
 /** What is followed: where arithmetic is gone through. */

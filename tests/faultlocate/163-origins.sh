@@ -19,7 +19,7 @@ for compiler in gcc clang; do
 	for level in -O0 -O1 -O2; do
 		# What differs without optimisation: numbers that become pointers, and back; with some: constants.
 		some=(bucket negative cut packed tripled cursor)
-		[ $level != -O1 ] || some=(mark sorted xored)
+		[ $level != -O1 ] || some=(bucket grown mark sorted xored)
 		[ $level != -O2 ] || some=("${forms[@]}")
 		$compiler -std=gnu11 -g $level -fno-builtin -w -o "$program" $source ||
 			fail "cannot compile"
