@@ -68,6 +68,16 @@ bool fl_cure_is_void(const struct fl_cures *c, const struct fl_alteration *all, 
 	const struct fl_search *s = &c->s;
 	bool has_any = false;
 
+	// What the operation left alone is altered.
+	for (size_t i = 0; i < n; i++) {
+		uint64_t before;
+
+		if (hg_view_is_live(c->before, all[i].node) &&
+		    hg_view_read(c->before, all[i].node, all[i].offset, all[i].size,
+				 &before) &&
+		    before != all[i].value)
+			return false;
+	}
 	for (size_t i = 0; i < s->span.ops.size; i++) {
 		const struct hg_op *op = &s->span.ops.data[i];
 		uint64_t at = op->addr - fl_search_node(s, op->node)->start, then, before;

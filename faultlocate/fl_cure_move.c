@@ -136,10 +136,14 @@ static struct err *is_asked(struct fl_cures *c, const struct move *m, bool *ret)
 // All is right with m. Is it so because of what is done there?
 static struct err *judge(struct fl_cures *c, const struct move *m)
 {
+	const struct fl_alteration both[] = { m->undone, m->done };
 	struct fl_outcome undone = {};
 	bool is_needed, is_odd = false;
-	struct err *err = fl_whatif_try(&c->s.whatif, NULL, &m->undone, 1, &undone, NULL);
+	struct err *err;
 
+	if (fl_cure_is_void(c, both, 2))
+		return NULL;
+	err = fl_whatif_try(&c->s.whatif, NULL, &m->undone, 1, &undone, NULL);
 	is_needed = undone.n_left != 0;
 	if (!err && !is_needed)
 		err = is_asked(c, m, &is_needed);

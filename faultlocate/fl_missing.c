@@ -123,6 +123,20 @@ static struct err *is_other_wrong(struct fl_search *s, const struct fl_candidate
 	return err;
 }
 
+// Did the operation change what leads where, or which nodes there are? What changes numbers alone makes
+// nothing lead to a node.
+static bool is_about_links(const struct fl_search *s)
+{
+	for (size_t i = 0; i < s->span.ops.size; i++) {
+		const struct hg_op *op = &s->span.ops.data[i];
+
+		if (op->kind != HG_OP_STORE || hg_view_find(s->view, op->after).v ||
+		    hg_view_find(s->view, op->before).v)
+			return true;
+	}
+	return false;
+}
+
 // Do the other times show that the store goes with what made it necessary?
 static bool is_rule(const struct fl_missing *m)
 {
@@ -185,6 +199,9 @@ static struct err *judge(struct fl_search *s, size_t i, struct fl_missing *m, in
 	if (err || is_misled)
 		return err;
 	*sure = evidence_of(s, f, o, why, m);
+	if (*sure && *sure <= SURE_NO_OTHER && f->at.is_pointer && m->due &&
+	    !is_about_links(s))
+		*sure = 0;
 	if (*sure && *sure <= SURE_NO_OTHER)
 		err = is_other_wrong(s, f, o, &is_other);
 	if (!err && !is_other && *sure == SURE_MOVED)
