@@ -172,6 +172,10 @@ struct err *bench_suite_branch(struct bench *b);
 /** What execution suppression costs, in its three implementations. */
 struct err *bench_suite_suppress(struct bench *b);
 
+/** How near to the head of its list the statement of a seeded fault is, and what would be suggested
+ * there; beside paper 003. */
+struct err *bench_suite_rank(struct bench *b);
+
 /** What slices cost, how large they are, what refinements of them are worth. */
 struct err *bench_suite_slice(struct bench *b);
 

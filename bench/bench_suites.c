@@ -60,6 +60,15 @@ static const struct {
 	    false, 0 },
 	  bench_suite_suppress,
 	  false },
+	{ { "rank", "seeded faults: where they are in the list, and what is suggested",
+	    "Seven programs with 15 faults each, one at a time, and the tests that show them. The "
+	    "score of a statement is the share of the list behind it; a fault that no failing test "
+	    "executes has none. Suggestions for each fault are by what is known of the others. "
+	    "Several faults: three and five at once, the mean score of each as it was found, fixed, "
+	    "and the rest looked for.",
+	    false, 0 },
+	  bench_suite_rank,
+	  false },
 	{ { "debug", "what somebody who debugs a capture waits for",
 	    "From a request of gdb's protocol to its answer, in a session that has run to the "
 	    "end. gdb's own recorder is timed once, on as many instructions as it can be "
