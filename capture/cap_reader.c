@@ -178,6 +178,35 @@ static struct err *describe_unfinished(struct capture *c)
 	return err || info->is_child ? err : cap_children_scan(c);
 }
 
+/** What the contents of kept files are, the capture's own manifest says, in the index's order; an
+ * unfinished one's, or one that cannot be read, does not. */
+static void take_hashes(struct capture *c)
+{
+	_cleanup_free_ char *text = NULL;
+	cJSON *j = NULL;
+	const cJSON *f;
+	uint64_t bytes;
+	size_t i = 0;
+	struct err *err = cap_read_list(c->around_fd, "manifest.json", &text, &bytes);
+
+	if (!err)
+		err = cap_walk_parse(text, "manifest.json", &j);
+	cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(j, "files"))
+	{
+		const char *stored = cJSON_GetStringValue(
+			cJSON_GetObjectItemCaseSensitive(f, "stored"));
+		const char *hash =
+			cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(f, "hash"));
+
+		if (i < c->info.n_files && stored && hash &&
+		    !strcmp(stored, c->info.files[i].stored))
+			c->info.files[i].hash = strtoull(hash, NULL, 10);
+		i++;
+	}
+	cJSON_Delete(j);
+	err_destroy(err);
+}
+
 /** A followed process' manifest leaves the kept files to the capture around it. */
 static struct err *take_shared_files(struct capture *c)
 {
@@ -192,6 +221,8 @@ static struct err *take_shared_files(struct capture *c)
 			      "it is part of a capture, and not where that left it: no "
 			      "%s/files/%s",
 			      CAP_AROUND, CAP_INDEX);
+	if (!err)
+		take_hashes(c);
 	for (size_t i = 0; !err && i < c->info.n_heap_sites; i++)
 		if (c->info.heap_sites[i].file > c->info.n_files)
 			err = err_new(ERR_FORMAT,

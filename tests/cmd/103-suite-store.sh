@@ -83,6 +83,17 @@ expect_status 0 "$FAULTLINE" replay three/tests/t4/capture
 expect_status 1 "$FAULTLINE" suite store store
 grep -q "^damaged: $libc (3 captures have it)$" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 
+# So of a followed process, whose files are those of the capture that it is part of.
+expect_status 0 "${RECORD[@]}" -f -o followed -- sh -c '/bin/echo; exit'
+child=$(ls -d followed/children/*)
+libc=$(find followed/files -size +1000k | head -n 1)
+ln "$libc" another
+expect_status 0 "$FAULTLINE" replay "$child"
+chmod 600 another
+printf 'x' | dd of=another bs=1 seek=200000 conv=notrunc 2>/dev/null
+expect_status 2 "$FAULTLINE" replay "$child"
+expect_error "contents are others now: the copy of .*libc.* is damaged"
+
 # What is nobody's any more.
 rm -r moved three
 expect_status 1 "$FAULTLINE" suite store --collect store
