@@ -34,8 +34,8 @@ inside() {
 	cd /root
 	first=$(sed -n 's/^    sudo apt-get update && sudo \(apt-get install .*\)/\1/p' /mnt/README.md)
 	[ -n "$first" ] || complain "the README's first line is another"
-	step 0 . "apt-get -q update && DEBIAN_FRONTEND=noninteractive $first >log 2>&1 && tail -n 1 log"
-	step 0 . "git clone -q file:///mnt faultline"
+	step 0 "" "apt-get -q update && DEBIAN_FRONTEND=noninteractive $first >log 2>&1 && tail -n 1 log"
+	step 0 "" "git clone -q file:///mnt faultline"
 	cd faultline
 	step 0 "quad.c:[0-9]+" "make -s demo"
 	PATH=$PWD/build:$PATH
