@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "report/script.h"
 
+enum { PAGE_BYTES = 1 << 18 }; ///< more than a page of 250 nodes has
+
 extern const char report_repair_html[], report_repair_html_end[];
 
 static void put_entity(FILE *out, const char *name, int type, int64_t value,
@@ -75,6 +77,7 @@ struct err *report_repair_page(const struct rp_program *p, const struct rp_state
 
 	if (err)
 		return err;
+	setvbuf(f.stream, NULL, _IOFBF, PAGE_BYTES); // what fails, fails at the end
 	fwrite(report_repair_html, 1, (size_t)(mark - report_repair_html), f.stream);
 	fputs("{\"variables\":[", f.stream);
 	put_variables(f.stream, p, s, function, at);
