@@ -69,15 +69,16 @@ struct err *report_repair_page(const struct rp_program *p, const struct rp_state
 			       int function, unsigned at, const char *path, mode_t mode)
 {
 	static const char here[] = "@STATE@";
+	_cleanup_free_ char *room = malloc(PAGE_BYTES);
 	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct err *err = new_file_open(&f, path, mode);
+	struct err *err = !room ? &err_nomem : new_file_open(&f, path, mode);
 	const char *end = report_repair_html_end;
 	const char *mark = memmem(report_repair_html, (size_t)(end - report_repair_html),
 				  here, sizeof(here) - 1);
 
 	if (err)
 		return err;
-	setvbuf(f.stream, NULL, _IOFBF, PAGE_BYTES); // what fails, fails at the end
+	setvbuf(f.stream, room, _IOFBF, PAGE_BYTES); // what fails, fails at the end
 	fwrite(report_repair_html, 1, (size_t)(mark - report_repair_html), f.stream);
 	fputs("{\"variables\":[", f.stream);
 	put_variables(f.stream, p, s, function, at);
