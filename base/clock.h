@@ -19,6 +19,15 @@ static inline double clock_now_s(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
+/** @return seconds of the processor that this process has had. */
+static inline double clock_cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
 /** @return the seconds since *@p since_s, which is moved on to now. */
 static inline double clock_lap_s(double *since_s)
 {

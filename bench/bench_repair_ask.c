@@ -6,18 +6,10 @@
  * What is broken, repaired; and whether the patch is right in general, where the drawing ends.
  */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "bench/bench_repair.h"
 #include "suppress-hw/rank/rank.h"
-
-static double cpu_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static unsigned count_right(struct repair_subject *s)
 {
@@ -37,11 +29,11 @@ struct err *bench_repair_ask(struct repair_subject *s, struct repair_version *v,
 				 .function = s->number,
 				 .is_everywhere = is_everywhere,
 				 .most_seconds = most_s };
-	double start = cpu_s();
+	double start = clock_cpu_s();
 	struct rp_answer a;
 	struct err *err = fl_rp_repair(&q, &a);
 
-	v->cpu_s = cpu_s() - start;
+	v->cpu_s = clock_cpu_s() - start;
 	v->is_repaired = !err && a.verdict == RP_REPAIRED;
 	v->widenings = a.widenings;
 	v->n_right = 0;

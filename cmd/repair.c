@@ -64,7 +64,8 @@ static const struct argp_option options[] = {
 	{ "ir", OPT_IR, NULL, 0, "Print the function as guarded statements, and end", 0 },
 	{ "everywhere", OPT_EVERYWHERE, NULL, 0,
 	  "Let a patch change everything, not only what is suspicious", 0 },
-	{ "seconds", OPT_SECONDS, "N", 0, "How long a repair may take (10)", 0 },
+	{ "seconds", OPT_SECONDS, "N", 0,
+	  "How long a repair may take, of the processor (10)", 0 },
 	{ 0 },
 };
 

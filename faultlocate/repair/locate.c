@@ -14,8 +14,8 @@
  *
  * So of a segment in which something is wrong these are suspects: (1) what assigned an entity that
  * ends otherwise than asserted, or that others assigned too (sandwiched); (2) where an entity
- * should have been assigned and was not, what assigned another of its type and changed nothing, as
- * it may belong there; (3) conditions with a branch, not taken, that assigns such, and what is in
+ * is wrong, what assigned another of its type and changed nothing, or nothing that is asserted, as it
+ * may belong there; (3) conditions with a branch, not taken, that assigns such, and what is in
  * that branch; those with a break, continue or return in them; (4) what crashed, and conditions
  * that had to be forced. And all that these were led by, as far as nothing witnesses it: the
  * conditions around them, and what assigned the values that they used where those are not asserted.
@@ -32,11 +32,6 @@
 /* The type of whether a node is freed. */
 enum { FREED = -4 };
 
-struct wrong {
-	int type;
-	bool was_assigned;
-};
-
 struct locator {
 	struct rp_suspects *s;
 	const struct rp_program *p;
@@ -45,7 +40,7 @@ struct locator {
 	const struct rp_statement *
 		*around; ///< of each operation, the branch that it is in
 	const struct rp_statement **outer; ///< of each branch, by its id
-	VEC(struct wrong) wrong;	   ///< entities, of this segment
+	VEC(int) wrong;			   ///< types of such entities, of this segment
 	VEC(char) state;		   ///< of its steps: enum
 	bool has_failed;
 };
@@ -142,12 +137,9 @@ static int times_assigned(const struct rp_walk *w, uint64_t place)
 	return n;
 }
 
-static void add_wrong(struct locator *l, const struct rp_walk *w, uint64_t place,
-		      int type)
+static void add_wrong(struct locator *l, int type)
 {
-	struct wrong new = { type, type == FREED || times_assigned(w, place) > 0 };
-
-	if (vec_add(&l->wrong, new))
+	if (vec_add(&l->wrong, type))
 		l->has_failed = true;
 }
 
@@ -157,8 +149,7 @@ static void find_wrong(struct locator *l, const struct rp_walk *w,
 	for (size_t i = 0; i < w->p->variables.size; i++)
 		if (fl_rp_variable_ends(w, m, (unsigned)i, true) == RP_WRONG) {
 			l->s->is_variable[i] = true;
-			add_wrong(l, w, fl_rp_place_of_variable(w, (int)i),
-				  w->p->variables.data[i].type);
+			add_wrong(l, w->p->variables.data[i].type);
 		}
 	for (size_t n = 1; n <= m->state.nodes.size && n <= w->nodes.size; n++) {
 		const struct rp_node *is = &m->state.nodes.data[n - 1];
@@ -166,27 +157,18 @@ static void find_wrong(struct locator *l, const struct rp_walk *w,
 
 		for (size_t k = 0; k < r->fields.size; k++)
 			if (fl_rp_field_ends(w, m, n, (unsigned)k) == RP_WRONG)
-				add_wrong(l, w, fl_rp_place_of_field((int64_t)n, (int)k),
-					  r->fields.data[k].type);
+				add_wrong(l, r->fields.data[k].type);
 		if ((w->nodes.data[n - 1].freed.c != 0) != is->is_freed)
-			add_wrong(l, w, 0, FREED);
+			add_wrong(l, FREED);
 	}
 }
 
 /* ---- suspects of a segment ------------------------------------------------------------------------ */
 
-static bool is_missing(const struct locator *l, int type)
-{
-	for (size_t i = 0; i < l->wrong.size; i++)
-		if (l->wrong.data[i].type == type && !l->wrong.data[i].was_assigned)
-			return true;
-	return false;
-}
-
 static bool is_wrong_type(const struct locator *l, int type)
 {
 	for (size_t i = 0; i < l->wrong.size; i++)
-		if (l->wrong.data[i].type == type)
+		if (l->wrong.data[i] == type)
 			return true;
 	return false;
 }
@@ -211,7 +193,7 @@ static bool assigns_wrongly(const struct locator *l, const struct rp_walk *w,
 	if (fl_rp_ends(w, m, s->place) != RP_NOT_ASKED &&
 	    (fl_rp_ends(w, m, s->place) == RP_WRONG || times_assigned(w, s->place) > 1))
 		return true;
-	if (!is_missing(l, s->type) || is_hidden(w, op))
+	if (!is_wrong_type(l, s->type) || is_hidden(w, op))
 		return false;
 	return s->before.c == s->after.c || fl_rp_ends(w, m, s->place) == RP_NOT_ASKED;
 }
@@ -430,7 +412,7 @@ static void segment(struct locator *l, struct rp_walk *w, const struct rp_mark *
 		l->s->is_gap[fl_rp_gap(l->p, w->gaps.data[i].block,
 				       w->gaps.data[i].index)] = true;
 	for (size_t i = 0; i < l->wrong.size; i++)
-		allow_type(l, l->wrong.data[i].type);
+		allow_type(l, l->wrong.data[i]);
 	if (any)
 		suspect_branches(l, w, l->p->functions.data[l->function].body);
 	follow_all(l, w, m);

@@ -32,7 +32,7 @@ struct search {
 	const struct rp_suspects *within; ///< NULL: everywhere
 	struct level levels[3];		  ///< by slots
 	VEC(struct failure) failures;
-	double start;
+	double start;	  ///< of the processor, as what others run does not count
 	bool is_hopeless; ///< no bound had a part
 };
 
@@ -239,7 +239,7 @@ static bool stands(const struct search *x, struct rp_patch *patch)
 
 static bool is_late(const struct search *x)
 {
-	return x->q->most_seconds && clock_now_s() - x->start > x->q->most_seconds;
+	return x->q->most_seconds && clock_cpu_s() - x->start > x->q->most_seconds;
 }
 
 /* @return whether a patch within @p tau was found, or it is given up. */
@@ -344,7 +344,7 @@ static void count_edits(struct rp_answer *a)
 
 struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret)
 {
-	struct search x = { .q = q, .a = ret, .start = clock_now_s() };
+	struct search x = { .q = q, .a = ret, .start = clock_cpu_s() };
 	struct rp_suspects suspects = {};
 	bool all = q->is_everywhere;
 	struct err *err;
