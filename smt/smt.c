@@ -45,7 +45,8 @@ static struct {
 struct smt {
 	Z3_context context;
 	Z3_solver solver;
-	Z3_model model;		///< of the last SMT_SAT
+	Z3_model model; ///< of the last SMT_SAT, once somebody asks about it
+	bool has_model;
 	Z3_ast_vector core;	///< of the last SMT_UNSAT
 	unsigned bits;		///< of SMT_BITS
 	Z3_sort sorts[SMT_MAP]; ///< of terms that are one value
@@ -159,6 +160,7 @@ static void forget_model(struct smt *s)
 		z3.ast_vector_dec_ref(s->context, s->core);
 	s->model = NULL;
 	s->core = NULL;
+	s->has_model = false;
 }
 
 void smt_destroy(struct smt *s)
@@ -362,22 +364,30 @@ enum smt_answer smt_check_assuming(struct smt *s, const smt_term *assumed, unsig
 	}
 	if (found == Z3_L_FALSE)
 		return SMT_UNSAT;
-	if (found == Z3_L_TRUE)
-		s->model = z3.solver_get_model(s->context, s->solver);
-	if (s->model) {
-		z3.model_inc_ref(s->context, s->model);
+	s->has_model = found == Z3_L_TRUE;
+	if (s->has_model)
 		return SMT_SAT;
-	}
 	snprintf(s->why, sizeof(s->why), "%s",
 		 z3.solver_get_reason_unknown(s->context, s->solver));
 	return SMT_UNKNOWN;
+}
+
+/* The state of the last SMT_SAT. To make it takes as long as most questions, and few ask. */
+static bool take_model(struct smt *s)
+{
+	if (s->has_model && !s->model) {
+		s->model = z3.solver_get_model(s->context, s->solver);
+		if (s->model)
+			z3.model_inc_ref(s->context, s->model);
+	}
+	return s->model;
 }
 
 bool smt_is_true(struct smt *s, smt_term a)
 {
 	Z3_ast value;
 
-	return s->model && z3.model_eval(s->context, s->model, a, true, &value) &&
+	return take_model(s) && z3.model_eval(s->context, s->model, a, true, &value) &&
 	       z3.get_bool_value(s->context, value) == Z3_L_TRUE;
 }
 
@@ -386,7 +396,7 @@ bool smt_value(struct smt *s, smt_term a, int64_t *ret)
 	unsigned spare = 64 - s->bits;
 	Z3_ast value;
 
-	if (!s->model || !z3.model_eval(s->context, s->model, a, true, &value) ||
+	if (!take_model(s) || !z3.model_eval(s->context, s->model, a, true, &value) ||
 	    !z3.get_numeral_int64(s->context, value, ret))
 		return false;
 	if (s->numbers == SMT_BITS) // Z3 counts them without a sign

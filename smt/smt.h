@@ -91,8 +91,8 @@ enum smt_answer smt_check_assuming(struct smt *s, const smt_term *assumed, unsig
 /** After SMT_UNSAT of smt_check_assuming(): had assumption @p a a part in it (the unsat core)? */
 bool smt_in_core(struct smt *s, smt_term a);
 
-/** After SMT_SAT, until anything is asserted: is @p a true in the state that was found? What that
- * state says nothing about counts as false. */
+/** After SMT_SAT, until anything is asserted, pushed or popped: is @p a true in the state that was
+ * found? What that state says nothing about counts as false. */
 bool smt_is_true(struct smt *s, smt_term a);
 /** @return whether number @p a has a value there that fits; not of SMT_NAMES. */
 bool smt_value(struct smt *s, smt_term a, int64_t *ret);

@@ -5,7 +5,8 @@
  * @file
  * All executions of a few operations of a structure, one sub-operation at a time: is there one whose
  * results no sequential execution of them gives that keeps the order of those that do not overlap?
- * It shares nothing with the proof (pairs.h) but the language and the executions at random that drop facts.
+ * It shares nothing with the proof (pairs.h) but the language, and the executions at random that drop
+ * facts and tell what can follow what.
  *
  * What is the same: operations, their arguments, and what they give (GIVES). Numbers that are arguments
  * are 1 or 2.

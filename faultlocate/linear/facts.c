@@ -370,28 +370,54 @@ static void take(struct facts *f, size_t fact, int role, const struct instance *
 							     q->things.data[k].is));
 }
 
-static void take_about(struct facts *f, size_t u, size_t v, int role,
+/* Facts of which there are more the more things there are, or those that there are none of? */
+enum taken { COMPARISONS = 1, GENERAL = 2 };
+
+static void take_about(struct facts *f, size_t u, size_t v, int role, int taken,
 		       const struct instance *i, const struct instance *k,
 		       const struct question *q)
 {
 	size_t end, fact = fl_lin_facts_about(f, u, v, &end);
 
-	for (; fact < end; fact++)
-		if (!f->all.data[fact].is_off)
+	for (; fact < end; fact++) {
+		const struct fact *it = &f->all.data[fact];
+
+		if (!it->is_off &&
+		    (taken & (it->is < FACT_NO_OTHER ? COMPARISONS : GENERAL)))
 			take(f, fact, role, i, k, q);
+	}
 }
 
+/* All but what is shared. */
 static void take_all(struct facts *f, const struct question *q)
 {
 	size_t u = q->u.before, v = q->v.before;
 
-	take_about(f, FACT_ALWAYS, FACT_ALWAYS, 1, &q->v, NULL, q);
-	take_about(f, v, FACT_ALWAYS, 1, &q->v, NULL, q);
+	take_about(f, FACT_ALWAYS, FACT_ALWAYS, 1, GENERAL, &q->v, NULL, q);
+	take_about(f, v, FACT_ALWAYS, 1, GENERAL, &q->v, NULL, q);
 	if (!q->has_u)
 		return;
-	take_about(f, u, FACT_ALWAYS, 0, &q->u, NULL, q);
-	take_about(f, u, v, 0, &q->u, &q->v, q);
-	take_about(f, v, u, 1, &q->v, &q->u, q);
+	take_about(f, u, FACT_ALWAYS, 0, COMPARISONS | GENERAL, &q->u, NULL, q);
+	take_about(f, u, v, 0, COMPARISONS | GENERAL, &q->u, &q->v, q);
+	take_about(f, v, u, 1, COMPARISONS | GENERAL, &q->v, &q->u, q);
+}
+
+/* Comparisons that hold always, and while @p q's second operation stands where it does: asserted once for
+ * all questions about it, until one is dropped. */
+static void share(struct facts *f, const struct question *q)
+{
+	size_t n = f->steps->size, v = q->v.before;
+	uint64_t always = f->dropped[n * n + n], of_v = f->dropped[n * n + v];
+
+	if (f->shared_of == v && f->shared_at > always && f->shared_at > of_v)
+		return;
+	if (f->shared_at)
+		smt_pop(f->smt);
+	f->shared_of = v;
+	f->shared_at = ++f->clock;
+	smt_push(f->smt);
+	take_about(f, FACT_ALWAYS, FACT_ALWAYS, 1, COMPARISONS, &q->v, NULL, q);
+	take_about(f, v, FACT_ALWAYS, 1, COMPARISONS, &q->v, NULL, q);
 }
 
 void fl_lin_facts_assert_of(struct facts *f, size_t step, const struct instance *i,
@@ -573,9 +599,11 @@ static void ask(struct facts *f, size_t u, size_t v, bool about_all, struct ques
 	q->v = instance_of(f, 1, v);
 	if (q->has_u)
 		q->u = instance_of(f, 0, u);
+	f->asked = q;
+	share(f, q);
+	smt_push(f->smt);
 	if (f->is_out_of_memory)
 		return;
-	f->asked = q;
 	if (f->has_any)
 		thing(f, q, f->any, THING_ANY);
 	if (about_all) {
@@ -599,8 +627,9 @@ void fl_lin_facts_ask(struct facts *f, size_t u, size_t v, struct question *ret)
 	ask(f, u, v, false, ret);
 }
 
-void fl_lin_facts_question_deinit(struct question *q)
+void fl_lin_facts_question_deinit(struct facts *f, struct question *q)
 {
+	smt_pop(f->smt);
 	vec_deinit(&q->things);
 }
 
@@ -649,7 +678,8 @@ static bool drop(struct facts *f, size_t fact)
 	return true;
 }
 
-/* Drop what does not hold wherever the question's assertions do. @return whether any was. */
+/* Drop what does not hold wherever the question's assertions do. @return whether any was: nothing more
+ * can be asked then. */
 static bool drop_false(struct facts *f, claims *all)
 {
 	bool has_dropped = false;
@@ -664,18 +694,19 @@ static bool drop_false(struct facts *f, claims *all)
 
 			wrong = wrong ? smt_or(f->smt, wrong, no) : no;
 		}
-		smt_push(f->smt);
-		smt_assert(f->smt, wrong);
+		smt_assert(f->smt, wrong); // so is what was asserted before
+
 		answer = smt_check(f->smt);
 		f->n_unknown += answer == SMT_UNKNOWN;
 		for (size_t k = 0; k < all->size && answer != SMT_UNSAT; k++) {
-			// Of a state that Z3 did not find, no fact is known to hold.
-			if (answer == SMT_SAT && smt_is_true(f->smt, all->data[k].term))
+			// Of a state that Z3 did not find, no fact is known to hold; one alone
+			// is what was asked about.
+			if (answer == SMT_SAT && all->size > 1 &&
+			    smt_is_true(f->smt, all->data[k].term))
 				all->data[kept++] = all->data[k];
 			else
 				has_dropped = drop(f, all->data[k].fact);
 		}
-		smt_pop(f->smt);
 		if (answer == SMT_UNSAT)
 			break;
 		if (kept == all->size) { // an evaluation that gave nothing
@@ -867,7 +898,6 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 	if (!has_claims)
 		return false;
 	*asked = ++f->clock;
-	smt_push(f->smt);
 	ask(f, u, v, about_all, &q);
 	s = fl_lin_facts_state_copy(f, &q.now);
 	after = fl_lin_facts_instance_copy(f, &q.v);
@@ -888,8 +918,7 @@ static bool go_on(struct facts *f, size_t u, size_t v)
 				      c->is_turned ? &q.u : &after, &s, &q);
 	}
 	has_dropped = drop_false(f, &all);
-	smt_pop(f->smt);
-	fl_lin_facts_question_deinit(&q);
+	fl_lin_facts_question_deinit(f, &q);
 	vec_deinit(&all);
 	return has_dropped;
 }
@@ -946,12 +975,14 @@ struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *re
 	f->asked_at = fl_lin_facts_need(f, all);
 	f->first = fl_lin_facts_need(f, all);
 	f->count = fl_lin_facts_need(f, all);
+	f->follows = fl_lin_facts_need(f, steps->size * steps->size);
 	if (f->is_out_of_memory)
 		return &err_nomem;
 	memset(f->dropped, 0, all);
 	memset(f->asked_at, 0, all);
 	memset(f->first, 0, all);
 	memset(f->count, 0, all);
+	memset(f->follows, 0, steps->size * steps->size);
 	fl_lin_facts_propose(f);
 	fl_lin_facts_sample(f);
 	err = smt_create(f->has_order ? SMT_WHOLE : SMT_NAMES, MOST_STEPS, &f->smt);
@@ -965,6 +996,12 @@ struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *re
 	make_terms(f);
 	if (!f->is_out_of_memory)
 		begin(f);
+	while (has_dropped && !f->is_out_of_memory) {
+		has_dropped = false;
+		for (size_t v = 0; v < steps->size; v++)
+			has_dropped |= go_on(f, FACT_ALWAYS, v);
+	}
+	has_dropped = true;
 	while (has_dropped && !f->is_out_of_memory) {
 		has_dropped = false;
 		for (size_t v = 0; v < steps->size; v++) {

@@ -120,11 +120,14 @@ struct facts {
 	size_t *kind; ///< of globals, memories, locals and ID: another of the same, or itself
 	VEC(struct facts_number) of_kinds;
 	VEC(struct promise) promises;
+	bool *follows; ///< a * n + b: b of another followed a at once, in some execution
 	size_t *first, *count; ///< of facts about two, one or none: in `all`
 	uint64_t *
 		dropped; ///< when a fact of u, v (u * n + v), of u (n * n + u) or of none was
 	uint64_t *asked_at; ///< when the question of u and v was (u = n: v alone)
 	uint64_t clock;
+	size_t shared_of;   ///< whose facts are asserted of all questions
+	uint64_t shared_at; ///< since when; 0: nobody's yet
 	bool is_too_large;
 	struct touched noticed; ///< somebody learns what is there (pairs.c)
 	bool is_mixed;		///< pointers are numbers; else names
@@ -164,19 +167,21 @@ void fl_lin_facts_propose(struct facts *f);
 /** The facts about @p u and @p v: in f->all from the number returned to before *@p end. */
 size_t fl_lin_facts_about(const struct facts *f, size_t u, size_t v, size_t *end);
 
-/** Drop facts that some executions at random make false (sample.c). */
+/** Drop facts that some executions at random make false, and note who follows whom (sample.c). */
 void fl_lin_facts_sample(struct facts *f);
+/** Once the promises are known: note who follows whom where they are kept. */
+void fl_lin_facts_follow(struct facts *f);
 
 struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *ret);
 void fl_lin_facts_deinit(struct facts *f);
 
 /** A state with an operation before @p u (FACT_ALWAYS: none) and one before @p v, asserted to be one
- * that can be reached, as far as the facts tell. */
+ * that can be reached, as far as the facts tell, until fl_lin_facts_question_deinit(). */
 void fl_lin_facts_ask(struct facts *f, size_t u, size_t v, struct question *ret);
 /** What is compared in the facts about an operation before @p step, asserted of @p i in @p s. */
 void fl_lin_facts_assert_of(struct facts *f, size_t step, const struct instance *i,
 			    const struct state *s);
-void fl_lin_facts_question_deinit(struct question *q);
+void fl_lin_facts_question_deinit(struct facts *f, struct question *q);
 
 /** A copy to change. NULL where memory is out. */
 struct state fl_lin_facts_state_copy(struct facts *f, const struct state *s);

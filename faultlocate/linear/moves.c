@@ -221,7 +221,6 @@ static bool can_be_stale(struct facts *f, const struct moving *m)
 	struct state s;
 	bool can = true;
 
-	smt_push(f->smt);
 	fl_lin_facts_ask(f, FACT_ALWAYS, m->next, &q);
 	s = fl_lin_facts_state_copy(f, &q.now);
 	i = fl_lin_facts_instance_copy(f, &q.v);
@@ -233,8 +232,7 @@ static bool can_be_stale(struct facts *f, const struct moving *m)
 		smt_assert(f->smt, smt_not(f->smt, holds(f, m, &q.v, &q.now)));
 		can = smt_check(f->smt) != SMT_UNSAT;
 	}
-	smt_pop(f->smt);
-	fl_lin_facts_question_deinit(&q);
+	fl_lin_facts_question_deinit(f, &q);
 	return can;
 }
 
@@ -254,7 +252,6 @@ static bool can_end(struct facts *f, const struct moving *m, size_t b)
 	struct state s;
 	bool can = true;
 
-	smt_push(f->smt);
 	fl_lin_facts_ask(f, b, m->next, &q);
 	s = fl_lin_facts_state_copy(f, &q.now);
 	i = fl_lin_facts_instance_copy(f, &q.u);
@@ -264,8 +261,7 @@ static bool can_end(struct facts *f, const struct moving *m, size_t b)
 		smt_assert(f->smt, smt_not(f->smt, holds(f, m, &q.v, &s)));
 		can = smt_check(f->smt) != SMT_UNSAT;
 	}
-	smt_pop(f->smt);
-	fl_lin_facts_question_deinit(&q);
+	fl_lin_facts_question_deinit(f, &q);
 	return can;
 }
 

@@ -342,9 +342,13 @@ void fl_lin_pair_ask(struct facts *f, size_t a, size_t b, fl_lin_pair_when when,
 	struct question q;
 	struct order forth = {};
 	enum smt_answer answer;
+	bool follows = !when && f->follows[a * f->steps->size + b];
 
 	ret->is_boundary = f->steps->data[a].is_last && !f->steps->data[b].index;
-	smt_push(f->smt);
+	ret->is_orderable = follows;
+	ret->is_reversible = follows && !ret->is_boundary && are_apart(f, a, b);
+	if (follows && (ret->is_boundary || ret->is_reversible))
+		return;
 	fl_lin_facts_ask(f, a, b, &q);
 	if (!f->is_out_of_memory)
 		order_run(f, &q, false, &forth);
@@ -361,9 +365,18 @@ void fl_lin_pair_ask(struct facts *f, size_t a, size_t b, fl_lin_pair_when when,
 		if (ret->is_orderable && !ret->is_boundary && !ret->is_reversible)
 			ask_reversible(f, &forth, &q, ret);
 	}
-	smt_pop(f->smt);
 	order_deinit(&forth);
-	fl_lin_facts_question_deinit(&q);
+	fl_lin_facts_question_deinit(f, &q);
+}
+
+/* Was it done, in some execution? */
+static bool was_done(const struct facts *f, size_t step)
+{
+	bool was = false;
+
+	for (size_t b = 0; b < f->steps->size; b++)
+		was |= f->follows[step * f->steps->size + b];
+	return was;
 }
 
 /* Can it be done at all? */
@@ -374,7 +387,8 @@ static bool is_never(struct facts *f, size_t step)
 	struct instance v;
 	struct state s;
 
-	smt_push(f->smt);
+	if (was_done(f, step))
+		return false;
 	fl_lin_facts_ask(f, FACT_ALWAYS, step, &q);
 	v = fl_lin_facts_instance_copy(f, &q.v);
 	s = fl_lin_facts_state_copy(f, &q.now);
@@ -382,8 +396,7 @@ static bool is_never(struct facts *f, size_t step)
 		smt_assert(f->smt, fl_lin_facts_do(f, step, &v, &s, NULL));
 		is = smt_check(f->smt) == SMT_UNSAT;
 	}
-	smt_pop(f->smt);
-	fl_lin_facts_question_deinit(&q);
+	fl_lin_facts_question_deinit(f, &q);
 	return is;
 }
 
@@ -391,8 +404,9 @@ static void ask_all(struct facts *f, struct fl_lin_pairs *ret)
 {
 	for (size_t a = 0; a < ret->n; a++)
 		ret->is_never[a] = is_never(f, a);
-	for (size_t a = 0; a < ret->n; a++)
-		for (size_t b = 0; b < ret->n && !f->is_out_of_memory; b++) {
+	// Of one second, one behind the other: they share what is asserted of it.
+	for (size_t b = 0; b < ret->n; b++)
+		for (size_t a = 0; a < ret->n && !f->is_out_of_memory; a++) {
 			struct fl_lin_pair *pair = &ret->data[a * ret->n + b];
 
 			fl_lin_pair_ask(f, a, b, NULL, NULL, pair);
@@ -438,6 +452,8 @@ struct err *fl_lin_pairs_derive(const struct fl_lin_steps *steps,
 		find_noticed(&f);
 	if (!err)
 		fl_lin_promises_find(&f);
+	if (!err)
+		fl_lin_facts_follow(&f);
 	if (!err)
 		ask_all(&f, ret);
 	if (!err && !f.is_out_of_memory)

@@ -37,7 +37,6 @@ static bool can_return(struct facts *f, size_t at, const struct spec_step_condit
 		if (!(writes.globals & reads.globals) &&
 		    !(writes.memories & reads.memories))
 			continue;
-		smt_push(f->smt);
 		fl_lin_facts_ask(f, at, v, &q);
 		s = fl_lin_facts_state_copy(f, &q.now);
 		i = fl_lin_facts_instance_copy(f, &q.v);
@@ -48,8 +47,7 @@ static bool can_return(struct facts *f, size_t at, const struct spec_step_condit
 			smt_assert(f->smt, fl_lin_facts_condition(f, c, &q.u, &s));
 			can = smt_check(f->smt) != SMT_UNSAT;
 		}
-		smt_pop(f->smt);
-		fl_lin_facts_question_deinit(&q);
+		fl_lin_facts_question_deinit(f, &q);
 	}
 	return can;
 }

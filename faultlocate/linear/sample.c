@@ -3,8 +3,9 @@
 
 /**
  * @file
- * Executions at random, and the facts that they make false: most of what is not true is found here, and
- * without a question to Z3. What is dropped is only not assumed any more.
+ * Executions at random. The facts that they make false: what is dropped is only not assumed any more.
+ * The pairs of which the second can follow: one that did needs no question to Z3, whose states are
+ * these and more.
  */
 #include <string.h>
 
@@ -18,7 +19,10 @@ struct sampling {
 	struct facts *f;
 	struct fl_lin_world chosen;
 	unsigned n_ways;
-	size_t n_dropped;
+	unsigned first, second; ///< to go on,
+	bool *follows;		///< has it?
+	bool has_facts;		///< they are known
+	size_t n_found;
 	uint64_t random;
 };
 
@@ -83,20 +87,83 @@ static void drop_false(struct sampling *s, struct fl_lin_world *w, size_t u, siz
 		if (it->is_off || !is_false(s, it, w, i, k))
 			continue;
 		it->is_off = true;
-		s->n_dropped++;
+		s->n_found++;
 	}
+}
+
+/* Of instance @p i of @p w: which sub-operation is next. */
+static size_t next_of(const struct sampling *s, const struct fl_lin_world *w, unsigned i)
+{
+	return s->in.steps->of[s->in.operation[i]] + w->of[i].at;
 }
 
 static size_t stands_before(const struct sampling *s, const struct fl_lin_world *w,
 			    unsigned i)
 {
-	return !w->of[i].at || w->of[i].has_ended ?
-		       FACT_ALWAYS :
-		       s->in.steps->of[s->in.operation[i]] + w->of[i].at;
+	return !w->of[i].at || w->of[i].has_ended ? FACT_ALWAYS : next_of(s, w, i);
 }
+
+/* ---- who can follow ---------------------------------------------------------------------------------- */
+
+/* Does what was promised of instance @p i hold in @p w? */
+static bool is_promised(struct sampling *s, struct fl_lin_world *w, unsigned i)
+{
+	bool is = true;
+
+	for (size_t k = 0; k < s->f->promises.size && !w->of[i].has_ended; k++) {
+		const struct promise *p = &s->f->promises.data[k];
+
+		if (p->at == next_of(s, w, i))
+			is = is && fl_lin_world_holds(&s->in, w, i, p->condition);
+	}
+	return is;
+}
+
+/* The second has followed the first. */
+static void have_followed(struct fl_lin_worlds *in, struct fl_lin_world *w, unsigned i)
+{
+	struct sampling *s = (struct sampling *)in;
+
+	(void)i;
+	if (is_promised(s, w, s->first) && is_promised(s, w, s->second) && !*s->follows) {
+		*s->follows = true;
+		s->n_found++;
+	}
+}
+
+static void follow(struct fl_lin_worlds *in, struct fl_lin_world *w, unsigned i)
+{
+	struct sampling *s = (struct sampling *)in;
+
+	(void)i;
+	if (!*s->follows && is_promised(s, w, s->first) && is_promised(s, w, s->second))
+		fl_lin_world_next(in, w, s->second, have_followed);
+}
+
+/* Of two that go on from @p w, one behind the other. */
+static void look_who_follows(struct sampling *s, struct fl_lin_world *w)
+{
+	for (unsigned k = 0; k < s->in.n * s->in.n; k++) {
+		s->first = k / s->in.n;
+		s->second = k % s->in.n;
+		if (s->first == s->second || w->of[s->first].has_ended ||
+		    w->of[s->second].has_ended)
+			continue;
+		s->follows = &s->f->follows[next_of(s, w, s->first) * s->in.steps->size +
+					    next_of(s, w, s->second)];
+		if (!*s->follows && is_promised(s, w, s->first) &&
+		    is_promised(s, w, s->second))
+			fl_lin_world_next(&s->in, w, s->first, follow);
+	}
+}
+
+/* ---- executions --------------------------------------------------------------------------------------- */
 
 static void look(struct sampling *s, struct fl_lin_world *w)
 {
+	look_who_follows(s, w);
+	if (s->has_facts)
+		return;
 	drop_false(s, w, FACT_ALWAYS, FACT_ALWAYS, 0, 0);
 	for (unsigned i = 0; i < s->in.n; i++) {
 		size_t u = stands_before(s, w, i);
@@ -168,9 +235,9 @@ static void run(struct sampling *s)
 	}
 }
 
-void fl_lin_facts_sample(struct facts *f)
+static void sample(struct facts *f, bool has_facts)
 {
-	struct sampling s = { .f = f };
+	struct sampling s = { .f = f, .has_facts = has_facts };
 
 	if (!f->s->initialize)
 		return;
@@ -179,9 +246,31 @@ void fl_lin_facts_sample(struct facts *f)
 		return;
 	s.in.n = AT_ONCE;
 	for (unsigned k = 0, last = 0; k < RUNS && k < last + IN_VAIN; k++) {
-		size_t before = s.n_dropped;
+		size_t before = s.n_found;
 
 		run(&s);
-		last = s.n_dropped != before ? k : last;
+		last = s.n_found != before ? k : last;
 	}
+}
+
+void fl_lin_facts_sample(struct facts *f)
+{
+	sample(f, false);
+}
+
+void fl_lin_facts_follow(struct facts *f)
+{
+	size_t n = f->steps->size;
+
+	for (size_t k = 0; k < f->promises.size; k++)
+		for (size_t other = 0; other < n; other++) {
+			size_t at = f->promises.data[k].at;
+
+			// What stands before it, and what is done then.
+			f->follows[at * n + other] = f->follows[other * n + at] = false;
+			f->follows[(at - 1) * n + other] =
+				f->follows[other * n + at - 1] = false;
+		}
+	if (f->promises.size)
+		sample(f, true);
 }

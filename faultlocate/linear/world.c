@@ -241,6 +241,15 @@ int64_t fl_lin_world_value(struct fl_lin_worlds *x, struct fl_lin_world *w, unsi
 	return at < 0 || at >= LIN_MOST_VALUES ? 0 : w->memory[e->value][at];
 }
 
+bool fl_lin_world_holds(struct fl_lin_worlds *x, struct fl_lin_world *w, unsigned i,
+			const struct spec_step_condition *c)
+{
+	struct doing d = { x, w, i, false };
+
+	return is_so(&d, c->compare, fl_lin_world_value(x, w, i, c->a),
+		     fl_lin_world_value(x, w, i, c->b));
+}
+
 /* ---- at first --------------------------------------------------------------------------------------- */
 
 bool fl_lin_world_begin(struct fl_lin_worlds *x, struct fl_lin_world *w)

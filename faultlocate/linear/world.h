@@ -60,4 +60,8 @@ void fl_lin_world_next(struct fl_lin_worlds *x, const struct fl_lin_world *w, un
 int64_t fl_lin_world_value(struct fl_lin_worlds *x, struct fl_lin_world *w, unsigned i,
 			   const struct spec_step_expr *e);
 
+/** Does @p c hold of it? */
+bool fl_lin_world_holds(struct fl_lin_worlds *x, struct fl_lin_world *w, unsigned i,
+			const struct spec_step_condition *c);
+
 #endif
