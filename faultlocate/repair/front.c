@@ -522,7 +522,8 @@ static struct err *keep_read(struct rp_program *p)
 	p->read = malloc((p->n_read + 1) * sizeof(*p->read));
 	if (!p->read)
 		return &err_nomem;
-	memcpy(p->read, p->ops.data, p->n_read * sizeof(*p->read));
+	if (p->n_read)
+		memcpy(p->read, p->ops.data, p->n_read * sizeof(*p->read));
 	return NULL;
 }
 
