@@ -7,8 +7,8 @@
  * are, by their length. The largest of --scale 1,2,4,8 has a million operations. What is measured is the
  * CPU time of the question alone, as reading a file is not part of it.
  */
-#include <time.h>
 
+#include "base/clock.h"
 #include "bench/bench_suite.h"
 #include "faultlocate/linear/linear.h"
 
@@ -127,22 +127,14 @@ static struct err *make_history(enum fl_lin_object_kind kind, size_t n,
 	return NULL;
 }
 
-static double cpu_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static struct err *ask(const struct fl_lin_object *o, const struct fl_lin_history *h,
 		       double *ret_s)
 {
 	struct fl_lin_verdict v = {};
-	double start = cpu_s();
+	double start = clock_cpu_s();
 	struct err *err = fl_lin_check(o, h, 0, &v);
 
-	*ret_s = cpu_s() - start;
+	*ret_s = clock_cpu_s() - start;
 	if (!err && v.answer != LIN_RIGHT)
 		err = err_new(ERR_FORMAT,
 			      "a right history of a %s is said to be none: %s",

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "cmd/suite_int.h"
@@ -46,9 +47,7 @@ struct looked {
 
 static uint64_t mix(uint64_t hash, const char *text)
 {
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * 0x100000001b3;
-	return (hash ^ 0xff) * 0x100000001b3;
+	return hash_bytes(hash_text(hash, text), "\xff", 1);
 }
 
 static const char *text_of(const cJSON *o, const char *name)
@@ -99,7 +98,7 @@ static struct err *add(struct grouping *g, struct looked *l, uint64_t key,
 static struct err *add_finding(struct grouping *g, struct looked *l, const cJSON *f)
 {
 	const cJSON *calls = cJSON_GetArrayItem(cJSON_GetObjectItem(f, "callers"), 0), *c;
-	uint64_t key = mix(0xcbf29ce484222325, text_of(f, "rule"));
+	uint64_t key = mix(HASH_START, text_of(f, "rule"));
 	char where[1024], place[512];
 	size_t n = 0;
 

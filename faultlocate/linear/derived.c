@@ -17,6 +17,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "base/hash.h"
 
 #define FIRST_LINE "faultline derived pairs 2\n"
 
@@ -41,15 +42,6 @@ static struct err *bad(const char *path)
 	return err_new(ERR_FORMAT,
 		       "'%s' is no file of derived pairs, or was altered: remove it",
 		       path);
-}
-
-static uint64_t sum_of(const char *bytes, size_t n)
-{
-	uint64_t sum = 0xcbf29ce484222325;
-
-	while (n--)
-		sum = (sum ^ (uint8_t)*bytes++) * 0x100000001b3;
-	return sum;
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -91,7 +83,7 @@ static struct err *read_all(const char *path, size_t size, struct fl_lin_derived
 		last = sum++;
 	if (!last || strncmp(at, FIRST_LINE, strlen(FIRST_LINE)) ||
 	    sscanf(last, "\nsum %" SCNx64 "\n%c", &is, &more) != 1 ||
-	    is != sum_of(at, last + 1 - at))
+	    is != hash_bytes(HASH_START, at, last + 1 - at))
 		return bad(path);
 	at += strlen(FIRST_LINE);
 	while (at <= last) {
@@ -243,7 +235,8 @@ struct err *fl_lin_derived_write(const struct fl_lin_derived *d, const char *pat
 	err = new_file_open(&f, path, 0666);
 	if (!err) {
 		fwrite(bytes, 1, size, f.stream);
-		fprintf(f.stream, "sum %016" PRIx64 "\n", sum_of(bytes, size));
+		fprintf(f.stream, "sum %016" PRIx64 "\n",
+			hash_bytes(HASH_START, bytes, size));
 		err = new_file_commit(&f);
 	}
 	new_file_deinit(&f);

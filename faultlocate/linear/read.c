@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "faultlocate/linear/linear.h"
 
 #define WORDS 16
@@ -79,12 +80,9 @@ static bool gives_value(int does)
 
 static uint64_t *open_of(struct reader *r, const struct word *process)
 {
-	uint64_t hash = 0xcbf29ce484222325;
-	uint64_t *at;
+	uint64_t hash = hash_bytes(HASH_START, process->at, process->n);
+	uint64_t *at = map_get(&r->open, hash);
 
-	for (size_t i = 0; i < process->n; i++)
-		hash = (hash ^ (uint8_t)process->at[i]) * 0x100000001b3;
-	at = map_get(&r->open, hash);
 	if (at || map_put(&r->open, hash, OPEN))
 		return at;
 	return map_get(&r->open, hash);

@@ -4,20 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "faultlocate/linear/linear.h"
-
-static uint64_t hash_of(const char *text, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)text[i]) * 0x100000001b3;
-	return h;
-}
 
 int64_t fl_lin_value_text(struct fl_lin_values *v, const char *text, size_t n)
 {
-	uint64_t hash = hash_of(text, n), *last = map_get(&v->by_hash, hash);
+	uint64_t hash = hash_bytes(HASH_START, text, n),
+		 *last = map_get(&v->by_hash, hash);
 	uint32_t *same;
 	const char **at;
 
