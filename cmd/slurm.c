@@ -118,17 +118,15 @@ enum cmd_slurm_state cmd_slurm_ask(unsigned long job, size_t *n_waiting,
 		return said && strstr(said, "Invalid job id") ? CMD_SLURM_OVER :
 								CMD_SLURM_SILENT;
 	for (const char *line = said; *line;
-	     line += strcspn(line, "\n"), line += strspn(line, "\n"))
-		if (!strncmp(line, "PENDING", 7) || !strncmp(line, "REQUEUE", 7))
+	     line += strcspn(line, "\n"), line += strspn(line, "\n")) {
+		bool is_pending = !strncmp(line, "PENDING", 7);
+
+		if (is_pending || !strncmp(line, "REQUEUE", 7))
 			++*n_waiting;
 		else
 			++*n_running;
-	for (char *line = said; *line && !*why;
-	     line += strcspn(line, "\n"), line += strspn(line, "\n")) {
-		const char *reason = line + strcspn(line, " \n");
-
-		if (!strncmp(line, "PENDING ", 8) && is_hopeless(reason + 1))
-			*why = strndup(reason + 1, strcspn(reason + 1, "\n"));
+		if (is_pending && line[7] == ' ' && !*why && is_hopeless(line + 8))
+			*why = strndup(line + 8, strcspn(line + 8, "\n"));
 	}
 	return *n_waiting || *n_running ? CMD_SLURM_UNDER_WAY : CMD_SLURM_OVER;
 }
