@@ -16,6 +16,8 @@
 
 #include "capture/cap_format.h"
 
+#define PART_ROOM (1u << 20) ///< of address space for parts, at first
+
 struct cap_events {
 	int fd;
 	uint64_t offset, size; ///< next frame; bytes in the file
@@ -28,11 +30,12 @@ struct cap_events {
 	uint8_t *packed;
 	uint8_t *raw; ///< CAP_FRAME_MAX bytes
 	size_t raw_bytes, raw_pos;
-	/** Memory that came in part records: CAP_EVENT_MAX bytes of address space once there
-	 * was one. Behind part_used, which any event has used, it is untouched: zeros that
-	 * come there take no memory. */
+	/** Memory that came in part records, part_room bytes of address space: as little as
+	 * will do, for where the machine reads the guest wants its own addresses. Behind
+	 * part_used, which any event has used, it is untouched: zeros that come there take
+	 * no memory. */
 	uint8_t *part_data;
-	size_t part_bytes, part_used;
+	size_t part_room, part_bytes, part_used;
 	uint64_t part_full; ///< bytes of this event that take memory
 	VEC(struct cap_write) writes;
 	VEC(struct cap_value) values;
@@ -129,7 +132,7 @@ void cap_events_close(struct cap_events *it)
 		close(it->fd);
 	ZSTD_freeDCtx(it->zstd);
 	if (it->part_data)
-		munmap(it->part_data, CAP_EVENT_MAX);
+		munmap(it->part_data, it->part_room);
 	vec_deinit(&it->writes);
 	vec_deinit(&it->values);
 	free(it->text);
@@ -193,7 +196,7 @@ struct cap_events_memory cap_events_memory(const struct cap_events *it)
 		.read = it->packed,
 		.read_bytes = ZSTD_compressBound(CAP_FRAME_MAX),
 		.parts = it->part_data,
-		.parts_bytes = it->part_data ? CAP_EVENT_MAX : 0,
+		.parts_bytes = it->part_room,
 	};
 }
 
@@ -432,22 +435,46 @@ static uint64_t budget(const struct cap_events *it)
 	return CAP_RECORDS_FREE + it->offset * CAP_RECORDS_RATIO;
 }
 
+/** Have room for @p bytes of parts. The old is not moved but copied: a branch may have kept pages of
+ * it, which are mappings of their own then. */
+static struct err *part_reserve(struct cap_events *it, size_t bytes)
+{
+	size_t room = it->part_room ?: PART_ROOM;
+	uint8_t *old = it->part_data, *p;
+
+	if (bytes <= it->part_room)
+		return NULL;
+	while (room < bytes)
+		room *= 2;
+	p = mmap(NULL, room, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return &err_nomem;
+	if (it->part_used > it->part_bytes)
+		it->part_used = it->part_bytes;
+	if (old) {
+		memcpy(p, old, it->part_used);
+		munmap(old, it->part_room);
+	}
+	for (size_t i = 0; i < it->writes.size; i++)
+		it->writes.data[i].data = p + (it->writes.data[i].data - old);
+	it->part_data = p;
+	it->part_room = room;
+	return NULL;
+}
+
 /** Copy @p n bytes behind what the event has in part_data. */
 static struct err *put_part(struct cap_events *it, const uint8_t *data, size_t n)
 {
 	uint8_t *to;
 	bool is_zero = !data[0] && !memcmp(data, data + 1, n - 1);
+	struct err *err;
 
 	if (n > CAP_EVENT_MAX - it->part_bytes)
 		return damaged(it, "more memory than a system call can write");
-	if (!it->part_data) {
-		void *p = mmap(NULL, CAP_EVENT_MAX, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (p == MAP_FAILED)
-			return &err_nomem;
-		it->part_data = p;
-	}
+	err = part_reserve(it, it->part_bytes + n);
+	if (err)
+		return err;
 	to = it->part_data + it->part_bytes;
 	it->part_bytes += n;
 	if (is_zero && it->part_bytes - n >= it->part_used)

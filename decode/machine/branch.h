@@ -109,6 +109,9 @@ struct dec_branch {
 	 * there is to tell of it goes to `told`. */
 	const struct dec_nullify *nullify;
 	struct dec_nullified *told;
+	/** Set: it is DEC_FATE_MACHINE as it wanted the machine's own addresses, wherever the
+	 * machine lay. */
+	bool has_collided;
 };
 
 /** Run @p n branches from where @p m stands, @p at_once at a time. As dec_machine_branch(). */

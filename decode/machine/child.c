@@ -512,6 +512,8 @@ static void lane_main(uint64_t n)
 		      dec_rollback_begin(&replay);
 	for (;; of = next, has_gone_back = true) {
 		lane_run(of);
+		if (child_has_collided())
+			lane_end(of, CHILD_COLLIDED);
 		if (!can_go_back)
 			lane_end(of, CHILD_OK);
 		can_go_back = dec_rollback_can(&replay);

@@ -300,6 +300,8 @@ static enum dec_verdict loose_syscall(void *ctx, struct dec_engine *e)
 		v = l->strict.syscall(ctx, e);
 	if (v != DEC_DIVERGED)
 		return v;
+	if (r->guest.has_collided) // where the machine lies is not the program's doing
+		return dec_loose_end(l, DEC_FATE_MACHINE, 0, "%s", r->divergence);
 	if (!l->has_parted)
 		dec_loose_part(r);
 	v = dec_loose_call(r);

@@ -537,14 +537,18 @@ struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branc
 
 	for (size_t i = 0; i < n && !err; i++)
 		err = machine_check_branch(&branches[i]);
-	for (size_t done = 0, some; done < n && !err; done += some) {
+	for (size_t done = 0, some = 0; done < n && !err; done += some) {
 		err = dec_wire_branches(m->wire, &branches[done], n - done, at_once,
 					&some);
 		tries = some ? 0 : tries + 1;
-		if (!err && tries == MACHINE_TRIES)
-			err = machine_no_room();
-		else if (!err && tries)
+		if (err || !tries)
+			continue;
+		if (tries < MACHINE_TRIES)
 			err = machine_evade(m, m->where.position);
+		else if (branches[done].has_collided)
+			some = 1, tries = 0; // one run that wants all memory
+		else
+			err = machine_no_room();
 	}
 	return err;
 }

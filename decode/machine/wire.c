@@ -540,9 +540,12 @@ static void run_end(struct dec_wire *w, const struct wire_run *run)
 	struct dec_outcome *ret = &run->branch->outcome, said;
 	_cleanup_err_ struct err *why = NULL;
 
-	if (atomic_load(&slot->request) == CHILD_NONE && slot->result == CHILD_OK) {
+	run->branch->has_collided = false;
+	if (atomic_load(&slot->request) == CHILD_NONE &&
+	    (slot->result == CHILD_OK || slot->result == CHILD_COLLIDED)) {
 		memcpy(&said, slot->data, sizeof(said));
 		*ret = said;
+		run->branch->has_collided = slot->result == CHILD_COLLIDED;
 		if (run->branch->nullify)
 			take_told(&((struct child_branched *)slot->data)->told,
 				  run->branch->told);
@@ -611,8 +614,9 @@ struct err *dec_wire_branches(struct dec_wire *w, struct dec_branch *branches, s
 		return err;
 	*ret_n = wire_queue(w, branches, n, at_once, run);
 	err = wire_run_queue(w, run, *ret_n, &ends);
-	if (w->answer.result == CHILD_COLLIDED)
-		*ret_n = 0;
+	for (size_t i = 0; !err && i < *ret_n; i++)
+		if (w->answer.result == CHILD_COLLIDED || branches[i].has_collided)
+			*ret_n = i;
 	vec_deinit(&ends);
 	return err;
 }

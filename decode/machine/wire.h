@@ -84,8 +84,8 @@ struct err *dec_wire_fork(struct dec_wire *w, uint32_t from);
 void dec_wire_end(struct dec_wire *w, uint32_t slot);
 
 /** Run up to CHILD_SLOTS of @p n branches from where the active process stands, as
- * dec_machine_branches(). @return *@p ret_n: how many; 0: an alteration meets what is the
- * machine's, which has to begin elsewhere. */
+ * dec_machine_branches(). @return *@p ret_n: how many are over, the first ones; 0: the next wants
+ * or meets what is the machine's, which has to begin elsewhere. */
 struct err *dec_wire_branches(struct dec_wire *w, struct dec_branch *branches, size_t n,
 			      unsigned at_once, size_t *ret_n);
 

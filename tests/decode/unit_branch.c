@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -314,6 +315,84 @@ static uint64_t another_kind(struct run *r, char seen[64][300], int *n)
 }
 
 /* A stack there faults, as it would natively; and the machine is none the worse for it. */
+/* The instruction that makes the last call for memory at any address (libraries are mapped before), and
+ * how many calls it has made then. */
+static uint64_t find_mmap(const struct capture *c, uint64_t *ret_nth)
+{
+	struct map n_calls = {};
+	struct cap_events *it;
+	struct cap_event ev;
+	uint64_t rip = 0;
+
+	ok(cap_events_open(c, &it));
+	for (bool is_end = false;;) {
+		uint64_t *n;
+
+		ok(cap_events_next(it, &ev, &is_end));
+		if (is_end)
+			break;
+		if (ev.kind != CAP_EV_SYSCALL)
+			continue;
+		n = map_get(&n_calls, ev.regs.rip);
+		assert_int_equal(map_put(&n_calls, ev.regs.rip, n ? *n + 1 : 1), 0);
+		if (ev.regs.gpr[CAP_RAX] != SYS_mmap || ev.regs.gpr[CAP_RDI] ||
+		    !(ev.regs.gpr[CAP_R10] & MAP_ANONYMOUS))
+			continue;
+		rip = ev.regs.rip;
+		*ret_nth = *map_get(&n_calls, rip);
+	}
+	assert_true(rip);
+	cap_events_close(it);
+	map_deinit(&n_calls);
+	return rip - 2;
+}
+
+/* A run that wants so much memory that it meets the machine's own is run where the machine lies
+ * elsewhere; one that would everywhere is told, and the others are as ever. */
+static void elsewhere(void **state)
+{
+	_cleanup_free_ char *command = NULL;
+	struct dec_alter tera = { .kind = DEC_ALTER_REG, .reg = CAP_RSI }, all[3];
+	struct run r = {};
+
+	(void)state;
+	assert_true(asprintf(&command, "%s/tests/programs/altered", unit_env("BUILD")) >
+		    0);
+	begin(&r, command);
+	tera.rip = find_mmap(r.capture, &tera.nth);
+	tera.value = 1ull << 40;
+	all[0] = all[1] = all[2] = tera;
+	all[0].value = (1ull << 47) - (1ull << 32);
+	all[1].reg = CAP_RDI, all[1].value = 1 << 16;
+	all[2].reg = CAP_R10, all[2].value = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	for (int i = 0; i < 10; i++) {
+		struct dec_branch b[] = {
+			{ .alters = &tera, .n = 1, .limit = LIMIT },
+			{ .limit = LIMIT },
+			{ .alters = all, .n = i ? 0 : 3, .limit = LIMIT },
+			{ .alters = &tera, .n = 1, .limit = LIMIT }
+		};
+
+		dec_machine_destroy(r.machine);
+		ok(dec_machine_create(r.capture, NULL, &r.machine));
+		ok(dec_machine_branches(r.machine, b, 4, AT_ONCE));
+		for (int k = 0; k < 4; k++) {
+			const struct dec_outcome *o = &b[k].outcome;
+			bool is_all = b[k].n == 3;
+
+			if (o->fate != (is_all ? DEC_FATE_MACHINE : DEC_FATE_EXIT) ||
+			    b[k].has_collided != is_all ||
+			    (!is_all &&
+			     (o->value != 5 || o->out[0].hash != r.output.hash)))
+				fail_msg("machine %d, run %d: fate %d, value %d: %s", i,
+					 k, o->fate, o->value, o->text);
+		}
+		assert_int_equal(b[0].outcome.n_altered, 1);
+		assert_int_equal(b[1].outcome.parted, UINT64_MAX);
+	}
+	end(&r);
+}
+
 static void machines_own(void **state)
 {
 	static char seen[64][300];
@@ -522,7 +601,8 @@ static void random_alterations(void **state)
 		for (size_t k = 0; k < n; k++) {
 			a[k] = some_alteration(&r, from, &seed);
 			b[k] = b[n + k] = (struct dec_branch){
-				&a[k], 1, 3 * r.end.position + 100000, {}, NULL, NULL
+				&a[k], 1,    3 * r.end.position + 100000, {}, NULL,
+				NULL,  false
 			};
 		}
 		seek(&r, from);
@@ -571,6 +651,7 @@ int main(void)
 		cmocka_unit_test(one_by_one),	      cmocka_unit_test(unaltered),
 		cmocka_unit_test(another_thread),     cmocka_unit_test(any_order),
 		cmocka_unit_test(random_alterations), cmocka_unit_test(machines_own),
+		cmocka_unit_test(elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 extern const char altered_jump[], altered_call[];
@@ -58,6 +59,8 @@ int main(void)
 	fflush(stdout);
 	for (int i = 0; i < 6; i++)
 		call_it();
+	if (mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+		return 1;
 	altered_read(first);
 	altered_read(second);
 	printf("twice %d, global %d, way %d, calls %d, read '%s' '%s'\n",
