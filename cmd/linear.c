@@ -326,6 +326,8 @@ static void print_witness(const struct linear *l)
 
 	for (size_t i = 0; i < n; i++)
 		last += 1 + (shown(l, i)->end != LIN_PENDING);
+	if (!l->verdict.is_minimal)
+		puts("  (there was no time to find out whether all of these are needed)");
 	if (from)
 		printf("  (%zu operations before)\n", from);
 	printf("  %-8s %s\n", l->is_capture ? "thread" : "process", "operation");

@@ -7,13 +7,15 @@
  * an order when each part has one (Herlihy and Wing call it locality). Each part is given to a
  * monitor where one is for it, else to the search.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "faultlocate/linear/fewer.h"
 #include "faultlocate/linear/monitor.h"
 #include "faultlocate/linear/search.h"
 
-#define TRIES 64 ///< which values pops took that did not return
+#define TRIES 64    ///< which values pops took that did not return
+#define AT_ONCE 256 ///< operations that fl_lin_fewer() makes fewer in no time
 
 struct part {
 	const size_t *ops; ///< indices of the history's, by their calls
@@ -211,6 +213,77 @@ static struct err *show_container(struct check *c, fl_lin_items *items)
 	return NULL;
 }
 
+/* @return who wrote @p value last of the first @p n operations of @p p, by its return; LIN_NO_OP: nobody. */
+static size_t last_writer(const struct check *c, const struct part *p, size_t n,
+			  int64_t value)
+{
+	size_t last = LIN_NO_OP;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fl_lin_op *op = &c->h->ops.data[p->ops[i]];
+
+		if (fl_lin_op_leaves(op) == value &&
+		    (last == LIN_NO_OP || op->end > c->h->ops.data[last].end))
+			last = p->ops[i];
+	}
+	return last;
+}
+
+/* The last writers of @p values, and what was called since the last rest of @p s: is that wrong by itself, at
+ * the same return? Then @p ops become these. */
+static struct err *try_since_rest(struct check *c, const struct part *p,
+				  const struct fl_lin_search *s, const int64_t *values,
+				  size_t n_values, size_t *ops, size_t *n, bool *ret)
+{
+	size_t kept = 0;
+	_cleanup_free_ size_t *less = calloc(*n + n_values + 1, sizeof(*less));
+	struct fl_lin_search again;
+	struct err *err;
+
+	*ret = false;
+	if (!less)
+		return &err_nomem;
+	for (size_t i = 0; i < n_values; i++) {
+		size_t writer = last_writer(c, p, s->rest, values[i]);
+
+		if (writer != LIN_NO_OP)
+			less[kept++] = writer;
+	}
+	qsort(less, kept, sizeof(*less), by_index);
+	memcpy(less + kept, ops + s->rest, (*n - s->rest) * sizeof(*ops));
+	kept += *n - s->rest;
+	err = fl_lin_search(c->o, c->h, less, kept, 0, NULL, &again);
+	*ret = !err && kept < *n && again.answer == LIN_WRONG &&
+	       less[again.at] == p->ops[s->at];
+	if (*ret) {
+		memcpy(ops, less, kept * sizeof(*ops));
+		*n = kept;
+	}
+	return err;
+}
+
+/* Of what came before the last rest of @p s those matter who may have written last: each of them overlaps
+ * the others, and any may have been the last. Leave out the others, but for who wrote what is read and
+ * not explained: whoever reads this wants to know where that comes from. */
+static struct err *leave_out_before_rest(struct check *c, const struct part *p,
+					 const struct fl_lin_search *s, size_t *ops,
+					 size_t *n)
+{
+	int64_t values[5], read = c->h->ops.data[p->ops[s->at]].ret;
+	size_t n_values = s->n_rest_states;
+	bool is_known = read == LIN_NONE || c->o->kind == LIN_SET, is_less;
+	struct err *err;
+
+	memcpy(values, s->rest_states, n_values * sizeof(*values));
+	for (size_t i = 0; i < n_values; i++)
+		is_known |= values[i] == read;
+	values[n_values] = read;
+	err = try_since_rest(c, p, s, values, n_values + !is_known, ops, n, &is_less);
+	if (!err && !is_less && !is_known)
+		err = try_since_rest(c, p, s, values, n_values, ops, n, &is_less);
+	return err;
+}
+
 /* Up to the return that nothing explains. */
 static struct err *show_search(struct check *c, const struct part *p,
 			       const struct fl_lin_search *s)
@@ -225,6 +298,8 @@ static struct err *show_search(struct check *c, const struct part *p,
 	for (size_t i = 0; !err && i < p->n; i++)
 		if (c->h->ops.data[p->ops[i]].call < at->end)
 			ops[n_ops++] = p->ops[i];
+	if (!err && s->n_rest_states && n_ops > AT_ONCE)
+		err = leave_out_before_rest(c, p, s, ops, &n_ops);
 	if (!err)
 		err = fl_lin_fewer(c->o, c->h, p->ops[s->at], ops, &n_ops,
 				   &c->ret->is_minimal);
@@ -369,22 +444,71 @@ static struct err *ask_container(struct check *c, const struct part *p)
 	return err;
 }
 
-/* A register that is wrong is so with the reads and writes of one or two values alone. */
-static struct err *show_register(struct check *c, const struct part *p,
-				 const int64_t wrong[2])
-{
-	char a[64], b[64];
-	struct err *err = NULL;
+/* Of the reads and writes of a value: what its zone follows from. */
+struct zone_ops {
+	size_t write, first, last; ///< indices of the history's; LIN_NO_OP
+};
 
-	for (size_t i = 0; !err && i < p->n; i++) {
+static void zone_ops_add(struct zone_ops *z, const struct fl_lin_history *h, size_t op)
+{
+	const struct fl_lin_op *of = &h->ops.data[op];
+
+	if (of->does == LIN_WRITE)
+		z->write = op;
+	if (z->first == LIN_NO_OP || of->end < h->ops.data[z->first].end)
+		z->first = op;
+	if (z->last == LIN_NO_OP || of->call > h->ops.data[z->last].call)
+		z->last = op;
+}
+
+/* The operations from which it follows that the values @p wrong have no order; and the first write that
+ * returned: what was there before is not read after it. @return how many of them, by their calls. */
+static size_t register_ops(const struct check *c, const struct part *p,
+			   const int64_t wrong[2], size_t ret[7])
+{
+	struct zone_ops zones[] = { { LIN_NO_OP, LIN_NO_OP, LIN_NO_OP },
+				    { LIN_NO_OP, LIN_NO_OP, LIN_NO_OP } };
+	size_t all[7] = { LIN_NO_OP }, n = 0;
+	uint64_t first_written = LIN_PENDING;
+
+	for (size_t i = 0; i < p->n; i++) {
 		const struct fl_lin_op *op = &c->h->ops.data[p->ops[i]];
 		int64_t value = op->does == LIN_WRITE ? op->arg[0] : op->ret;
 
-		if (value != LIN_NONE && (value == wrong[0] || value == wrong[1]))
-			err = witness_op(c, p->ops[i]);
+		if (op->does == LIN_WRITE && op->end < first_written) {
+			first_written = op->end;
+			all[0] = p->ops[i];
+		}
+		for (int k = 0; k < 2 && value != LIN_NONE; k++)
+			if (value == wrong[k])
+				zone_ops_add(&zones[k], c->h, p->ops[i]);
 	}
-	sort_witness(c);
-	c->ret->is_minimal = true;
+	for (int k = 0; k < 2; k++) {
+		all[1 + 3 * k] = zones[k].write;
+		all[2 + 3 * k] = zones[k].first;
+		all[3 + 3 * k] = zones[k].last;
+	}
+	qsort(all, 7, sizeof(*all), by_index);
+	for (int i = 0; i < 7; i++)
+		if (all[i] != LIN_NO_OP && (!i || all[i] != all[i - 1]))
+			ret[n++] = all[i];
+	return n;
+}
+
+/* A register that is wrong is so with some reads and writes of one or two values alone. */
+static struct err *show_register(struct check *c, const struct part *p,
+				 const int64_t wrong[2])
+{
+	size_t ops[7];
+	const struct part few = { ops, register_ops(c, p, wrong, ops) };
+	struct fl_lin_search s;
+	char a[64], b[64];
+	struct err *err = fl_lin_search(c->o, c->h, few.ops, few.n, 0, NULL, &s);
+
+	if (err)
+		return err;
+	assert(s.answer == LIN_WRONG);
+	err = show_search(c, &few, &s);
 	if (wrong[1] == LIN_NONE)
 		snprintf(c->ret->why, sizeof(c->ret->why),
 			 "%s was read, and not written before",
@@ -407,10 +531,10 @@ static struct err *ask_register(struct check *c, const struct part *p)
 	if (err)
 		return err;
 	if (!is_distinct && !c->ret->note[0])
-		snprintf(c->ret->note, sizeof(c->ret->note),
-			 "a value is written twice, or compared and set");
-	// What was there at first may be what is written later.
-	if (!is_distinct || (!is_right && c->o->initial == LIN_ANY))
+		snprintf(
+			c->ret->note, sizeof(c->ret->note),
+			"a value is written twice, compared and set, or was there at first, too");
+	if (!is_distinct)
 		return search_part(c, p);
 	c->has_monitored = true;
 	return take_answer(c, p, is_right ? LIN_RIGHT : LIN_WRONG) ?

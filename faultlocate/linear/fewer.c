@@ -26,6 +26,7 @@ struct fewer {
 	size_t at;	///< of the history's: it stays
 	size_t *less;	///< scratch
 	bool *less_may;
+	struct map seen; ///< values, by who is left
 	uint64_t looked_at;
 	bool has_changed;
 };
@@ -35,8 +36,7 @@ static const struct fl_lin_op *op_of(const struct fewer *w, size_t i)
 	return &w->h->ops.data[w->ops[i]];
 }
 
-/* The value that @p op leaves behind; LIN_NONE: it is not one that was given to it. */
-static int64_t leaves(const struct fl_lin_op *op)
+int64_t fl_lin_op_leaves(const struct fl_lin_op *op)
 {
 	switch (op->does) {
 	case LIN_WRITE:
@@ -47,25 +47,49 @@ static int64_t leaves(const struct fl_lin_op *op)
 		return op->ret == 0	      ? LIN_NONE :
 		       op->arg[2] != LIN_NONE ? op->arg[2] :
 						op->arg[1];
+	case LIN_REMOVE:
+		return LIN_EMPTY;
+	case LIN_SET_ADD:
+	case LIN_LOCK:
+		return 1;
+	case LIN_TRY_LOCK:
+		return op->ret == 0 ? LIN_NONE : 1;
+	case LIN_SET_REMOVE:
+	case LIN_UNLOCK:
+		return 0;
 	default:
 		return LIN_NONE;
 	}
 }
 
-/* Has one that is left seen @p value? */
-static bool is_seen(const struct fewer *w, int64_t value)
+/* Note which values those have seen that are left. */
+static struct err *note_seen(struct fewer *w)
 {
-	for (size_t i = 0; i < w->n; i++) {
-		const struct fl_lin_op *op = op_of(w, i);
-		bool is_cas = op->does == LIN_CAS && op->ret != 0;
-		int64_t from = op->arg[op->arg[2] != LIN_NONE ? 1 : 0];
+	struct err *err = NULL;
 
-		if (!w->may[i] && (((op->does == LIN_READ || op->does == LIN_GET) &&
-				    op->ret == value) ||
-				   (is_cas && from == value)))
-			return true;
+	map_deinit(&w->seen);
+	for (size_t i = 0; !err && i < w->n; i++) {
+		const struct fl_lin_op *op = op_of(w, i);
+		bool is_read = op->does == LIN_READ || op->does == LIN_GET;
+		bool is_cas = op->does == LIN_CAS && op->ret != 0;
+		int64_t value = is_read ? op->ret :
+				is_cas	? op->arg[op->arg[2] != LIN_NONE ? 1 : 0] :
+					  LIN_NONE;
+
+		if (!w->may[i] && value != LIN_NONE &&
+		    map_put(&w->seen, (uint64_t)value, 1))
+			err = &err_nomem;
 	}
-	return false;
+	return err;
+}
+
+/* Did @p op write a value that one has seen who is left? */
+static bool is_seen(const struct fewer *w, const struct fl_lin_op *op)
+{
+	int64_t value = fl_lin_op_leaves(op);
+
+	return op->does != LIN_REMOVE && value != LIN_NONE &&
+	       map_get(&w->seen, (uint64_t)value);
 }
 
 static bool can_go(const struct fewer *w, const struct fl_lin_model *m, size_t i,
@@ -76,7 +100,7 @@ static bool can_go(const struct fewer *w, const struct fl_lin_model *m, size_t i
 	if (w->ops[i] == w->at || w->may[i] || op->end == LIN_PENDING ||
 	    fl_lin_model_observes(m, op) != looks)
 		return false;
-	return looks || leaves(op) == LIN_NONE || !is_seen(w, leaves(op));
+	return looks || !is_seen(w, op);
 }
 
 /* Try without those of [@p lo, @p hi) that can go. @return whether there is no order then, either. */
@@ -89,6 +113,9 @@ static struct err *try_without(struct fewer *w, size_t lo, size_t hi, bool looks
 	struct err *err;
 
 	*ret = false;
+	err = looks ? NULL : note_seen(w);
+	if (err)
+		return err;
 	for (size_t i = 0; i < w->n; i++) {
 		bool goes = i >= lo && i < hi && can_go(w, &m, i, looks);
 
@@ -152,6 +179,7 @@ struct err *fl_lin_fewer(const struct fl_lin_object *o, const struct fl_lin_hist
 		if (!may || !may[i])
 			ops[kept++] = ops[i];
 	*n = kept;
+	map_deinit(&w.seen);
 	*is_minimal = w.looked_at < LOOKED_AT;
 	return err;
 }

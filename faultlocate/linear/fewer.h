@@ -12,6 +12,9 @@
 
 #include "faultlocate/linear/linear.h"
 
+/** @return the value that @p op leaves behind, whatever there was before; LIN_NONE: that is not known. */
+int64_t fl_lin_op_leaves(const struct fl_lin_op *op);
+
 /**
  * @param ops  @p *n indices of @p h's operations, by their calls, which have no order; become fewer.
  * @param at   one of them that stays: the one whose return nothing explains.

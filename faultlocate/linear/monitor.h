@@ -51,7 +51,8 @@ struct err *fl_lin_monitor(enum fl_lin_object_kind kind, fl_lin_items *items,
 /**
  * A register: reads, and writes of distinct values (Gibbons and Korach, 1997).
  *
- * @param ret_is_distinct  false: values come twice, or there is another operation; nothing is known.
+ * @param ret_is_distinct  false: values come twice, or one may have, as it was there at first, or there is
+ *			   another operation; nothing is known.
  * @param wrong            of a wrong history: one or two values whose reads and writes have no order;
  *			   LIN_NONE: less. In ops: what reads or writes them.
  */

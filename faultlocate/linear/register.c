@@ -17,6 +17,7 @@ struct zone {
 	uint64_t first; ///< return
 	uint64_t last;	///< call
 	bool is_first, is_written, is_read_early;
+	bool may_be_first; ///< a read may have seen what was there before all writes
 };
 
 typedef VEC(struct zone) zones;
@@ -72,6 +73,7 @@ static struct err *collect(const struct fl_lin_object *o, const struct fl_lin_hi
 			   const size_t *ops, size_t n, zones *all, bool *is_distinct)
 {
 	struct map by_value = {};
+	uint64_t first_written = LIN_PENDING; // the first return of a write
 	struct err *err = NULL;
 	struct zone *z;
 
@@ -94,6 +96,7 @@ static struct err *collect(const struct fl_lin_object *o, const struct fl_lin_hi
 		*is_distinct &= !z->is_written;
 		z->is_written = true;
 		z->call = op->call;
+		first_written = op->end < first_written ? op->end : first_written;
 		widen(z, op);
 	}
 	for (size_t i = 0; !err && *is_distinct && i < n; i++) {
@@ -107,6 +110,7 @@ static struct err *collect(const struct fl_lin_object *o, const struct fl_lin_hi
 			break;
 		}
 		z->is_read_early |= op->end < z->call;
+		z->may_be_first |= op->call < first_written;
 		widen(z, op);
 	}
 	map_deinit(&by_value);
@@ -169,6 +173,25 @@ static bool is_in_order(zones *all, int64_t wrong[2])
 	return true;
 }
 
+/* Of a register whose beginning is not known: can one of @p wrong, which was written, have been there at
+ * first, too? Then its reads are of two clusters. Not where the other was read and never written: that was
+ * there at first. */
+static bool is_twice(const zones *all, const int64_t wrong[2])
+{
+	bool is_maybe = false;
+
+	for (size_t i = 0; i < all->size; i++) {
+		const struct zone *z = &all->data[i];
+
+		if (z->value != wrong[0] && z->value != wrong[1])
+			continue;
+		if (!z->is_written)
+			return false;
+		is_maybe |= z->may_be_first;
+	}
+	return is_maybe;
+}
+
 struct err *fl_lin_monitor_register(const struct fl_lin_object *o,
 				    const struct fl_lin_history *h, const size_t *ops,
 				    size_t n, bool *ret_is_distinct, bool *ret_is_right,
@@ -184,6 +207,8 @@ struct err *fl_lin_monitor_register(const struct fl_lin_object *o,
 		*ret_is_right = begin_with(o, &all, wrong);
 		drop_unseen(&all);
 		*ret_is_right = *ret_is_right && is_in_order(&all, wrong);
+		*ret_is_distinct = *ret_is_right || o->initial != LIN_ANY ||
+				   !is_twice(&all, wrong);
 	}
 	vec_deinit(&all);
 	return err;

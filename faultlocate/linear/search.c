@@ -29,6 +29,7 @@ struct search {
 		any[SLOTS]; ///< of those that may have happened: without a result
 	bool may[SLOTS];
 	size_t n_open;		 ///< slots below this one are in use, some of them
+	size_t n_under_way;	 ///< operations
 	uint64_t forever[WORDS]; ///< of operations that do not return
 	bool has_forever;
 	size_t most;
@@ -287,6 +288,7 @@ static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size
 		s->any[*slot].ret = LIN_NONE;
 		s->open[*slot] = &s->any[*slot];
 	}
+	s->n_under_way++;
 	if (*slot >= s->n_open)
 		s->n_open = *slot + 1;
 	if (op->end == LIN_PENDING) {
@@ -302,22 +304,32 @@ static void unknown(struct search *s, const char *fmt, unsigned long long n)
 	snprintf(s->ret->why, sizeof(s->ret->why), fmt, n);
 }
 
-/* Nothing explains the return: what was the state before? */
-static void tell_before(struct search *s)
+/* The last numbers of the states that are possible now, up to four. @return how many. */
+static unsigned tell_states(const struct search *s, int64_t ret[4])
 {
-	struct fl_lin_search *r = s->ret;
+	unsigned n = 0;
 
-	for (size_t i = 0; i < s->now.all.size && r->n_before < 4; i++) {
+	for (size_t i = 0; i < s->now.all.size && n < 4; i++) {
 		const struct fl_lin_state *state =
 			&s->model.states.all.data[s->now.all.data[i].state];
 		int64_t last = state->n ? state->at[state->n - 1] : LIN_EMPTY;
 		bool is_new = true;
 
-		for (unsigned k = 0; k < r->n_before; k++)
-			is_new &= r->before[k] != last;
+		for (unsigned k = 0; k < n; k++)
+			is_new &= ret[k] != last;
 		if (is_new)
-			r->before[r->n_before++] = last;
+			ret[n++] = last;
 	}
+	return n;
+}
+
+/* No operation is under way, and @p called were called. */
+static void tell_rest(struct search *s, size_t called)
+{
+	struct fl_lin_search *r = s->ret;
+
+	r->rest = called;
+	r->n_rest_states = s->now.all.size <= 4 ? tell_states(s, r->rest_states) : 0;
 }
 
 static struct err *end_op(struct search *s, size_t slot, size_t op)
@@ -342,13 +354,14 @@ static struct err *end_op(struct search *s, size_t slot, size_t op)
 		}
 	}
 	s->open[slot] = NULL;
+	s->n_under_way--;
 	if (!s->next.all.size) {
 		bool is_append = s->model.longest && does == LIN_APPEND;
 
 		s->ret->answer = LIN_WRONG;
 		s->ret->at = is_append ? s->model.longest_read : op;
 		if (!is_append)
-			tell_before(s);
+			s->ret->n_before = tell_states(s, s->ret->before);
 		return NULL;
 	}
 	swap(s);
@@ -398,6 +411,8 @@ static struct err *walk(struct search *s, const size_t *ops, size_t n, const boo
 		err = end_op(s, slot_of[dues[i].op], dues[i].op);
 		if (!err && s->model.states.is_out_of_memory)
 			err = &err_nomem;
+		if (!s->n_under_way && s->ret->answer == LIN_RIGHT)
+			tell_rest(s, called);
 	}
 	return err;
 }

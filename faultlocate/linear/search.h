@@ -22,6 +22,12 @@ struct fl_lin_search {
 	int64_t before
 		[4]; ///< WRONG: states (their last numbers) before it, up to n_before
 	unsigned n_before;
+	/** WRONG: the last moment before at which no operation was under way comes before the call of this
+	 * one, index into @p ops; and what the object may have been like then (last numbers).
+	 * n_rest_states 0: there is none, or that was too much. */
+	size_t rest;
+	int64_t rest_states[4];
+	unsigned n_rest_states;
 	char why[160]; ///< UNKNOWN
 };
 

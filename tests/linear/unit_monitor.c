@@ -378,6 +378,52 @@ static void test_searched(void **state)
 	assert_true(n_gone > 1000);
 }
 
+/* @p n operations of two processes, each second one a write of one of @p n_values, right but for the last,
+ * which reads what was overwritten before. */
+static void make_stale(struct fl_lin_history *h, size_t n, int64_t n_values)
+{
+	*h = (struct fl_lin_history){};
+	for (size_t i = 0; i < n; i++) {
+		struct fl_lin_op *op = vec_push(&h->ops);
+		bool is_write = i % 2 == 0;
+
+		assert_non_null(op);
+		*op = (struct fl_lin_op){ .does = is_write ? LIN_WRITE : LIN_READ,
+					  .process = is_write,
+					  .arg = { LIN_NONE, LIN_NONE, LIN_NONE },
+					  .ret = LIN_NONE,
+					  .call = h->moments++,
+					  .end = h->moments++ };
+		if (is_write)
+			op->arg[0] = (int64_t)i / 2 % n_values;
+		else
+			op->ret = ((int64_t)i / 2 - 2 * (i + 1 == n)) % n_values;
+	}
+}
+
+/* However long it is: of a register little is shown, and that is minimal. */
+static void test_long(void **state)
+{
+	static const int64_t n_values[] = { 5, INT64_MAX };
+	const struct fl_lin_object o = { .kind = LIN_REGISTER, .initial = LIN_ANY };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fl_lin_history h;
+		struct fl_lin_verdict v;
+
+		make_stale(&h, 400000, n_values[i]);
+		ok(fl_lin_check(&o, &h, 0, &v));
+		assert_int_equal(v.answer, LIN_WRONG);
+		assert_string_equal(v.method, i ? "monitor" : "search");
+		assert_true(v.is_minimal);
+		assert_in_range(v.witness.size, 2, 3);
+		check_witness(&o, &h, &v);
+		fl_lin_verdict_deinit(&v);
+		fl_lin_history_deinit(&h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_judged_twice),
 		cmocka_unit_test(test_judged_pending),
 		cmocka_unit_test(test_searched),
+		cmocka_unit_test(test_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
