@@ -14,7 +14,6 @@
 #include "base/err.h"
 
 #define CAP_DELTA "start.delta"
-#define CAP_DELTA_MOST (UINT64_C(64) << 20) ///< bytes of a start state that is kept so
 
 /** @return the name by which captures keep file @p fd of @p size bytes, whose contents tell it, for free().
  * @p ret NULL: no memory. */

@@ -227,6 +227,10 @@ struct err *cap_manifest_print(const struct cap_info *info, const struct cap_mas
 
 /** Parse a manifest into @p info (cap_info_deinit() it whatever the result). */
 struct err *cap_manifest_parse(const char *text, struct cap_info *info);
+
+/** The same of manifest.json in the bundle @p dir_fd. @return as cap_manifest_load(). */
+struct err *cap_manifest_read(int dir_fd, struct cap_info *info);
+
 void cap_info_deinit(struct cap_info *info);
 
 /** @return whether a kept file's name stays inside files/. */
@@ -254,13 +258,22 @@ struct err *cap_children_scan(struct capture *c);
 struct err *cap_input(const struct capture *c, const char *name, int *fd,
 		      uint64_t *bytes);
 
+/** What was learnt of kept files when they were opened. */
+struct cap_held {
+	uint64_t unpacked_bytes; ///< of all that are held in memory
+	struct {
+		bool is_whole; ///< its contents were looked at
+		int fd; ///< it was packed: what it unpacked to, in memory; -1: it was not
+	} of[];		///< each file
+};
+
 /** What `struct capture` is inside the room. */
 struct capture {
 	char *dir;
 	int dir_fd;
 	int around_fd; ///< below which files/ is: the capture's, of a followed process
 	bool has_manifest;
-	bool *is_whole; ///< of each file: its contents were looked at
+	struct cap_held *held;
 	struct cap_info info;
 };
 

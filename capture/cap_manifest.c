@@ -11,7 +11,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "capture/cap_delta.h"
 #include "capture/cap_format.h"
+#include "capture/cap_manifest.h"
 #include "capture/cap_walk.h"
 
 #define MANIFEST_FORMAT "faultline-capture"
@@ -67,11 +69,6 @@ const char *cap_heap_name(enum cap_heap_fn fn)
 {
 	assert(fn < CAP_HEAP_FNS);
 	return heap_names[fn];
-}
-
-static void json_deletep(cJSON **j)
-{
-	cJSON_Delete(*j);
 }
 
 /* ---- what a manifest says ------------------------------------------------------------ */
@@ -420,7 +417,7 @@ static void mask_texts(const struct cap_mask *mask, cJSON *j)
 struct err *cap_manifest_print(const struct cap_info *info, const struct cap_mask *mask,
 			       char **ret)
 {
-	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
+	_cleanup_(cap_json_deletep) cJSON *j = cJSON_CreateObject();
 	struct cap_walk w = { .at = j, .no_memory = !j };
 	struct cap_info same = *info; // a walk that prints assigns what was there
 
@@ -432,23 +429,106 @@ struct err *cap_manifest_print(const struct cap_info *info, const struct cap_mas
 	return *ret ? NULL : &err_nomem;
 }
 
-struct err *cap_manifest_parse(const char *text, struct cap_info *info)
+/* ---- members that captures have in common ---------------------------------------------- */
+
+#define COMMON "common"
+
+/** What is the same in all captures of a program. */
+static const char *const common_names[] = { "files", "heap_sites", "store_sites", "cpu" };
+
+const char *cap_manifest_common(const cJSON *j)
 {
-	_cleanup_(json_deletep) cJSON *j = NULL;
-	struct err *err = cap_walk_parse(text, "manifest.json", &j);
+	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(j, COMMON));
+}
+
+cJSON *cap_manifest_part(cJSON *j)
+{
+	cJSON *part = cJSON_CreateObject();
+
+	for (size_t i = 0; part && i < sizeof(common_names) / sizeof(*common_names);
+	     i++) {
+		cJSON *m = cJSON_DetachItemFromObjectCaseSensitive(j, common_names[i]);
+
+		if (m)
+			cJSON_AddItemToObject(part, common_names[i], m);
+	}
+	return part;
+}
+
+bool cap_manifest_refer(cJSON *j, const char *name)
+{
+	return cJSON_ReplaceItemInObjectCaseSensitive(
+		       j, "version", cJSON_CreateNumber(CAP_VERSION_SHARED)) &&
+	       cJSON_AddStringToObject(j, COMMON, name);
+}
+
+/** Put the members that file @p name of files/ has into @p j. */
+static struct err *take_common(int dir_fd, const char *name, cJSON *j)
+{
+	_cleanup_(cap_json_deletep) cJSON *part = NULL;
+	_cleanup_free_ char *text = NULL, *is_called = NULL, *path = NULL;
+	_cleanup_close_ int fd = -1;
+	uint64_t bytes;
+	struct err *err;
+
+	if (!cap_name_is_safe(name))
+		return err_new(ERR_FORMAT, "manifest.json: \"" COMMON "\" is wrong");
+	if (asprintf(&path, "files/%s", name) < 0) {
+		path = NULL;
+		return &err_nomem;
+	}
+	err = file_open_input(dir_fd, path, path, CAP_LIST_MAX, &fd, &bytes);
+	if (err && err->code == ERR_NOT_FOUND)
+		err->code = ERR_TRUNCATED; // it was there
+	if (!err)
+		err = cap_delta_name(fd, bytes, &is_called);
+	if (!err && strcmp(name, is_called))
+		err = err_new(ERR_FORMAT,
+			      "cannot read '%s', which other captures have, too: its "
+			      "contents are others now: it is damaged",
+			      path);
+	text = err ? NULL : calloc(1, bytes + 1);
+	if (!err)
+		err = text ? cap_read_at(fd, 0, text, bytes, path) : &err_nomem;
+	if (!err)
+		err = cap_walk_parse(text, path, &part);
+	while (!err && part->child) {
+		cJSON *m = cJSON_DetachItemViaPointer(part, part->child);
+
+		cJSON_AddItemToObject(j, m->string, m);
+	}
+	return err;
+}
+
+struct err *cap_manifest_load(int dir_fd, cJSON **ret)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t bytes;
+	struct err *err = cap_read_list(dir_fd, "manifest.json", &text, &bytes);
+
+	*ret = NULL;
+	if (!err)
+		err = cap_walk_parse(text, "manifest.json", ret);
+	if (err || !cap_manifest_common(*ret))
+		return err;
+	return take_common(dir_fd, cap_manifest_common(*ret), *ret);
+}
+
+/* ---- parsing ---------------------------------------------------------------------------- */
+
+static struct err *parse(cJSON *j, struct cap_info *info)
+{
 	const cJSON *format = cJSON_GetObjectItemCaseSensitive(j, "format");
 	struct cap_walk w = { .at = j, .is_parse = true };
 
-	if (err)
-		return err;
 	if (!cJSON_IsString(format) || strcmp(format->valuestring, MANIFEST_FORMAT))
 		return err_new(ERR_FORMAT, "manifest.json is not of a faultline capture");
 	info->version = cap_walk_int(&w, "version", 0, 1, INT32_MAX);
-	if (info->version > CAP_VERSION)
+	if (info->version > CAP_VERSION_SHARED)
 		return err_new(
 			ERR_VERSION,
 			"the capture has version %d, this faultline reads up to %d",
-			info->version, CAP_VERSION);
+			info->version, CAP_VERSION_SHARED);
 	walk_info(&w, info);
 	if (w.no_memory)
 		return &err_nomem;
@@ -456,6 +536,22 @@ struct err *cap_manifest_parse(const char *text, struct cap_info *info)
 		return err_new(ERR_FORMAT, "manifest.json: \"%s\" is missing or wrong",
 			       w.wrong);
 	return NULL;
+}
+
+struct err *cap_manifest_parse(const char *text, struct cap_info *info)
+{
+	_cleanup_(cap_json_deletep) cJSON *j = NULL;
+	struct err *err = cap_walk_parse(text, "manifest.json", &j);
+
+	return err ?: parse(j, info);
+}
+
+struct err *cap_manifest_read(int dir_fd, struct cap_info *info)
+{
+	_cleanup_(cap_json_deletep) cJSON *j = NULL;
+	struct err *err = cap_manifest_load(dir_fd, &j);
+
+	return err ?: parse(j, info);
 }
 
 void cap_process_deinit(struct cap_process *p)

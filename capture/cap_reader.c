@@ -14,6 +14,8 @@
 
 #include "capture/cap_elf.h"
 #include "capture/cap_format.h"
+#include "capture/cap_manifest.h"
+#include "capture/cap_pack.h"
 #include "capture/cap_walk.h"
 #include "capture/perf_data.h"
 
@@ -21,11 +23,13 @@ void capture_close(struct capture *c)
 {
 	if (!c)
 		return;
-	cap_info_deinit(&c->info);
 	if (c->around_fd != c->dir_fd)
 		closep(&c->around_fd);
 	closep(&c->dir_fd);
-	free(c->is_whole);
+	for (size_t i = 0; c->held && i < c->info.n_files; i++)
+		closep(&c->held->of[i].fd);
+	free(c->held);
+	cap_info_deinit(&c->info);
 	free(c->dir);
 	free(c);
 }
@@ -182,15 +186,11 @@ static struct err *describe_unfinished(struct capture *c)
  * unfinished one's, or one that cannot be read, does not. */
 static void take_hashes(struct capture *c)
 {
-	_cleanup_free_ char *text = NULL;
-	cJSON *j = NULL;
+	_cleanup_(cap_json_deletep) cJSON *j = NULL;
+	_cleanup_err_ struct err *err = cap_manifest_load(c->around_fd, &j);
 	const cJSON *f;
-	uint64_t bytes;
 	size_t i = 0;
-	struct err *err = cap_read_list(c->around_fd, "manifest.json", &text, &bytes);
 
-	if (!err)
-		err = cap_walk_parse(text, "manifest.json", &j);
 	cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(j, "files"))
 	{
 		const char *stored = cJSON_GetStringValue(
@@ -203,8 +203,6 @@ static void take_hashes(struct capture *c)
 			c->info.files[i].hash = strtoull(hash, NULL, 10);
 		i++;
 	}
-	cJSON_Delete(j);
-	err_destroy(err);
 }
 
 /** A followed process' manifest leaves the kept files to the capture around it. */
@@ -240,15 +238,11 @@ static struct err *take_shared_files(struct capture *c)
 
 static struct err *open_manifest(struct capture *c)
 {
-	_cleanup_free_ char *text = NULL;
-	uint64_t bytes;
-	struct err *err = cap_read_list(c->dir_fd, "manifest.json", &text, &bytes);
+	struct err *err = cap_manifest_read(c->dir_fd, &c->info);
 
-	if (!err) {
-		c->has_manifest = true;
-		err = cap_manifest_parse(text, &c->info);
-		return err || !c->info.is_child ? err : take_shared_files(c);
-	}
+	c->has_manifest = !err;
+	if (!err)
+		return c->info.is_child ? take_shared_files(c) : NULL;
 	if (err->code != ERR_NOT_FOUND)
 		return err;
 	err_destroy(err);
@@ -292,9 +286,11 @@ struct err *capture_open(const char *dir, struct capture **ret)
 	err = open_manifest(c);
 	if (err)
 		return err_prefix(err, "cannot open capture '%s'", dir);
-	c->is_whole = calloc(c->info.n_files + 1, sizeof(*c->is_whole));
-	if (!c->is_whole)
+	c->held = calloc(1, sizeof(*c->held) + c->info.n_files * sizeof(*c->held->of));
+	if (!c->held)
 		return &err_nomem;
+	for (size_t i = 0; i < c->info.n_files; i++)
+		c->held->of[i].fd = -1;
 	*ret = take_ptr(&c);
 	return NULL;
 }
@@ -314,32 +310,75 @@ static struct err *check_size(const struct cap_file *f, uint64_t has)
 		f->stored, (unsigned long long)has, bytes, f->path);
 }
 
-/** What other captures have, too, somebody may have written to: looked at once. */
-static struct err *check_shared(const struct capture *c, uint32_t file, int fd)
+static struct err *check_hash(const struct cap_file *f, int fd, uint64_t bytes)
 {
-	const struct cap_file *f = &c->info.files[file - 1];
 	uint64_t hash;
-	struct stat st;
-	struct err *err;
+	struct err *err = f->hash ? cap_hash_file(fd, bytes, &hash) : NULL;
 
-	if (!f->hash || !c->is_whole || c->is_whole[file - 1] || fstat(fd, &st) ||
-	    st.st_nlink < 2)
-		return NULL;
-	err = cap_hash_file(fd, st.st_size, &hash);
-	if (!err && hash != f->hash)
+	if (!err && f->hash && hash != f->hash)
 		err = err_new(
 			ERR_FORMAT,
 			"cannot read 'files/%s', which other captures have, too: its "
 			"contents are others now: the copy of %s is damaged",
 			f->stored, f->path);
-	c->is_whole[file - 1] = !err;
 	return err;
+}
+
+/** What other captures have, too, somebody may have written to: looked at once. */
+static struct err *check_shared(const struct capture *c, uint32_t file, int fd)
+{
+	bool *is_whole = &c->held->of[file - 1].is_whole;
+	struct stat st;
+	struct err *err;
+
+	if (*is_whole || fstat(fd, &st) || st.st_nlink < 2)
+		return NULL;
+	err = check_hash(&c->info.files[file - 1], fd, st.st_size);
+	*is_whole = !err;
+	return err;
+}
+
+/** Of a file that is packed: what it unpacks to, from then on held. */
+static struct err *hold_packed(const struct capture *c, uint32_t file, const char *path)
+{
+	const struct cap_file *f = &c->info.files[file - 1];
+	_cleanup_close_ int fd = -1;
+	uint64_t bytes;
+	struct err *err = cap_pack_open(c->around_fd, path, path, &fd, &bytes);
+
+	if (err)
+		return err_prefix(err, "cannot read the copy of %s", f->path);
+	err = check_size(f, bytes);
+	if (!err)
+		err = check_hash(f, fd, bytes);
+	if (!err && bytes > CAP_PACK_ALL_MOST - c->held->unpacked_bytes)
+		err = err_new(ERR_FORMAT,
+			      "cannot read 'files/%s': packed files of a capture have "
+			      "%llu MiB at most",
+			      f->stored, (unsigned long long)CAP_PACK_ALL_MOST >> 20);
+	if (err)
+		return err;
+	c->held->unpacked_bytes += bytes;
+	c->held->of[file - 1].fd = take_fd(&fd);
+	return NULL;
+}
+
+static struct err *open_packed(const struct capture *c, uint32_t file, const char *path,
+			       int *ret)
+{
+	struct err *err = c->held->of[file - 1].fd < 0 ? hold_packed(c, file, path) :
+							 NULL;
+
+	if (err)
+		return err;
+	*ret = fcntl(c->held->of[file - 1].fd, F_DUPFD_CLOEXEC, 0);
+	return *ret < 0 ? err_errno("cannot open '%s'", path) : NULL;
 }
 
 struct err *capture_file_open(const struct capture *c, uint32_t file, int *ret)
 {
 	_cleanup_close_ int fd = -1;
-	char path[PATH_MAX];
+	char path[PATH_MAX], packed[PATH_MAX + sizeof(CAP_PACKED)];
 	const struct cap_file *f;
 	struct err *err;
 	uint64_t bytes;
@@ -350,6 +389,9 @@ struct err *capture_file_open(const struct capture *c, uint32_t file, int *ret)
 	if (!f->stored)
 		return err_new(ERR_NOT_FOUND, "the capture does not hold %s", f->path);
 	snprintf(path, sizeof(path), "files/%s", f->stored);
+	snprintf(packed, sizeof(packed), "%s" CAP_PACKED, path);
+	if (c->held->of[file - 1].fd >= 0 || !faccessat(c->around_fd, packed, F_OK, 0))
+		return open_packed(c, file, path, ret);
 	err = file_open_input(c->around_fd, path, path, UINT64_MAX, &fd, &bytes);
 	if (err && err->code == ERR_NOT_FOUND)
 		err->code = ERR_TRUNCATED; // it was kept
@@ -362,12 +404,37 @@ struct err *capture_file_open(const struct capture *c, uint32_t file, int *ret)
 	return err;
 }
 
+/** Let the capture have file @p file, open as @p fd, not packed, too. */
+static struct err *place_unpacked(const struct capture *c, uint32_t file, int fd)
+{
+	const char *stored = c->info.files[file - 1].stored;
+	_cleanup_close_ int files =
+		file_open_below(c->around_fd, "files", O_RDONLY | O_DIRECTORY);
+	_cleanup_(new_file_deinit) struct new_file to = {};
+	char piece[65536];
+	struct err *err;
+	ssize_t n;
+
+	if (files < 0)
+		return err_errno("cannot open '%s/files'", c->dir);
+	if (!faccessat(files, stored, F_OK, 0))
+		return NULL;
+	err = new_file_open_in(&to, files, stored, stored);
+	if (err)
+		return err;
+	for (off_t at = 0; (n = pread(fd, piece, sizeof(piece), at)) > 0; at += n)
+		fwrite(piece, 1, n, to.stream);
+	return n < 0 ? err_errno("cannot read 'files/%s'", stored) : new_file_commit(&to);
+}
+
 struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
 			      size_t buf_bytes)
 {
 	_cleanup_close_ int fd = -1;
 	struct err *err = capture_file_open(c, file, &fd);
 
+	if (!err && c->held->of[file - 1].fd >= 0)
+		err = place_unpacked(c, file, fd);
 	if (err)
 		return err;
 	if ((size_t)snprintf(buf, buf_bytes, "%s/%sfiles/%s", c->dir,

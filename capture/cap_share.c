@@ -6,7 +6,6 @@
  * Copies of files that many captures have, once: hard links into a directory that they share. A
  * capture stays what it was, whoever reads it or takes the others away.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,10 +14,14 @@
 
 #include "capture/cap_delta.h"
 #include "capture/cap_format.h"
+#include "capture/cap_manifest.h"
+#include "capture/cap_pack.h"
 #include "capture/cap_share.h"
+#include "capture/cap_walk.h"
 
 #define PIECE 65536
 #define PART ".shared.part" ///< a link, until it takes the copy's place
+#define COMMON ".common"    ///< members of the manifest, until their name is known
 
 static bool are_same(int a, int b)
 {
@@ -42,41 +45,152 @@ static struct err *cannot(const char *name, const char *pool)
 	return err_errno("cannot share '%s' in '%s'", name, pool);
 }
 
-/* File @p name in @p files, with what @p pool has of that name. */
+/* Let @p name in @p files be another link to what @p pool has as @p kept. */
+static struct err *take_link(int files, const char *name, int pool_fd, const char *pool,
+			     const char *kept)
+{
+	if ((unlinkat(files, PART, 0) && errno != ENOENT) ||
+	    linkat(pool_fd, kept, files, PART, 0) || renameat(files, PART, files, name))
+		return cannot(name, pool);
+	return NULL;
+}
+
+static bool are_one(int dir, const char *name, int other_dir, const char *other)
+{
+	struct stat a, b;
+
+	return !fstatat(dir, name, &a, 0) && !fstatat(other_dir, other, &b, 0) &&
+	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+static struct err *is_another(const char *name, const char *pool)
+{
+	return err_new(ERR_FORMAT,
+		       "cannot share '%s': the one in '%s' has other contents: it is "
+		       "damaged, remove it",
+		       name, pool);
+}
+
+/* File @p name in @p files, with what @p pool has as @p shared. */
 static struct err *share_one(int files, const char *name, int pool_fd, const char *pool,
-			     struct cap_shared *ret)
+			     const char *shared, struct cap_shared *ret)
 {
 	_cleanup_close_ int own = file_open_below(files, name, O_RDONLY), kept = -1;
-	struct stat st, of_kept;
+	struct stat st;
+	struct err *err;
 
 	if (own < 0 || fstat(own, &st))
 		return cannot(name, pool);
 	if (!S_ISREG(st.st_mode))
 		return NULL;
-	if (!linkat(files, name, pool_fd, name, 0)) {
+	if (!linkat(files, name, pool_fd, shared, 0)) {
 		ret->n_new++;
 		// Nobody writes to what others have.
 		return fchmod(own, 0400) ? cannot(name, pool) : NULL;
 	}
 	if (errno != EEXIST)
 		return cannot(name, pool);
-	kept = file_open_below(pool_fd, name, O_RDONLY);
-	if (kept < 0 || fstat(kept, &of_kept))
-		return cannot(name, pool);
-	if (of_kept.st_ino == st.st_ino && of_kept.st_dev == st.st_dev)
+	if (are_one(files, name, pool_fd, shared))
 		return NULL;
-	if (!are_same(own, kept))
-		return err_new(
-			ERR_FORMAT,
-			"cannot share '%s': the one in '%s' has other contents: it is "
-			"damaged, remove it",
-			name, pool);
-	if ((unlinkat(files, PART, 0) && errno != ENOENT) ||
-	    linkat(pool_fd, name, files, PART, 0) || renameat(files, PART, files, name))
+	kept = file_open_below(pool_fd, shared, O_RDONLY);
+	if (kept < 0)
 		return cannot(name, pool);
+	if (!are_same(own, kept))
+		return is_another(shared, pool);
+	err = take_link(files, name, pool_fd, pool, shared);
+	if (err)
+		return err;
 	ret->n_found++;
 	ret->bytes += st.st_size;
 	return NULL;
+}
+
+/* ---- packed -------------------------------------------------------------------------------------- */
+
+/* File @p name as it was, whether it is packed in @p files or not. */
+static struct err *open_own(int files, const char *name, int *ret, uint64_t *bytes)
+{
+	struct err *err = file_open_input(files, name, name, CAP_PACK_MOST, ret, bytes);
+
+	if (!err || err->code != ERR_NOT_FOUND)
+		return err;
+	err_destroy(err);
+	return cap_pack_open(files, name, name, ret, bytes);
+}
+
+/* The same of file @p name, whose contents are @p own, packed as @p packed. */
+static struct err *share_packed(int files, const char *name, const char *packed, int own,
+				uint64_t bytes, int pool_fd, const char *pool,
+				struct cap_shared *ret)
+{
+	_cleanup_close_ int kept = -1;
+	uint64_t kept_bytes;
+	struct err *err = NULL;
+	bool is_new = false;
+
+	if (are_one(files, packed, pool_fd, packed))
+		return NULL;
+	if (faccessat(pool_fd, packed, F_OK, 0)) {
+		if (faccessat(files, packed, F_OK, 0))
+			err = cap_pack_file(files, name, own, bytes);
+		if (err)
+			return err;
+		is_new = !linkat(files, packed, pool_fd, packed, 0);
+		if (is_new ? fchmodat(files, packed, 0400, 0) : errno != EEXIST)
+			return cannot(name, pool);
+	}
+	// What is not what it was is not believed.
+	err = cap_pack_open(pool_fd, name, name, &kept, &kept_bytes);
+	if (err && err->code != ERR_FORMAT)
+		return err;
+	if (err || !are_same(own, kept)) {
+		err_destroy(err);
+		return is_another(packed, pool);
+	}
+	err = is_new ? NULL : take_link(files, packed, pool_fd, pool, packed);
+	if (!err && unlinkat(files, name, 0) && errno != ENOENT)
+		err = cannot(name, pool);
+	if (err)
+		return err;
+	ret->n_new += is_new;
+	ret->n_found += !is_new;
+	ret->bytes += is_new ? 0 : bytes;
+	return NULL;
+}
+
+/* File @p name, packed as long as all that are have at most @p most bytes, which becomes less. */
+static struct err *share_kept(int files, const char *name, int pool_fd, const char *pool,
+			      uint64_t *most, struct cap_shared *ret)
+{
+	char packed[NAME_MAX + 1];
+	_cleanup_close_ int own = -1;
+	uint64_t bytes;
+	struct err *err;
+
+	if (strlen(name) + strlen(CAP_PACKED) > NAME_MAX)
+		return NULL;
+	snprintf(packed, sizeof(packed), "%s" CAP_PACKED, name);
+	err = open_own(files, name, &own, &bytes);
+	if (err || bytes > *most) { // a large one
+		err_destroy(err);
+		return share_one(files, name, pool_fd, pool, name, ret);
+	}
+	*most -= bytes;
+	return share_packed(files, name, packed, own, bytes, pool_fd, pool, ret);
+}
+
+/* What the index of @p files names. */
+static struct err *share_all_kept(int files, const char *index, uint64_t index_bytes,
+				  int pool_fd, const char *pool, struct cap_shared *ret)
+{
+	const char *at = index, *end = index + index_bytes;
+	uint64_t most = CAP_PACK_ALL_MOST;
+	struct err *err = NULL;
+
+	for (int i = 0; at < end && !err; i++, at += strlen(at) + 1)
+		if (i % 3 == 0 && cap_name_is_safe(at)) // ID, build-id, path
+			err = share_kept(files, at, pool_fd, pool, &most, ret);
+	return err;
 }
 
 /* ---- start states ----------------------------------------------------------------------------- */
@@ -114,36 +228,21 @@ static struct err *find_base(int pool_fd, const char *pool, const char *exe, int
 	return NULL;
 }
 
-/* The program's own executable, as files/ has it: the first that was kept. @return for free(), NULL. */
-static char *first_stored(int files)
+/* Instead of start.core: a base, which the store has, and what differs. @p exe: the program's own
+ * executable, as files/ has it, the first that was kept. */
+static struct err *share_start(int capture, int files, const char *exe, int pool_fd,
+			       const char *pool, struct cap_shared *ret)
 {
-	_cleanup_free_ char *text = NULL;
-	uint64_t n;
-	struct err *err = cap_read_list(files, CAP_INDEX, &text, &n);
-	char *name = err || !n ? NULL : strdup(text);
-
-	err_destroy(err);
-	if (name && cap_name_is_safe(name) &&
-	    strlen(name) < NAME_MAX - strlen(CAP_SHARE_BASE))
-		return name;
-	free(name);
-	return NULL;
-}
-
-/* Instead of start.core: a base, which the store has, and what differs. */
-static struct err *share_start(int capture, int files, int pool_fd, const char *pool,
-			       struct cap_shared *ret)
-{
-	_cleanup_free_ char *exe = first_stored(files);
 	_cleanup_close_ int core = -1, base_fd = -1, made = -1;
 	char base[NAME_MAX];
 	uint64_t size, made_bytes;
 	bool is_new = false;
 	struct err *err;
 
-	if (!exe || faccessat(capture, "start.core", F_OK, 0))
+	if (!cap_name_is_safe(exe) || strlen(exe) >= NAME_MAX - strlen(CAP_SHARE_BASE) ||
+	    faccessat(capture, "start.core", F_OK, 0))
 		return NULL;
-	err = file_open_input(capture, "start.core", "start.core", CAP_DELTA_MOST, &core,
+	err = file_open_input(capture, "start.core", "start.core", CAP_PACK_MOST, &core,
 			      &size);
 	if (err) { // large ones stay what they are
 		err_destroy(err);
@@ -176,63 +275,88 @@ static struct err *share_start(int capture, int files, int pool_fd, const char *
 	return NULL;
 }
 
-/* The index is the same for all of a program, too. */
-static struct err *share_index(int files, int pool_fd, const char *pool,
-			       struct cap_shared *ret)
+/* ---- what is the same for all of a program ------------------------------------------------------- */
+
+/* File @p name in @p files, under the name that its contents give it. @p shared: for free(). */
+static struct err *share_by_contents(int files, const char *name, int pool_fd,
+				     const char *pool, char **shared,
+				     struct cap_shared *ret)
 {
-	_cleanup_close_ int own = file_open_below(files, CAP_INDEX, O_RDONLY), kept = -1;
-	_cleanup_free_ char *name = NULL;
+	_cleanup_close_ int own = file_open_below(files, name, O_RDONLY);
 	struct stat st;
 	struct err *err;
 
-	if (own < 0 || fstat(own, &st) || st.st_nlink > 1)
-		return own < 0 ? cannot(CAP_INDEX, pool) : NULL;
-	err = cap_delta_name(own, st.st_size, &name);
+	*shared = NULL;
+	if (own < 0 || fstat(own, &st))
+		return cannot(name, pool);
+	err = cap_delta_name(own, st.st_size, shared);
+	return err ?: share_one(files, name, pool_fd, pool, *shared, ret);
+}
+
+static struct err *write_json(int dir, const char *name, const cJSON *j)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	_cleanup_free_ char *text = cJSON_PrintUnformatted(j);
+	struct err *err = text ? new_file_open_in(&f, dir, name, name) : &err_nomem;
+
 	if (err)
 		return err;
-	if (!linkat(files, CAP_INDEX, pool_fd, name, 0) && ++ret->n_new)
-		return fchmod(own, 0400) ? cannot(CAP_INDEX, pool) : NULL;
-	kept = file_open_below(pool_fd, name, O_RDONLY);
-	if (kept < 0)
-		return cannot(CAP_INDEX, pool);
-	if (!are_same(own, kept))
-		return NULL;
-	if ((unlinkat(files, PART, 0) && errno != ENOENT) ||
-	    linkat(pool_fd, name, files, PART, 0) ||
-	    renameat(files, PART, files, CAP_INDEX))
-		return cannot(CAP_INDEX, pool);
-	ret->n_found++;
-	ret->bytes += st.st_size;
-	return NULL;
+	fputs(text, f.stream);
+	return new_file_commit(&f);
+}
+
+/* The members of the manifest @p j that others have, too, come into a file of their own. */
+static struct err *share_members(int capture, int files, cJSON *j, int pool_fd,
+				 const char *pool, struct cap_shared *ret)
+{
+	_cleanup_(cap_json_deletep) cJSON *common = cap_manifest_part(j);
+	_cleanup_free_ char *name = NULL;
+	struct err *err = common ? write_json(files, COMMON, common) : &err_nomem;
+
+	if (!err)
+		err = share_by_contents(files, COMMON, pool_fd, pool, &name, ret);
+	if (!err && renameat(files, COMMON, files, name))
+		err = cannot("manifest.json", pool);
+	if (!err && !cap_manifest_refer(j, name))
+		err = &err_nomem;
+	return err ?: write_json(capture, "manifest.json", j);
+}
+
+static struct err *share_manifest(int capture, int files, int pool_fd, const char *pool,
+				  struct cap_shared *ret)
+{
+	_cleanup_(cap_json_deletep) cJSON *j = NULL;
+	_cleanup_free_ char *text = NULL;
+	uint64_t bytes;
+	struct err *err = cap_read_list(capture, "manifest.json", &text, &bytes);
+
+	if (!err)
+		err = cap_walk_parse(text, "manifest.json", &j);
+	if (err || cap_manifest_common(j))
+		return err;
+	return share_members(capture, files, j, pool_fd, pool, ret);
 }
 
 struct err *cap_share(const char *capture, const char *pool, struct cap_shared *ret)
 {
 	_cleanup_close_ int in = open(capture, O_PATH | O_DIRECTORY | O_CLOEXEC),
 			    files = -1, pool_fd = -1;
-	const struct dirent *entry;
-	struct err *err = NULL;
+	_cleanup_free_ char *index = NULL, *name = NULL;
+	uint64_t bytes;
 	bool is_new;
-	DIR *d;
-	int fd;
+	struct err *err;
 
 	files = in < 0 ? -1 : file_open_below(in, "files", O_RDONLY | O_DIRECTORY);
 	if (files < 0)
 		return err_errno("cannot open '%s/files'", capture);
-	err = file_make_dir(pool, &pool_fd, &is_new);
-	if (err)
-		return err;
-	fd = fcntl(files, F_DUPFD_CLOEXEC, 0);
-	d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		closep(&fd);
-		return &err_nomem;
-	}
-	while (!err && (entry = readdir(d)))
-		if (cap_name_is_safe(entry->d_name) && strcmp(entry->d_name, CAP_INDEX))
-			err = share_one(files, entry->d_name, pool_fd, pool, ret);
-	closedir(d);
+	err = cap_read_list(files, CAP_INDEX, &index, &bytes);
 	if (!err)
-		err = share_start(in, files, pool_fd, pool, ret);
-	return err ?: share_index(files, pool_fd, pool, ret);
+		err = file_make_dir(pool, &pool_fd, &is_new);
+	if (!err)
+		err = share_all_kept(files, index, bytes, pool_fd, pool, ret);
+	if (!err)
+		err = share_start(in, files, index, pool_fd, pool, ret);
+	if (!err)
+		err = share_by_contents(files, CAP_INDEX, pool_fd, pool, &name, ret);
+	return err ?: share_manifest(in, files, pool_fd, pool, ret);
 }

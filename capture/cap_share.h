@@ -23,8 +23,8 @@ struct cap_shared {
 
 /**
  * Make the copies of files in finished capture @p capture one with those in the store @p pool, a
- * directory of the same file system, made when there is none: hard links. Each is compared first,
- * byte for byte. No reader of the capture notices.
+ * directory of the same file system, made when there is none: packed (cap_pack.h), hard links. Each is
+ * compared first, byte for byte. No reader of the capture notices.
  *
  * @param ret  Grows.
  * @return NULL; ERR_FORMAT: the store's file is another (named; the capture keeps its own);

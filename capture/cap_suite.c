@@ -56,11 +56,6 @@ struct cap_suite_test *cap_suite_find(const struct cap_suite *s, const char *nam
 
 /* ---- suite.json, both ways ------------------------------------------------------------------ */
 
-static void json_deletep(cJSON **j)
-{
-	cJSON_Delete(*j);
-}
-
 /** Where the capture is follows from the name: a reader is told, and checks it. */
 static void walk_capture(struct cap_walk *w, struct cap_suite_test *t)
 {
@@ -165,7 +160,7 @@ static char *find_tests(char *text)
 static struct err *parse_test(char *p, struct cap_suite *s, struct cap_walk *w,
 			      char **ret)
 {
-	_cleanup_(json_deletep) cJSON *j = NULL;
+	_cleanup_(cap_json_deletep) cJSON *j = NULL;
 	struct cap_walk own = { .is_parse = true };
 	char *end = *p == '{' ? behind(p) : NULL, kept;
 	struct cap_suite_test *more = s->tests;
@@ -225,7 +220,7 @@ static struct err *parse_tests(char *text, struct cap_suite *s, struct cap_walk 
 
 static bool put_test(FILE *out, struct cap_suite_test *t)
 {
-	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
+	_cleanup_(cap_json_deletep) cJSON *j = cJSON_CreateObject();
 	struct cap_walk w = { .at = j, .no_memory = !j };
 	_cleanup_free_ char *text = NULL;
 
@@ -238,7 +233,7 @@ static bool put_test(FILE *out, struct cap_suite_test *t)
 
 static bool put_suite(FILE *out, const struct cap_suite *s)
 {
-	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
+	_cleanup_(cap_json_deletep) cJSON *j = cJSON_CreateObject();
 	struct cap_walk w = { .at = j, .no_memory = !j };
 	_cleanup_free_ char *text = NULL;
 	struct cap_suite same = *s;
@@ -301,7 +296,7 @@ struct err *cap_suite_write(const char *dir, const char *file, const struct cap_
 
 static struct err *parse(char *text, const char *path, struct cap_suite *s)
 {
-	_cleanup_(json_deletep) cJSON *j = NULL;
+	_cleanup_(cap_json_deletep) cJSON *j = NULL;
 	struct cap_walk w = { .is_parse = true };
 	struct err *err = parse_tests(text, s, &w);
 	const cJSON *format;

@@ -25,6 +25,11 @@ static size_t count_values(const char *text)
 	return n;
 }
 
+void cap_json_deletep(cJSON **j)
+{
+	cJSON_Delete(*j);
+}
+
 struct err *cap_walk_parse(const char *text, const char *name, cJSON **ret)
 {
 	if (count_values(text) > CAP_WALK_VALUES_MAX)

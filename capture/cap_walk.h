@@ -26,6 +26,8 @@
  * nesting at 1000. @return NULL, or ERR_FORMAT: it is no JSON, or has too many values. */
 struct err *cap_walk_parse(const char *text, const char *name, cJSON **ret);
 
+void cap_json_deletep(cJSON **j);
+
 struct cap_walk {
 	cJSON *at; ///< the object whose members are walked
 	bool is_parse;

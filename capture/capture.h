@@ -35,7 +35,8 @@
 #include "base/base.h"
 #include "capture/cap_cpu.h"
 
-#define CAP_VERSION 1
+#define CAP_VERSION 1	     ///< of captures as they are recorded
+#define CAP_VERSION_SHARED 2 ///< of those that share their files with others
 #define CAP_MASK_BYTE 'x'
 
 /** General registers in the order of their x86 encodings. */

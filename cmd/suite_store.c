@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "capture/cap_delta.h"
+#include "capture/cap_pack.h"
 #include "capture/capture.h"
 #include "cmd/suite_int.h"
 
@@ -24,8 +25,8 @@ struct contents {
 	uint64_t bytes, unused_bytes, saved_bytes;
 };
 
-/* Is file @p fd what its name says: of that size, with that build-id? */
-static bool is_whole(int fd, const char *name, uint64_t bytes)
+/* Is file @p fd what @p name says: of that size, with that build-id? */
+static bool is_as_called(int fd, const char *name, uint64_t bytes)
 {
 	const char *size = strrchr(name, '-');
 	_cleanup_free_ char *id = NULL;
@@ -47,15 +48,33 @@ static bool is_whole(int fd, const char *name, uint64_t bytes)
 	       !strncmp(id, name, size - name);
 }
 
-/* @return whether captures call a file so: ID-SIZE or hHASH-SIZE, in hex (doc/bundle.md). */
+/* The same of what @p fd, file @p name of @p dir_fd, unpacks to, if it is packed. */
+static bool is_whole(int dir_fd, int fd, const char *name, uint64_t bytes)
+{
+	_cleanup_free_ char *plain = strdup(name);
+	size_t n = strlen(name), packed = strlen(CAP_PACKED);
+	_cleanup_close_ int in_memory = -1;
+	_cleanup_err_ struct err *err = NULL;
+
+	if (!plain || n < packed || strcmp(name + n - packed, CAP_PACKED))
+		return plain && is_as_called(fd, name, bytes);
+	plain[n - packed] = 0;
+	err = cap_pack_open(dir_fd, plain, plain, &in_memory, &bytes);
+	return !err && is_as_called(in_memory, plain, bytes);
+}
+
+/* @return whether captures call a file so: ID-SIZE or hHASH-SIZE, in hex, of a packed one with CAP_PACKED
+ * behind it (doc/bundle.md). */
 static bool is_stored_name(const char *name)
 {
 	size_t id, size;
+	const char *end;
 
 	name += *name == 'h';
 	id = strspn(name, "0123456789abcdef");
 	size = name[id] == '-' ? strspn(name + id + 1, "0123456789abcdef") : 0;
-	return id && size && !name[id + 1 + size];
+	end = name + id + 1 + size;
+	return id && size && (!*end || !strcmp(end, CAP_PACKED));
 }
 
 /* Is it a store, and nothing else? Nothing of anybody else's is removed. */
@@ -88,7 +107,7 @@ static struct err *look_at(int dir_fd, const char *dir, const char *name, bool c
 		return NULL;
 	c->n++;
 	c->bytes += st.st_size;
-	if (!is_whole(fd, name, st.st_size)) {
+	if (!is_whole(dir_fd, fd, name, st.st_size)) {
 		c->n_damaged++;
 		printf("damaged: %s/%s (%zu captures have it)\n", dir, text_line(name),
 		       (size_t)st.st_nlink - 1);

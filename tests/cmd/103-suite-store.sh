@@ -6,6 +6,7 @@
 # was damaged is named, and neither shared nor read.
 . tests/lib.sh
 
+need jq
 need_bpf
 SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
 cd "$TMPDIR" || exit 1
@@ -53,7 +54,7 @@ expect_error "cannot use .*files/$base', which start.delta is based on: its cont
 expect_status 1 "$FAULTLINE" suite store store
 grep -q "^damaged: store/$base (3 captures have it)$" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 cat kept >"store/$base"
-for gone in "$base" "$(cd store && find . -size +1000k -printf '%f')"; do
+for gone in "$base" "$(cd store && find . -size +500k -printf '%f')"; do
 	mv "moved/tests/t3/capture/files/$gone" gone
 	expect_status 2 "$FAULTLINE" replay moved/tests/t3/capture
 	grep -q "^faultline: .*${gone%-*}" "$TMPDIR/err" || fail "$gone is missing: $(cat "$TMPDIR/err")"
@@ -65,13 +66,35 @@ expect_status 2 "$FAULTLINE" replay moved/tests/t3/capture
 expect_error "moved/tests/t3/capture/start.delta' is damaged"
 cp kept moved/tests/t3/capture/start.delta
 
+# So of what the manifests have in common,
+common=$(jq -r .common moved/tests/t3/capture/manifest.json)
+[ "store/$common" -ef "moved/tests/t2/capture/files/$common" ] || fail "manifests are not shared: $(ls -l store)"
+cp "store/$common" kept
+chmod 600 "store/$common"
+printf 'x' | dd of="store/$common" bs=1 seek=30 conv=notrunc 2>/dev/null
+expect_status 2 "$FAULTLINE" replay moved/tests/t2/capture
+expect_error "cannot read 'files/$common', which other captures have, too: its contents are others now"
+cat kept >"store/$common"
+mv "moved/tests/t2/capture/files/$common" gone
+expect_status 2 "$FAULTLINE" replay moved/tests/t2/capture
+expect_error "cannot open capture 'moved/tests/t2/capture': .*$common"
+mv gone "moved/tests/t2/capture/files/$common"
+# and who wants paths gets files that are not packed.
+cp -r moved/tests/t3/capture paths
+expect_status 0 "$FAULTLINE" encode paths
+for link in $(find paths/symfs -type l); do
+	cmp "$link" "${link#paths/symfs}" || fail "$link is another file"
+done
+[ "$(find paths/symfs -type l | wc -l)" -ge 3 ] || fail "no links: $(find paths/symfs)"
+expect_status 0 "$FAULTLINE" replay paths
+
 # Contents that are others now.
-libc=$(find store -name '*-*' -size +1000k | head -n 1)
+libc=$(find store -name '*-*' -size +500k | head -n 1)
 [ -n "$libc" ] || fail "no libc: $(ls -l store)"
 chmod 600 "$libc"
 printf 'x' | dd of="$libc" bs=1 seek=200000 conv=notrunc 2>/dev/null
 expect_status 2 "$FAULTLINE" replay moved/tests/t2/capture
-expect_error "contents are others now: the copy of .*libc.* is damaged"
+expect_error "cannot read the copy of .*libc.*: '.*zst' is damaged"
 expect_status 0 "$FAULTLINE" replay copy
 sed 's/t1/t4/' tests.jsonl >more.jsonl
 expect_status 0 "${SUITE[@]}" record --store store --tests more.jsonl -o three -- /bin/echo
@@ -86,7 +109,7 @@ grep -q "^damaged: $libc (3 captures have it)$" "$TMPDIR/out" || fail "$(cat "$T
 # So of a followed process, whose files are those of the capture that it is part of.
 expect_status 0 "${RECORD[@]}" -f -o followed -- sh -c '/bin/echo; exit'
 child=$(ls -d followed/children/*)
-libc=$(find followed/files -size +1000k | head -n 1)
+libc=$(find followed/files -size +500k | head -n 1)
 ln "$libc" another
 expect_status 0 "$FAULTLINE" replay "$child"
 chmod 600 another
