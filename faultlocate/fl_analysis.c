@@ -323,15 +323,16 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 
 bool fl_release_is_allocators(const struct fl_analysis *a, const struct hg_release *r)
 {
-	struct dec_place place = {}, entry = {};
+	const char *module = dec_symbols_module(a->symbols, r->rip), *allocators;
+	struct dec_place place = {};
 	uint64_t addr;
 
-	dec_symbols_place(a->symbols, r->rip, &place);
-	if ((place.line && dec_symbols_has_debug(a->symbols, r->rip)) ||
-	    !dec_symbols_entries(a->symbols, "free", &addr, 1))
+	if (dec_symbols_has_debug(a->symbols, r->rip))
+		dec_symbols_place(a->symbols, r->rip, &place);
+	if (place.line || !dec_symbols_entries(a->symbols, "free", &addr, 1))
 		return false;
-	dec_symbols_place(a->symbols, addr, &entry);
-	return place.module && entry.module && !strcmp(place.module, entry.module);
+	allocators = dec_symbols_module(a->symbols, addr);
+	return module && allocators && !strcmp(module, allocators);
 }
 
 const struct hg_release *fl_release(const struct fl_analysis *a, size_t i)

@@ -65,8 +65,10 @@ static bool is_own(const struct fl_analysis *a, uint64_t rip)
 {
 	struct dec_place p = {};
 
+	if (!dec_symbols_has_debug(a->symbols, rip))
+		return false;
 	a->places.place(a->places.ctx, rip, &p);
-	return p.line && dec_symbols_has_debug(a->symbols, rip);
+	return p.line;
 }
 
 static bool is_same_line(const struct fl_analysis *a, uint64_t x, uint64_t y)

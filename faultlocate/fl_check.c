@@ -442,17 +442,17 @@ static bool is_unknown(const struct fl_check *c, const struct hg_point *p)
  * program never saw. What it frees otherwise in its own functions was used there before. */
 static bool is_own_release(struct frames *frames, const struct hg_point *p)
 {
-	struct dec_place caller = {}, callee = {};
+	const char *caller, *callee;
+	uint64_t from;
 
 	if (!frames->stack.size || p->is_resize)
 		return false;
-	dec_symbols_place(frames->symbols,
-			  frames->stack.data[frames->stack.size - 1].return_rip - 1,
-			  &caller);
-	dec_symbols_place(frames->symbols, p->pc, &callee);
-	return caller.module && callee.module && !strcmp(caller.module, callee.module) &&
-	       !dec_frames_is_own(
-		       frames, frames->stack.data[frames->stack.size - 1].return_rip - 1);
+	from = frames->stack.data[frames->stack.size - 1].return_rip - 1;
+	// The modules alone: for a place the C library's debug information would be unpacked.
+	caller = dec_symbols_module(frames->symbols, from);
+	callee = dec_symbols_module(frames->symbols, p->pc);
+	return caller && callee && !strcmp(caller, callee) &&
+	       !dec_frames_is_own(frames, from);
 }
 
 /* .. but what it releases for a call of the user's (fclose) is not to be released again. */

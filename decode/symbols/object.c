@@ -61,7 +61,8 @@ static void find_static(struct dec_symbols *s, uint64_t addr, struct dec_around 
 	const struct dec_sym_mapping *m = dec_sym_module_of(s, addr);
 	size_t n;
 
-	if (!m || !dec_sym_unit_need_debug(m->unit) || dec_sym_unit_is_systems(m->unit))
+	// Unpacking the C library's would be a third of a check's cost.
+	if (!m || dec_sym_unit_is_systems(m->unit) || !dec_sym_unit_need_debug(m->unit))
 		return;
 	need_objects(m->unit);
 	n = vec_rank(m->unit->objects.size, i,

@@ -62,14 +62,11 @@ static struct err *find_strings(struct race_walk *w)
 	for (size_t i = 0; fl_race_strings[i].name; i++) {
 		const char *name = fl_race_strings[i].name;
 		uint64_t value = fl_race_strings[i].is_exact ? RACE_EXACT : RACE_WRITES;
-		struct dec_place place = {};
 		size_t n = dec_symbols_resolvers(w->symbols, name, at, ENTRIES);
 
 		// The linker has some of its own; those of the C library are chosen by the CPU.
-		if (n && !w->library) {
-			dec_symbols_place(w->symbols, at[0], &place);
-			w->library = place.module;
-		}
+		if (n && !w->library)
+			w->library = dec_symbols_module(w->symbols, at[0]);
 		n = dec_symbols_entries(w->symbols, name, at, ENTRIES);
 		for (size_t k = 0; k < n && k < ENTRIES; k++)
 			if (!dec_frames_is_own(&w->frames, at[k]) &&

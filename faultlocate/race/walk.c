@@ -184,11 +184,18 @@ static void lay_out_operand(struct race_walk *w, const struct log_block *b, uint
 	ret->is_known = ret->is_plain && is_atomics_header(place.file);
 }
 
+/* The module alone is asked for: a place would have the C library's debug information unpacked. */
+static bool is_in_library(const struct race_walk *w, uint64_t rip)
+{
+	const char *module = w->library ? dec_symbols_module(w->symbols, rip) : NULL;
+
+	return module && !strcmp(module, w->library);
+}
+
 static struct race_block *lay_out(struct race_walk *w, struct log_block *b)
 {
 	uint32_t n = 0, last = b->n_insns - 1;
 	struct race_block *rb;
-	struct dec_place place = {};
 
 	for (uint32_t i = 0; i < b->n_insns; i++)
 		n += b->insn[i].n_mem;
@@ -221,9 +228,7 @@ static struct race_block *lay_out(struct race_walk *w, struct log_block *b)
 		rb->slot = b->insn[last].mem[0].disp;
 	if (map_get(&w->strings, b->rip))
 		rb->string = *map_get(&w->strings, b->rip);
-	if (w->library)
-		dec_symbols_place(w->symbols, b->rip, &place);
-	rb->is_library = place.module && w->library && !strcmp(place.module, w->library);
+	rb->is_library = is_in_library(w, b->rip);
 	return rb;
 }
 
@@ -380,12 +385,7 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 
 static bool is_library(struct race_walk *w, uint64_t rip)
 {
-	struct dec_place place = {};
-
-	if (!race_now(w)->string_rsp || !w->library)
-		return false;
-	dec_symbols_place(w->symbols, rip, &place);
-	return place.module && !strcmp(place.module, w->library);
+	return race_now(w)->string_rsp && is_in_library(w, rip);
 }
 
 /* An instruction that was stepped in C: rep movs, and rare ones. */
