@@ -52,6 +52,21 @@ static const struct {
 // Values of hg_finder.points: a family, or this and the number of the judge's function.
 #define POINT_FUNCTION 0x100
 
+/* Is the function @p name at @p entry memmove, too? The dynamic linker has one for both names, and nothing
+ * tells which of them was meant. */
+static bool is_memmove_too(struct dec_symbols *symbols, const char *name, uint64_t entry)
+{
+	uint64_t other[16];
+	size_t n = strcmp(name, "memcpy") ?
+			   0 :
+			   dec_symbols_entries(symbols, "memmove", other, 16);
+
+	for (size_t i = 0; i < n && i < 16; i++)
+		if (other[i] == entry)
+			return true;
+	return false;
+}
+
 static struct err *add_entries(struct hg_finder *f, struct dec_symbols *symbols,
 			       const char *name, uint64_t value)
 {
@@ -59,7 +74,8 @@ static struct err *add_entries(struct hg_finder *f, struct dec_symbols *symbols,
 	size_t n = dec_symbols_entries(symbols, name, entry, 16);
 
 	for (size_t i = 0; i < n && i < 16; i++)
-		if (map_put(&f->points, entry[i], value))
+		if (!is_memmove_too(symbols, name, entry[i]) &&
+		    map_put(&f->points, entry[i], value))
 			return &err_nomem;
 	return NULL;
 }
