@@ -91,18 +91,22 @@ void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t)
 	if (!ptc_assemble_settle(t, false))
 		return;
 	ptc_writes_give(&t->held_writes, &t->held);
+	// It only makes its call again: that is not to have run (is_still_in_call()).
+	p->let_in_at += p->let_in_at == p->log.n_events;
 	ptc_log_event(&p->log, &t->held);
 	ptc_writes_clear(&t->held_writes);
 }
 
 /** What a vfork child wrote while it borrowed our memory belongs to the call that made
  * it. */
-static void add_child_writes(struct ptc_thread *t, const struct rec_syscall *e)
+static void add_child_writes(const struct ptc_process *p, struct ptc_thread *t,
+			     const struct rec_syscall *e)
 {
 	struct ptc_writes *from = &t->from_child;
 
 	if (e->nr != __NR_vfork && e->nr != __NR_clone && e->nr != __NR_clone3)
 		return;
+	ptc_vfork_settle(p, t);
 	for (size_t i = 0; i < from->list.size; i++) {
 		const struct cap_write *w = &from->list.data[i];
 
@@ -253,7 +257,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		ev.text = name_unlisted(e, name);
 	tell_aio(p, e);
 	fill_sigreturn(t, e, &ev);
-	add_child_writes(t, e);
+	add_child_writes(p, t, e);
 	if (e->flags & REC_MAPPED_FILE)
 		ptc_files_mapped(p, t, e, &ev);
 	ptc_unseen_mask(t, e);

@@ -48,6 +48,10 @@ bool ptc_signal_kills(pid_t tid, int signo);
  * with it: what it wrote there becomes an input (vfork.c). */
 void ptc_vfork_created(struct ptc_process *p, pid_t parent);
 void ptc_vfork_done(struct ptc_process *p, pid_t parent);
+
+/** Thread @p t, the running one, is at the end of its log: say which of what changed its vfork child
+ * wrote, all of which is in its from_child then. */
+void ptc_vfork_settle(const struct ptc_process *p, struct ptc_thread *t);
 void ptc_snapshot_destroy(struct ptc_snapshot *snap);
 
 #endif

@@ -161,12 +161,13 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 	memcpy(&ev.regs, call ? (const void *)&call->regs : &s->regs, sizeof(ev.regs));
 	memcpy(&ev.signature, &s->signature, sizeof(ev.signature));
 	// What a vfork child wrote is there for whoever runs before its parent.
+	ptc_vfork_settle(p, t);
 	if (s->word_at)
 		ptc_writes_add(&t->from_child, s->word_at, &s->word, sizeof(s->word));
 	ptc_writes_give(&t->from_child, &ev);
 	p->running = s->next_tid;
 	p->n_ran += !t->vfork_memory && !is_still_in_call(p, t, &ev);
-	t->left_at = call ? ev.regs.rip : 0;
+	t->left_at = ev.switch_flags & CAP_SWITCH_IN_CALL ? ev.regs.rip : 0;
 	ptc_log_event(&p->log, &ev);
 	p->let_in_at = p->log.n_events;
 	ptc_writes_clear(&t->from_child);

@@ -58,6 +58,7 @@ void ptc_thread_destroy(struct ptc_thread *t)
 	ptc_writes_deinit(&t->now);
 	ptc_writes_deinit(&t->held_writes);
 	ptc_writes_deinit(&t->from_child);
+	ptc_writes_deinit(&t->from_child_alone);
 	ptc_snapshot_destroy(t->vfork_memory);
 	free(t);
 }

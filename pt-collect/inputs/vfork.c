@@ -9,8 +9,10 @@
  *
  * Only the thread that made the child waits; others run on and write, too. So in a program
  * with threads the comparison is word by word, and if one of them did run meanwhile, only where such
- * a child has to do with: its stack, its parent's, and the parent's thread-local storage (errno). If
- * one runs after the comparison and before the parent, it gets what was found (inputs/pending.c).
+ * a child has to do with: its stack, its parent's, and the parent's thread-local storage (errno). Whether
+ * one did is known when the log comes to the parent's next instant: one that the kernel woke inside of
+ * its call, as for SIGCHLD, may be looked at yet. If one runs after the comparison and before the parent,
+ * it gets what was found (inputs/pending.c).
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
@@ -36,7 +38,6 @@ struct ptc_snapshot {
 	struct ptc_range areas[AREAS]; ///< what is compared, when not all
 	bool has_areas;
 	bool is_by_word; ///< the program has threads
-	uint64_t n_ran;	 ///< how often one of them had run, until then
 	struct ptc_ranges ranges;
 	uint8_t *bytes; ///< of the ranges, one after the other
 	size_t size;
@@ -119,11 +120,18 @@ static struct err *find_areas(struct ptc_process *p, pid_t parent,
 		return err;
 	page = u.fs_base & -(uint64_t)PAGE;
 	snap->is_by_word = true;
-	snap->n_ran = p->n_ran;
 	snap->areas[0] = stack_around(&snap->maps, u.rsp);
 	snap->areas[1] = stack_around(&snap->maps, child_stack(p, &u));
 	snap->areas[2] = (struct ptc_range){ page - PAGE, page + PAGE };
 	return NULL;
+}
+
+static bool is_in_areas(const struct ptc_snapshot *snap, uint64_t at)
+{
+	for (int k = 0; k < AREAS; k++)
+		if (snap->areas[k].start <= at && at < snap->areas[k].end)
+			return true;
+	return false;
 }
 
 /** Keep of @p r, ascending, what lies in the areas. */
@@ -136,13 +144,9 @@ static struct err *clip(const struct ptc_snapshot *snap, struct ptc_ranges *r)
 	for (size_t i = 0; i < r->list.size; i++)
 		for (uint64_t at = r->list.data[i].start; at < r->list.data[i].end;
 		     at += PAGE) {
-			struct ptc_range *one;
-			bool is_in = false;
+			bool is_in = is_in_areas(snap, at);
+			struct ptc_range *one = is_in ? vec_push(&kept.list) : NULL;
 
-			for (int k = 0; k < AREAS; k++)
-				is_in |= snap->areas[k].start <= at &&
-					 at < snap->areas[k].end;
-			one = is_in ? vec_push(&kept.list) : NULL;
 			if (is_in && !one) {
 				vec_deinit(&kept.list);
 				return &err_nomem;
@@ -184,6 +188,7 @@ void ptc_vfork_created(struct ptc_process *p, pid_t parent)
 		return;
 	}
 	t->vfork_memory = snap;
+	t->n_ran_then = p->n_ran;
 }
 
 /** Where reading the snapshot in ascending order stands. */
@@ -216,9 +221,9 @@ static void compare_words(const uint8_t *before, const uint8_t *now, uint64_t ad
 			ptc_writes_add(w, addr + at, now + at, 8);
 }
 
-/** Add the pages of a range that are not as they were. */
+/** Add the pages of a range that are not as they were to what the child of @p t wrote. */
 static void compare(struct ptc_process *p, struct cursor *c, const struct ptc_range *r,
-		    struct ptc_writes *w)
+		    struct ptc_thread *t)
 {
 	static uint8_t now[256 * PAGE];
 
@@ -228,6 +233,11 @@ static void compare(struct ptc_process *p, struct cursor *c, const struct ptc_ra
 		ptc_pages_read(&p->tracee, at, now, n);
 		for (size_t i = 0; i < n; i += PAGE) {
 			const uint8_t *before = page_before(c, at + i);
+
+			struct ptc_writes *w =
+				!c->snap->is_by_word || is_in_areas(c->snap, at + i) ?
+					&t->from_child :
+					&t->from_child_alone;
 
 			if (before && c->snap->is_by_word)
 				compare_words(before, now + i, at + i, w);
@@ -262,10 +272,10 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	if (!snap)
 		return;
 	c.bytes = snap->bytes;
-	snap->has_areas |= snap->is_by_word &&
-			   (p->n_ran != snap->n_ran || p->running != parent);
+	snap->has_areas |= snap->is_by_word && p->n_ran != t->n_ran_then;
 	err = ptc_maps_read(p->tracee.pid, &maps);
-	if (err || (!snap->has_areas && !same_maps(&snap->maps, &maps)))
+	if (err || (!snap->has_areas && (!snap->is_by_word || p->running == parent) &&
+		    !same_maps(&snap->maps, &maps)))
 		ptc_log_gap(&p->log, parent,
 			    "a vfork child changed the program's mappings");
 	if (!err)
@@ -273,7 +283,20 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	if (!err)
 		err = clip(snap, &now);
 	for (size_t i = 0; !err && i < now.list.size; i++)
-		compare(p, &c, &now.list.data[i], &t->from_child);
+		compare(p, &c, &now.list.data[i], t);
 	vec_deinit(&now.list);
 	ptc_snapshot_destroy(snap);
+}
+
+void ptc_vfork_settle(const struct ptc_process *p, struct ptc_thread *t)
+{
+	const struct ptc_writes *from = &t->from_child_alone;
+
+	for (size_t i = 0; p->n_ran == t->n_ran_then && i < from->list.size; i++) {
+		const struct cap_write *w = &from->list.data[i];
+
+		ptc_writes_add(&t->from_child, w->addr,
+			       from->data.data + (uintptr_t)w->data, w->size);
+	}
+	ptc_writes_clear(&t->from_child_alone);
 }

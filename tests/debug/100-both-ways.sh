@@ -26,7 +26,10 @@ reverse-continue
 p i
 backtrace
 # over
-reverse-continue 5
+python
+while gdb.selected_frame().name() != "add":
+	gdb.execute("reverse-continue")
+end
 p n->value
 delete
 # begin
@@ -60,6 +63,7 @@ says crash "received signal SIGSEGV" "in sum \(\) at .*debugged.c:$sum" "^$sum" 
 # Six bytes went too far, the last one at i = 13.
 says culprit 'Hardware watchpoint .*: -location' 'in fill .*debugged.c' '= 13$' \
 	'Hardware watchpoint' '= 12$' "^#0 .* fill .*:$fill" '^#1 .* main'
+# A byte that was the same before is no change.
 says over 'Hardware watchpoint' 'Old value = \(struct node \*\) 0x' 'New value = \(struct node \*\) 0x0' 'add \(value=3\)' '= 3$'
 says begin 'Breakpoint .*, main' 'No more reverse-execution history' '_start'
 says finish 'Temporary breakpoint .*, sum' 'in main' 'Value returned is .* = 10' 'sum' 'main'

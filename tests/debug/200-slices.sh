@@ -27,9 +27,12 @@ continue
 # crash
 slice
 # all
-slice show 1 1
-slice show 1 21
-slice show 1 41
+python
+import re
+entries = int(re.search(r"1  here: (\\d+) entries", gdb.execute("info slices", to_string=True)).group(1))
+whole = "".join(gdb.execute("slice show 1 %d" % at, to_string=True) for at in range(1, entries + 1, 20))
+print(whole)
+end
 # along
 slice reverse-step
 slice reverse-step
@@ -49,9 +52,7 @@ slice show 2 1
 info slices
 # break
 python
-lines = gdb.execute("slice show 1 1", to_string=True) + gdb.execute("slice show 1 21", to_string=True) + \
-	gdb.execute("slice show 1 41", to_string=True)
-numbers = re.findall(r"^#(\d+)  fill at [^ ]*:$FILL,", lines, re.M)
+numbers = re.findall(r"^#(\d+)  fill at [^ ]*:$FILL,", whole, re.M)
 print("fills:", len(numbers))
 gdb.execute("sbreak 1 %s,%s" % (numbers[1], numbers[2]))
 end
