@@ -11,6 +11,7 @@
 #include "decode/translator/emit.h"
 #include "decode/translator/emulate.h"
 #include "decode/translator/engine.h"
+#include "decode/translator/touch.h"
 #include "decode/x86/zydis.h"
 
 #define PAGE 4096ull
@@ -598,15 +599,40 @@ static void find_rounds(struct guard_do *s)
 	}
 }
 
-/* Does it access memory, perhaps by a pointer, where its operands do not tell? Gathers, bits by number. */
-static bool is_unknown(const struct guard_do *s)
+/* Of the one operand, lanes of which a mask has accessed: from the first of these to the last. @return false:
+ * it accesses what is not of the operand, which is as it was. */
+static bool narrow(struct guard_do *s)
 {
+	struct dec_touch touch[DEC_TOUCHES];
+	int n = dec_touch_list(s->e, &s->insn, s->gpr, 0, touch);
+	uint64_t start = UINT64_MAX, end = s->addr[0];
+
+	for (int i = 0; i < n; i++) {
+		uint64_t at = touch[i].addr;
+
+		if (at - s->addr[0] > s->bytes[0] ||
+		    touch[i].size > s->bytes[0] - (at - s->addr[0]))
+			return false;
+		start = at < start ? at : start;
+		end = at + touch[i].size > end ? at + touch[i].size : end;
+	}
+	s->bytes[0] = n ? end - start : 0;
+	s->addr[0] = n ? start : end;
+	return true;
+}
+
+/* Does it access memory, perhaps by a pointer, where its operands do not tell? Gathers, bits by number. */
+static bool is_unknown(struct guard_do *s)
+{
+	const struct dec_insn *insn = &s->insn;
 	bool is_any = false;
 
 	for (int r = 0; r < DEC_GPRS; r++)
-		is_any |= s->insn.gpr_read >> r & 1 && s->e->ctx->tag[r];
-	return is_any && (s->insn.is_slow_addr || s->insn.is_slow_always) &&
-	       !s->insn.is_string && !s->insn.is_rep;
+		is_any |= insn->gpr_read >> r & 1 && s->e->ctx->tag[r];
+	if (!is_any || insn->is_string || insn->is_rep)
+		return false;
+	return insn->is_slow_always ||
+	       (insn->is_slow_addr && (insn->n_mem != 1 || !narrow(s)));
 }
 
 int dec_guard_step(struct dec_engine *e)
@@ -623,9 +649,9 @@ int dec_guard_step(struct dec_engine *e)
 	next = rip + s.insn.len;
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
 	find_operands(&s);
-	find_sources(&s);
 	if (is_unknown(&s))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
+	find_sources(&s);
 	v = dec_engine_step(e);
 	if (v != DEC_GO || (s.insn.flow == DEC_FLOW_NEXT && e->ctx->rip != next)) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);

@@ -76,6 +76,16 @@ same ls -l tests/programs
 same sort "$TMPDIR/text" # which loses a block, as its author chose
 [ $quick -ge 4 ] || fail "only $quick of 4 were quick: $(cat "$TMPDIR/said")"
 
+# Vectors of which a mask has some lanes accessed.
+gcc -O1 -s -w -o "$TMPDIR/masked" tests/programs/masked.c || fail "cannot compile"
+if grep -qw avx2 /proc/cpuinfo; then
+	was=$wrong quick=0
+	same "$TMPDIR/masked"
+	same "$TMPDIR/masked" wrong
+	[ $((wrong - was)) = 1 ] || fail "a lane behind the block: $((wrong - was)) of 1 are wrong"
+	[ $quick = 1 ] || fail "masked lanes were not followed: $(cat "$TMPDIR/said")"
+fi
+
 # Links that are the exclusive or of two addresses lead to nodes, and are none themselves; without debug
 # information and with it.
 cat >"$TMPDIR/xored.c" <<'END'
