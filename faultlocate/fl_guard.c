@@ -15,6 +15,7 @@
 #include "faultlocate/fl_stages.h"
 #include "heapgraph/hg_strings.h"
 
+#define SLOTS 256   ///< a module has one or two
 #define BLOCKS 4096 ///< of those that are left at the end, listed at once
 
 struct guard {
@@ -57,10 +58,13 @@ static struct err *add_allocator(struct guard *g)
 static struct err *add_copies(struct guard *g)
 {
 	struct err *err = NULL;
-	uint64_t slot[16];
-	size_t n = dec_symbols_slots(g->a->symbols, "memcpy", slot, 16);
+	uint64_t slot[SLOTS];
+	size_t n = dec_symbols_slots(g->a->symbols, "memcpy", slot, SLOTS);
 
-	for (size_t i = 0; i < n && i < 16 && !err; i++)
+	if (n > SLOTS)
+		return err_new(ERR_UNSUPPORTED,
+			       "more modules call memcpy than the guard knows");
+	for (size_t i = 0; i < n && !err; i++)
 		err = vec_add(&g->hooks,
 			      (struct dec_hook){ .rip = slot[i], .kind = DEC_HOOK_COPY });
 	return err;

@@ -104,6 +104,8 @@ struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols)
 
 	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators) && !err; i++)
 		err = add_entries(f, symbols, operators[i].name, operators[i].family);
+	map_deinit(
+		&f->slots); // a module may have gone, and another lie where its slots were
 	for (size_t i = 0; f->judge.point && i < f->judge.n_functions && !err; i++)
 		err = add_function(f, symbols, i);
 	return err;

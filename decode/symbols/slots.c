@@ -51,7 +51,8 @@ size_t dec_symbols_slots(struct dec_symbols *s, const char *name, uint64_t *ret,
 		Elf_Scn *scn = NULL;
 		GElf_Shdr sh;
 
-		while (m->unit->elf && (scn = elf_nextscn(m->unit->elf, scn)))
+		while (!m->is_gone && m->unit->elf &&
+		       (scn = elf_nextscn(m->unit->elf, scn)))
 			if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA)
 				n = slots_in(m, scn, &sh, name, ret, n, max);
 	}

@@ -157,8 +157,22 @@ static struct err *unit_of_file(struct dec_symbols *s, uint32_t file,
 	return own_unit(s, *ret);
 }
 
+/** Where the module of mapping @p k lies, no other is any more. */
+static void mark_gone(struct dec_symbols *s, size_t k)
+{
+	const struct dec_sym_mapping *m = &s->mappings.data[k];
+
+	for (size_t i = 0; i < k; i++) {
+		struct dec_sym_mapping *o = &s->mappings.data[i];
+
+		o->is_gone |= (m->unit != o->unit || m->bias != o->bias) &&
+			      o->lo < m->hi && m->lo < o->hi;
+	}
+}
+
 static struct err *add_mapping(struct dec_symbols *s, const struct dec_sym_mapping *m)
 {
+	struct dec_sym_mapping made = *m;
 	bool is_over = false;
 
 	for (size_t i = 0; i < s->mappings.size; i++) {
@@ -166,8 +180,17 @@ static struct err *add_mapping(struct dec_symbols *s, const struct dec_sym_mappi
 
 		is_over |= o->start < m->end && m->start < o->end;
 	}
-	if (vec_add(&s->mappings, *m))
+	if (!dec_sym_unit_extent(m->unit, &made.lo, &made.hi) ||
+	    made.lo + m->bias > m->start || made.hi + m->bias <= m->start) {
+		made.lo = m->start; // of no segment
+		made.hi = m->end;
+	} else {
+		made.lo += m->bias;
+		made.hi += m->bias;
+	}
+	if (vec_add(&s->mappings, made))
 		return &err_nomem;
+	mark_gone(s, s->mappings.size - 1);
 	if (is_over || s->places.size) {
 		// Something else was here before (dlclose, then dlopen), or a rip was asked
 		// about before its module was known.
@@ -180,6 +203,10 @@ static struct err *add_mapping(struct dec_symbols *s, const struct dec_sym_mappi
 static void cut_mappings(struct dec_symbols *s, size_t n)
 {
 	s->mappings.size = n;
+	for (size_t i = 0; i < n; i++)
+		s->mappings.data[i].is_gone = false;
+	for (size_t i = 0; i < n; i++)
+		mark_gone(s, i);
 	map_deinit(&s->place_by_rip);
 	map_deinit(&s->alloc_by_rip);
 }

@@ -144,7 +144,8 @@ size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *re
 size_t dec_symbols_resolvers(struct dec_symbols *s, const char *name, uint64_t *ret,
 			     size_t max);
 
-/** Addresses of the slots through which modules call function @p name of others, as above. */
+/** Addresses of the slots through which modules that are there call function @p name of others, as
+ * above. */
 size_t dec_symbols_slots(struct dec_symbols *s, const char *name, uint64_t *ret,
 			 size_t max);
 

@@ -96,6 +96,8 @@ struct dec_sym_mapping {
 	uint64_t bias; ///< address in the program - link-time address
 	uint64_t file_offset;
 	struct dec_sym_unit *unit;
+	uint64_t lo, hi; ///< of its whole module
+	bool is_gone;	 ///< another module lies there now (dlclose, then dlopen)
 };
 
 /** An answer of dec_symbols_alloc_type(), kept; chained per return address. */

@@ -59,6 +59,8 @@ static struct err *find_strings(struct race_walk *w)
 {
 	uint64_t at[SLOTS];
 
+	map_deinit(
+		&w->slots); // a module may have gone, and another lie where its slots were
 	for (size_t i = 0; fl_race_strings[i].name; i++) {
 		const char *name = fl_race_strings[i].name;
 		uint64_t value = fl_race_strings[i].is_exact ? RACE_EXACT : RACE_WRITES;

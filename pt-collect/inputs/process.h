@@ -71,7 +71,7 @@ struct ptc_thread {
 	/** What a vfork child wrote into our memory, for the call that is about to end; and what
 	 * it wrote if no other thread runs until then: ptc_vfork_settle(). */
 	struct ptc_writes from_child, from_child_alone;
-	uint64_t n_ran_then; ///< of the process, when the child began
+	uint64_t n_ran_then;		   ///< of the process, when the child began
 	struct ptc_snapshot *vfork_memory; ///< as it was before that child
 	/** Process that it wants to trace, and was refused because we do: left to it at the stop
 	 * that comes (start/yield.c). */

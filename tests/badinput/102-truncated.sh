@@ -37,12 +37,11 @@ for file in events.flt start.core manifest.json; do
 	expect_refused
 done
 
-damaged "a byte of events.flt changed"
+damaged "bytes of events.flt changed"
 size=$(stat -c %s "$TMPDIR/good/events.flt")
 at=$((size * 2 / 3))
-old=$(od -An -tu1 -j $at -N 1 "$TMPDIR/good/events.flt")
-printf "\\x$(printf %02x $((old ^ 64)))" |
-	dd of="$TMPDIR/bad/events.flt" bs=1 seek=$at conv=notrunc status=none
+# One bit may mean nothing to zstd.
+head -c 16 /dev/zero | dd of="$TMPDIR/bad/events.flt" bs=1 seek=$at conv=notrunc status=none
 expect_refused
 
 damaged "a mapped file missing"
