@@ -3,6 +3,7 @@
 
 #include "capture/cap_suite.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "capture/cap_format.h"
+#include "capture/cap_suite_scan.h"
 #include "capture/cap_walk.h"
 
 #define SUITE_FORMAT "faultline-suite"
@@ -98,126 +100,6 @@ static void walk_command(struct cap_walk *w, struct cap_suite *s)
 	s->command = cap_walk_texts(w, "command", s->command, &s->n_command);
 }
 
-/* ---- many tests: never more than one of them is in memory as JSON ------------------------------ */
-
-static char *skip_blanks(char *p)
-{
-	return p + strspn(p, " \t\r\n");
-}
-
-/** @return what is behind the string that begins at @p p, or its NUL. */
-static char *behind_string(char *p)
-{
-	for (p++; *p && *p != '"'; p++)
-		p += *p == '\\' && p[1];
-	return p + (*p == '"');
-}
-
-/** @return what is behind the object or array that begins at @p p; NULL: it has no end. */
-static char *behind(char *p)
-{
-	int depth = 0;
-
-	while (*p) {
-		if (*p == '"') {
-			p = behind_string(p);
-			continue;
-		}
-		depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
-		p++;
-		if (!depth)
-			return p;
-	}
-	return NULL;
-}
-
-/** @return where the array of tests begins in the suite's text; NULL: it is not found so. */
-static char *find_tests(char *text)
-{
-	char *p = skip_blanks(text);
-
-	for (p += *p == '{'; p && *p && *p != '}';) {
-		char *key = skip_blanks(p), *value;
-
-		if (*key != '"')
-			return NULL;
-		value = skip_blanks(behind_string(key));
-		if (*value != ':')
-			return NULL;
-		value = skip_blanks(value + 1);
-		if (!strncmp(key, "\"tests\"", 7))
-			return *value == '[' ? value : NULL;
-		p = *value == '{' || *value == '[' ? behind(value) :
-		    *value == '"'		   ? behind_string(value) :
-						     value + strcspn(value, ",}");
-		p = p ? skip_blanks(p) : NULL;
-		p += p && *p == ',';
-	}
-	return NULL;
-}
-
-/** The next test, which @p p is at; @p ret: behind it. */
-static struct err *parse_test(char *p, struct cap_suite *s, struct cap_walk *w,
-			      char **ret)
-{
-	_cleanup_(cap_json_deletep) cJSON *j = NULL;
-	struct cap_walk own = { .is_parse = true };
-	char *end = *p == '{' ? behind(p) : NULL, kept;
-	struct cap_suite_test *more = s->tests;
-	struct err *err;
-
-	if (!end || s->n_tests == CAP_WALK_ITEMS_MAX) {
-		w->wrong = w->wrong ?: "tests";
-		*ret = p + strlen(p);
-		return NULL;
-	}
-	if (!(s->n_tests & (s->n_tests - 1))) // room is doubled
-		more = reallocarray(s->tests, s->n_tests ? 2 * s->n_tests : 1,
-				    sizeof(*more));
-	if (!more)
-		return &err_nomem;
-	s->tests = more;
-	kept = *end;
-	*end = 0;
-	err = cap_walk_parse(p, "it", &j);
-	*end = kept;
-	if (err)
-		return err;
-	own.at = j;
-	more[s->n_tests] = (struct cap_suite_test){};
-	walk_test(&own, &more[s->n_tests++]);
-	w->wrong = w->wrong ?: own.wrong;
-	w->no_memory |= own.no_memory;
-	*ret = end;
-	return NULL;
-}
-
-/** Take the tests out of @p text, in which the array is empty then. */
-static struct err *parse_tests(char *text, struct cap_suite *s, struct cap_walk *w)
-{
-	char *list = find_tests(text), *p = list ? skip_blanks(list + 1) : NULL;
-	struct err *err = NULL;
-
-	if (!list) {
-		w->wrong = w->wrong ?: "tests";
-		return NULL;
-	}
-	while (!err && *p && *p != ']') {
-		err = parse_test(p, s, w, &p);
-		p = skip_blanks(p);
-		if (*p == ',')
-			p = skip_blanks(p + 1);
-		else if (*p != ']')
-			w->wrong = w->wrong ?: "tests", p += strlen(p);
-	}
-	if (err || *p != ']') {
-		w->wrong = w->wrong ?: "tests";
-		return err;
-	}
-	memmove(list + 1, p, strlen(p) + 1);
-	return NULL;
-}
-
 static bool put_test(FILE *out, struct cap_suite_test *t)
 {
 	_cleanup_(cap_json_deletep) cJSON *j = cJSON_CreateObject();
@@ -294,69 +176,7 @@ struct err *cap_suite_write(const char *dir, const char *file, const struct cap_
 	return put_suite(f.stream, s) ? new_file_commit(&f) : &err_nomem;
 }
 
-static struct err *parse(char *text, const char *path, struct cap_suite *s)
-{
-	_cleanup_(cap_json_deletep) cJSON *j = NULL;
-	struct cap_walk w = { .is_parse = true };
-	struct err *err = parse_tests(text, s, &w);
-	const cJSON *format;
-	int version;
-
-	if (!err)
-		err = cap_walk_parse(text, "it", &j);
-	w.at = j;
-	format = cJSON_GetObjectItemCaseSensitive(j, "format");
-	if (err)
-		return err_prefix(err, "cannot read '%s'", path);
-	if (!cJSON_IsString(format) || strcmp(format->valuestring, SUITE_FORMAT))
-		return err_new(ERR_FORMAT, "cannot read '%s': not of a faultline suite",
-			       path);
-	version = cap_walk_int(&w, "version", 0, 1, INT32_MAX);
-	if (version > CAP_SUITE_VERSION)
-		return err_new(
-			ERR_VERSION,
-			"cannot read '%s': it has version %d, this faultline reads "
-			"up to %d",
-			path, version, CAP_SUITE_VERSION);
-	walk_command(&w, s);
-	if (w.no_memory)
-		return &err_nomem;
-	if (w.wrong)
-		return err_new(ERR_FORMAT, "cannot read '%s': \"%s\" is missing or wrong",
-			       path, w.wrong);
-	return NULL;
-}
-
-struct err *cap_suite_read(const char *dir, const char *file, struct cap_suite *ret)
-{
-	_cleanup_free_ char *path = NULL, *text = NULL;
-	_cleanup_close_ int in = -1;
-	struct err *err;
-	uint64_t n;
-
-	*ret = (struct cap_suite){};
-	if (asprintf(&path, "%s/%s", dir, file) < 0) {
-		path = NULL;
-		return &err_nomem;
-	}
-	in = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (in < 0)
-		return err_errno("cannot open suite '%s'", dir);
-	err = cap_read_list(in, file, &text, &n);
-	if (err && err->code == ERR_NOT_FOUND) {
-		err_destroy(err);
-		return err_new(ERR_NOT_FOUND,
-			       "cannot open suite '%s': not a finished suite (no %s)",
-			       dir, file);
-	}
-	if (err)
-		return err_prefix(err, "cannot open suite '%s'", dir);
-	if (strlen(text) != n)
-		return err_new(ERR_FORMAT, "cannot read '%s': not valid JSON", path);
-	return parse(text, path, ret);
-}
-
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------ */
 
 static void texts_free(char **texts)
 {
@@ -365,19 +185,218 @@ static void texts_free(char **texts)
 	free(texts);
 }
 
+static void test_deinit(struct cap_suite_test *t)
+{
+	texts_free(t->args);
+	free(t->name);
+	free(t->input);
+	free(t->expected);
+	free(t->oracle);
+	free(t->why);
+}
+
+/** Take @p text for a test. @p ret: to be freed in any case. */
+static struct err *parse_test(const char *text, struct cap_suite_test *ret)
+{
+	_cleanup_(cap_json_deletep) cJSON *j = NULL;
+	struct cap_walk w = { .is_parse = true };
+	struct err *err = cap_walk_parse(text, "it", &j);
+
+	*ret = (struct cap_suite_test){};
+	if (err)
+		return err;
+	w.at = j;
+	walk_test(&w, ret);
+	if (w.no_memory)
+		return &err_nomem;
+	return w.wrong ? err_new(ERR_FORMAT, "\"%s\" is missing or wrong", w.wrong) :
+			 NULL;
+}
+
+/** What is not tests. */
+static struct err *parse_rest(const char *text, struct cap_suite *s)
+{
+	_cleanup_(cap_json_deletep) cJSON *j = NULL;
+	struct err *err = cap_walk_parse(text, "it", &j);
+	const cJSON *format = cJSON_GetObjectItemCaseSensitive(j, "format");
+	struct cap_walk w = { .at = j, .is_parse = true };
+	int version;
+
+	if (err)
+		return err;
+	if (!cJSON_IsString(format) || strcmp(format->valuestring, SUITE_FORMAT))
+		return err_new(ERR_FORMAT, "not of a faultline suite");
+	version = cap_walk_int(&w, "version", 0, 1, INT32_MAX);
+	if (version > CAP_SUITE_VERSION)
+		return err_new(ERR_VERSION,
+			       "it has version %d, this faultline reads up to %d",
+			       version, CAP_SUITE_VERSION);
+	walk_command(&w, s);
+	cap_walk_take(&w, "tests", cJSON_IsArray);
+	if (w.no_memory)
+		return &err_nomem;
+	return w.wrong ? err_new(ERR_FORMAT, "\"%s\" is missing or wrong", w.wrong) :
+			 NULL;
+}
+
+/** @p most: bytes. @p ret: to be read. */
+static struct err *open_suite(const char *dir, const char *file, uint64_t most,
+			      FILE **ret)
+{
+	_cleanup_close_ int in = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	struct err *err;
+
+	if (in < 0)
+		return err_errno("cannot open suite '%s'", dir);
+	err = file_open_input(in, file, file, most, &fd, NULL);
+	if (err && err->code == ERR_NOT_FOUND) {
+		err_destroy(err);
+		return err_new(ERR_NOT_FOUND,
+			       "cannot open suite '%s': not a finished suite (no %s)",
+			       dir, file);
+	}
+	if (err)
+		return err_prefix(err, "cannot open suite '%s'", dir);
+	*ret = fdopen(fd, "r");
+	if (!*ret)
+		return &err_nomem;
+	take_fd(&fd);
+	return NULL;
+}
+
+static struct err *scan(FILE *f, const char *dir, const char *file,
+			cap_suite_scan_fn *each, struct cap_suite *s)
+{
+	cap_suite_text rest = {};
+	struct err *err = cap_suite_scan(f, each, s, &rest);
+
+	if (!err)
+		err = parse_rest(rest.data, s);
+	vec_deinit(&rest);
+	return err ? err_prefix(err, "cannot read '%s/%s'", dir, file) : NULL;
+}
+
+/* ---- all in memory ---------------------------------------------------------------------------- */
+
+static struct err *keep_test(void *ctx, const char *text, uint64_t at)
+{
+	struct cap_suite *s = ctx;
+	struct cap_suite_test *more = s->tests;
+
+	(void)at;
+	if (s->n_tests == CAP_WALK_ITEMS_MAX)
+		return err_new(ERR_FORMAT, "it has more than %d tests",
+			       CAP_WALK_ITEMS_MAX);
+	if (!(s->n_tests & (s->n_tests - 1))) // room is doubled
+		more = reallocarray(s->tests, s->n_tests ? 2 * s->n_tests : 1,
+				    sizeof(*more));
+	if (!more)
+		return &err_nomem;
+	s->tests = more;
+	return parse_test(text, &more[s->n_tests++]);
+}
+
+struct err *cap_suite_read(const char *dir, const char *file, struct cap_suite *ret)
+{
+	_cleanup_(fclosep) FILE *f = NULL;
+	struct err *err = open_suite(dir, file, CAP_LIST_MAX, &f);
+
+	*ret = (struct cap_suite){};
+	return err ?: scan(f, dir, file, keep_test, ret);
+}
+
+/* ---- as they are asked for ----------------------------------------------------------------------- */
+
+#define WINDOW 256 ///< tests in memory
+
+struct cap_suite_list {
+	FILE *f;
+	VEC(uint64_t) at; ///< in the file, of each WINDOWth test
+	cap_suite_text text;
+	size_t from, n; ///< what window has
+	struct cap_suite_test window[WINDOW];
+};
+
+static struct err *note_test(void *ctx, const char *text, uint64_t at)
+{
+	struct cap_suite *s = ctx;
+	struct cap_suite_test t;
+	struct err *err = parse_test(text, &t);
+
+	test_deinit(&t);
+	if (!err && s->n_tests++ % WINDOW == 0)
+		err = vec_add(&s->list->at, at);
+	return err;
+}
+
+static void clear(struct cap_suite_list *l)
+{
+	while (l->n)
+		test_deinit(&l->window[--l->n]);
+}
+
+static void load(const struct cap_suite *s, size_t from)
+{
+	struct cap_suite_list *l = s->list;
+	struct err *err = NULL;
+
+	clear(l);
+	l->from = from;
+	if (fseeko(l->f, l->at.data[from / WINDOW], SEEK_SET))
+		return;
+	while (!err && l->n < WINDOW && from + l->n < s->n_tests) {
+		err = cap_suite_scan_test(l->f, &l->text);
+		if (!err)
+			err = parse_test(l->text.data, &l->window[l->n++]);
+	}
+	err_destroy(err);
+}
+
+struct err *cap_suite_list(const char *dir, const char *file, struct cap_suite *ret)
+{
+	struct cap_suite_list *l = calloc(1, sizeof(*l));
+	struct err *err;
+
+	*ret = (struct cap_suite){ .list = l };
+	if (!l)
+		return &err_nomem;
+	err = open_suite(dir, file, UINT64_MAX, &l->f);
+	return err ?: scan(l->f, dir, file, note_test, ret);
+}
+
+struct cap_suite_test *cap_suite_at(const struct cap_suite *s, size_t i)
+{
+	static struct cap_suite_test lost; // nothing of it is found
+
+	assert(i < s->n_tests);
+	if (s->tests)
+		return &s->tests[i];
+	if (i < s->list->from || i >= s->list->from + s->list->n)
+		load(s, i - i % WINDOW);
+	lost = (struct cap_suite_test){ .name = "" };
+	return i < s->list->from + s->list->n ? &s->list->window[i - s->list->from] :
+						&lost;
+}
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+static void list_destroy(struct cap_suite_list *l)
+{
+	if (!l)
+		return;
+	clear(l);
+	vec_deinit(&l->at);
+	vec_deinit(&l->text);
+	fclosep(&l->f);
+	free(l);
+}
+
 void cap_suite_deinit(struct cap_suite *s)
 {
-	for (size_t i = 0; i < s->n_tests; i++) {
-		struct cap_suite_test *t = &s->tests[i];
-
-		texts_free(t->args);
-		free(t->name);
-		free(t->input);
-		free(t->expected);
-		free(t->oracle);
-		free(t->why);
-	}
+	for (size_t i = 0; s->tests && i < s->n_tests; i++)
+		test_deinit(&s->tests[i]);
 	free(s->tests);
+	list_destroy(s->list);
 	texts_free(s->command);
 	*s = (struct cap_suite){};
 }

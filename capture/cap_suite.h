@@ -52,6 +52,8 @@ struct cap_suite {
 	size_t n_command;
 	struct cap_suite_test *tests; ///< n_tests, in the order of their list
 	size_t n_tests;
+	struct cap_suite_list
+		*list; ///< from which they are read as they are asked for, tests NULL
 };
 
 /** @return "passed", "failed", "unknown". */
@@ -68,6 +70,14 @@ bool cap_suite_name_is_fine(const char *name);
  *	   ERR_VERSION (newer than this faultline).
  */
 struct err *cap_suite_read(const char *dir, const char *file, struct cap_suite *ret);
+
+/** The same, of which some tests only are in memory at a time, however many there are: cap_suite_at(). Each is
+ * looked at once. */
+struct err *cap_suite_list(const char *dir, const char *file, struct cap_suite *ret);
+
+/** @return test @p i. Of a listed suite it is valid until another is asked for, and one without a name when
+ * memory is short or the file cannot be read any more. */
+struct cap_suite_test *cap_suite_at(const struct cap_suite *s, size_t i);
 
 /** Write it, by rename, over one that is there. */
 struct err *cap_suite_write(const char *dir, const char *file, const struct cap_suite *s);

@@ -95,12 +95,11 @@ static struct err *forget_others(const struct suite_run *r, const char *plan)
 	}
 	name_status(r, name);
 	for (size_t i = 0; i < r->suite->n_tests; i++) {
-		_cleanup_close_ int in =
-			cap_suite_open(r->dir, r->suite->tests[i].name, NULL, O_PATH);
+		const char *test = cap_suite_at(r->suite, i)->name;
+		_cleanup_close_ int in = cap_suite_open(r->dir, test, NULL, O_PATH);
 
 		if (in >= 0 && unlinkat(in, name, 0) && errno != ENOENT)
-			return err_errno("cannot remove '%s' of test '%s'", name,
-					 r->suite->tests[i].name);
+			return err_errno("cannot remove '%s' of test '%s'", name, test);
 	}
 	err = new_file_open(&to, path, 0600);
 	if (err)
@@ -127,7 +126,7 @@ static int summarize(const struct suite_run *r)
 	bool is_suppress = !strcmp(r->analysis->verb, "suppress");
 
 	for (size_t i = 0; i < r->suite->n_tests; i++) {
-		const struct cap_suite_test *t = &r->suite->tests[i];
+		const struct cap_suite_test *t = cap_suite_at(r->suite, i);
 		_cleanup_free_ char *why = NULL;
 		int status = t->is_recorded ? cmd_suite_result(r, t, &why) : -1;
 
@@ -191,7 +190,7 @@ struct err *cmd_suite_analyze(const struct suite_options *o, int *status)
 		.timeout_s = o->timeout_s,
 		.analysis = &a,
 	};
-	struct err *err = cap_suite_read(o->dir, CAP_SUITE_FILE, &s);
+	struct err *err = cap_suite_list(o->dir, CAP_SUITE_FILE, &s);
 
 	while (o->command && o->command[a.n_options])
 		a.n_options++;
@@ -296,17 +295,20 @@ struct err *cmd_suite_status(const struct suite_options *o, int *status)
 	static const char *const verbs[] = { "check", "analyze", "suppress", "run" };
 	_cleanup_(cap_suite_deinit) struct cap_suite s = {};
 	struct suite_run r = { .dir = o->dir, .work = o->dir, .suite = &s };
-	struct err *err = cap_suite_read(o->dir, CAP_SUITE_PLAN, &s);
+	struct err *err = cap_suite_list(o->dir, CAP_SUITE_PLAN, &s);
 	size_t n_recorded = 0;
 	bool is_work;
 
 	if (err)
 		return err;
-	is_work = s.n_tests && s.tests[0].is_recorded; // no test is, in a suite's plan
+	// No test is, in a suite's plan.
+	is_work = s.n_tests && cap_suite_at(&s, 0)->is_recorded;
 	for (size_t i = 0; i < s.n_tests; i++) {
+		struct cap_suite_test *t = cap_suite_at(&s, i);
+
 		if (!is_work)
-			cmd_suite_judge(o->dir, &s.tests[i]);
-		n_recorded += s.tests[i].is_recorded;
+			cmd_suite_judge(o->dir, t);
+		n_recorded += t->is_recorded;
 	}
 	if (!is_work)
 		printf("record: %zu of %zu\n", n_recorded, s.n_tests);
@@ -317,7 +319,7 @@ struct err *cmd_suite_status(const struct suite_options *o, int *status)
 
 		r.analysis = &a;
 		for (size_t i = 0; i < s.n_tests; i++)
-			n += cmd_suite_result(&r, &s.tests[i], NULL) >= 0;
+			n += cmd_suite_result(&r, cap_suite_at(&s, i), NULL) >= 0;
 		if (n)
 			printf("%s: %zu of %zu\n", verbs[k], n, n_recorded);
 		if (is_work && !strcmp(a.verb, "run") && n < n_recorded)

@@ -31,8 +31,8 @@
 enum job_kind { RECORDING, JUDGING, ANALYSING };
 
 struct job {
-	pid_t pid; ///< and group
-	struct cap_suite_test *test;
+	pid_t pid;   ///< and group
+	size_t test; ///< of the suite
 	enum job_kind kind;
 	bool is_ending;	   ///< its time is over, or we are to end
 	double deadline_s; ///< when that is; then, when the recorder's is
@@ -178,14 +178,15 @@ be_analyst(const struct runner *n, const struct cap_suite_test *t, const char *c
 
 /* ---- jobs ------------------------------------------------------------------------------------------ */
 
-static struct err *start(struct runner *n, struct cap_suite_test *t, enum job_kind kind)
+static struct err *start(struct runner *n, size_t test, enum job_kind kind)
 {
+	const struct cap_suite_test *t = cap_suite_at(n->r->suite, test);
 	_cleanup_free_ char *capture = cap_suite_path(n->r->work, t->name, "capture");
 	struct job *job = vec_push(&n->jobs);
 
 	if (!job || !capture)
 		return &err_nomem;
-	*job = (struct job){ .test = t, .kind = kind };
+	*job = (struct job){ .test = test, .kind = kind };
 	job->deadline_s = n->r->timeout_s ? clock_now_s() + n->r->timeout_s : INFINITY;
 	job->pid = fork();
 	if (!job->pid) {
@@ -206,9 +207,9 @@ static struct err *start(struct runner *n, struct cap_suite_test *t, enum job_ki
 }
 
 /** The test is not done yet: do it in a new directory, without what may be there of it. */
-static struct err *start_anew(struct runner *n, struct cap_suite_test *t,
-			      enum job_kind kind)
+static struct err *start_anew(struct runner *n, size_t test, enum job_kind kind)
 {
+	const struct cap_suite_test *t = cap_suite_at(n->r->suite, test);
 	_cleanup_free_ char *path = NULL;
 	struct err *err = cmd_suite_remove_test(n->r->work, t->name);
 
@@ -219,7 +220,7 @@ static struct err *start_anew(struct runner *n, struct cap_suite_test *t,
 		return &err_nomem;
 	if (mkdir(path, 0700))
 		return err_errno("cannot create '%s'", path);
-	return start(n, t, kind);
+	return start(n, test, kind);
 }
 
 static void tally(struct runner *n, const struct cap_suite_test *t)
@@ -260,8 +261,9 @@ static void share(struct runner *n, const struct cap_suite_test *t)
 }
 
 /** It is recorded: judge it, or let its oracle. */
-static struct err *judge(struct runner *n, struct cap_suite_test *t)
+static struct err *judge(struct runner *n, size_t test)
 {
+	struct cap_suite_test *t = cap_suite_at(n->r->suite, test);
 	bool needs_oracle = cmd_suite_judge(n->r->work, t);
 
 	share(n, t);
@@ -270,21 +272,22 @@ static struct err *judge(struct runner *n, struct cap_suite_test *t)
 		return hand_over(n, t);
 	}
 	if (needs_oracle)
-		return start(n, t, JUDGING);
+		return start(n, test, JUDGING);
 	tally(n, t);
 	return NULL;
 }
 
-static struct err *start_analysis(struct runner *n, struct cap_suite_test *t)
+static struct err *start_analysis(struct runner *n, size_t test)
 {
+	const struct cap_suite_test *t = cap_suite_at(n->r->suite, test);
 	int status = cmd_suite_result(n->r, t, NULL);
 
-	if (cmd_suite_is_needless(n->r, t - n->r->suite->tests))
+	if (cmd_suite_is_needless(n->r, test))
 		return NULL;
 	if (status < 0 && n->r->analysis->is_own)
-		return start_anew(n, t, ANALYSING);
+		return start_anew(n, test, ANALYSING);
 	if (t->is_recorded && status < 0)
-		return start(n, t, ANALYSING);
+		return start(n, test, ANALYSING);
 	n->r->n_found += t->is_recorded;
 	n->n_ended++;
 	n->n_failed += status > 0;
@@ -294,26 +297,27 @@ static struct err *start_analysis(struct runner *n, struct cap_suite_test *t)
 static struct err *start_next(struct runner *n)
 {
 	size_t i = n->next++;
-	struct cap_suite_test *t = &n->r->suite->tests[i];
+	struct cap_suite_test *t;
 	bool needs_oracle;
 
 	if (n->r->is_wanted && !n->r->is_wanted[i])
 		return NULL;
 	if (n->r->analysis)
-		return start_analysis(n, t);
+		return start_analysis(n, i);
+	t = cap_suite_at(n->r->suite, i);
 	needs_oracle = cmd_suite_judge(n->r->dir, t);
 	if (!t->is_recorded && n->r->judges_only) {
 		tally(n, t);
 		return NULL;
 	}
 	if (!t->is_recorded)
-		return start_anew(n, t, RECORDING);
+		return start_anew(n, i, RECORDING);
 	n->r->n_found++;
 	if (n->r->work != n->r->dir)
 		return NULL;
 	share(n, t);
 	if (needs_oracle)
-		return start(n, t, JUDGING);
+		return start(n, i, JUDGING);
 	tally(n, t);
 	return NULL;
 }
@@ -343,8 +347,9 @@ static void kill_program(pid_t keeper)
 /** Its time is over: that is noted before the capture can be finished. */
 static void note_hung(struct runner *n, const struct job *job)
 {
-	_cleanup_close_ int fd = cap_suite_open(n->r->work, job->test->name, SUITE_HUNG,
-						O_WRONLY | O_CREAT);
+	_cleanup_close_ int fd =
+		cap_suite_open(n->r->work, cap_suite_at(n->r->suite, job->test)->name,
+			       SUITE_HUNG, O_WRONLY | O_CREAT);
 
 	if (fd >= 0)
 		dprintf(fd, "%g\n", n->r->timeout_s);
@@ -353,10 +358,11 @@ static void note_hung(struct runner *n, const struct job *job)
 bool cmd_suite_is_needless(const struct suite_run *r, size_t i)
 {
 	for (size_t k = 0; r->until && k < i; k++) {
+		const struct cap_suite_test *t = cap_suite_at(r->suite, k);
 		_cleanup_close_ int fd =
-			cap_suite_open(r->dir, r->suite->tests[k].name, r->until, O_PATH);
+			cap_suite_open(r->dir, t->name, r->until, O_PATH);
 
-		if (fd >= 0 && cmd_suite_result(r, &r->suite->tests[k], NULL) >= 0)
+		if (fd >= 0 && cmd_suite_result(r, t, NULL) >= 0)
 			return true;
 	}
 	return false;
@@ -368,10 +374,9 @@ static void end_what_is_due(struct runner *n)
 
 	for (size_t i = 0; i < n->jobs.size; i++) {
 		struct job *job = &n->jobs.data[i];
-		bool is_due =
-			now_s >= job->deadline_s ||
-			(n->r->until && !job->is_ending &&
-			 cmd_suite_is_needless(n->r, job->test - n->r->suite->tests));
+		bool is_due = now_s >= job->deadline_s ||
+			      (n->r->until && !job->is_ending &&
+			       cmd_suite_is_needless(n->r, job->test));
 
 		if (!is_due && !job->is_ending)
 			continue;
@@ -413,6 +418,7 @@ static void read_said(struct runner *n, const struct cap_suite_test *t,
 /** Its result is there when its status is, which comes by rename. */
 static struct err *conclude_analysis(struct runner *n, struct job job, int status)
 {
+	struct cap_suite_test *t = cap_suite_at(n->r->suite, job.test);
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	_cleanup_free_ char *said = NULL;
 	char name[NAME_MAX], why[SAID_BYTES] = "";
@@ -420,20 +426,21 @@ static struct err *conclude_analysis(struct runner *n, struct job job, int statu
 
 	snprintf(name, sizeof(name), "%s.log", n->r->analysis->verb);
 	if (code > 1)
-		said = cmd_suite_line(n->r->work, job.test, name, "faultline: ");
+		said = cmd_suite_line(n->r->work, t, name, "faultline: ");
 	if (said)
 		snprintf(why, sizeof(why), "%s", said);
 	if (job.is_ending)
 		snprintf(why, sizeof(why), "ended after %g s", n->r->timeout_s);
 	n->n_ended++;
 	n->n_failed += code > 0;
-	err = cmd_suite_keep_result(n->r, job.test, code, why);
-	return err || n->r->work == n->r->dir ? err : hand_over(n, job.test);
+	err = cmd_suite_keep_result(n->r, t, code, why);
+	return err || n->r->work == n->r->dir ? err : hand_over(n, t);
 }
 
 /** @p job, no longer among those that run, has ended with waitpid()'s @p status. */
 static struct err *conclude(struct runner *n, struct job job, int status)
 {
+	struct cap_suite_test *t = cap_suite_at(n->r->suite, job.test);
 	char said[SAID_BYTES];
 
 	if (n->r->is_interrupted && job.kind != RECORDING)
@@ -441,12 +448,12 @@ static struct err *conclude(struct runner *n, struct job job, int status)
 	if (job.kind == ANALYSING)
 		return conclude_analysis(n, job, status);
 	if (n->r->is_interrupted && job.is_ending)
-		return cmd_suite_remove_test(n->r->work, job.test->name);
+		return cmd_suite_remove_test(n->r->work, t->name);
 	if (job.kind == RECORDING)
 		return judge(n, job.test);
-	read_said(n, job.test, said);
-	cmd_suite_heed(job.test, status, said);
-	tally(n, job.test);
+	read_said(n, t, said);
+	cmd_suite_heed(t, status, said);
+	tally(n, t);
 	return NULL;
 }
 

@@ -23,10 +23,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "capture/cap_isa.h"
 #include "capture/capture.h"
 #include "cmd/command.h"
 #include "cmd/slurm.h"
+#include "cmd/suite_array.h"
 #include "cmd/suite_int.h"
 
 #define PIECE_S 60.0	 ///< of work are in a piece, more or less
@@ -35,25 +35,9 @@
 #define POLL_LEAST_S 0.2
 #define POLL_MOST_S 5.0
 
-struct array {
-	struct suite_run *r;
-	const char *options;
-	char *const *argv;
-	char *const *envp;
-	char *dir;	  ///< DIR/slurm
-	bool *is_pending; ///< of each test
-	size_t n_pending, n_all;
-	cap_isa *needs;	     ///< of each test, the instruction sets; NULL: none needs any
-	cap_isa round_needs; ///< of those in the last array
-	unsigned long job;
-	double begun_s;
-	bool is_told_silent;
-	sigset_t watched;
-};
-
 /* ---- files ----------------------------------------------------------------------------------------- */
 
-static char *path_of(const struct array *a, const char *name)
+static char *path_of(const struct suite_array *a, const char *name)
 {
 	char *path;
 
@@ -72,41 +56,9 @@ static bool is_done(const struct suite_run *r, const struct cap_suite_test *t)
 	return fd >= 0;
 }
 
-/* What the last array is about. @p ret: as cmd_suite_part(); @p ret_n: how many, of which those from
- * the @p k-th of @p n_parts on. */
-static struct err *read_pending(const struct suite_run *r, size_t k, size_t n_parts,
-				bool *ret, size_t *ret_n)
-{
-	_cleanup_free_ char *path = NULL, *line = NULL;
-	_cleanup_(fclosep) FILE *f = NULL;
-	VEC(size_t) all = {};
-	size_t capacity = 0;
-
-	if (asprintf(&path, "%s/slurm/pending", r->dir) < 0)
-		return &err_nomem;
-	f = fopen(path, "re");
-	if (!f)
-		return err_errno("cannot open '%s'", path);
-	while (getline(&line, &capacity, f) >= 0) {
-		const struct cap_suite_test *t;
-
-		line[strcspn(line, "\n")] = 0;
-		t = cap_suite_find(r->suite, line);
-		if (t && vec_add(&all, (size_t)(t - r->suite->tests))) {
-			vec_deinit(&all);
-			return &err_nomem;
-		}
-	}
-	*ret_n = all.size;
-	for (size_t i = all.size * k / n_parts; i < all.size * (k + 1) / n_parts; i++)
-		ret[all.data[i]] = true;
-	vec_deinit(&all);
-	return NULL;
-}
-
 /* Write @p name in DIR/slurm, by rename. */
-static struct err *write_file(const struct array *a, const char *name,
-			      void (*print)(const struct array *a, FILE *out))
+static struct err *write_file(const struct suite_array *a, const char *name,
+			      void (*print)(const struct suite_array *a, FILE *out))
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
 	_cleanup_free_ char *path = path_of(a, name);
@@ -118,20 +70,14 @@ static struct err *write_file(const struct array *a, const char *name,
 	return new_file_commit(&f);
 }
 
-/* Tests that need other instruction sets wait for another array. */
-static bool is_in_round(const struct array *a, size_t i)
-{
-	return !a->needs || a->needs[i] == a->round_needs;
-}
-
-static void print_pending(const struct array *a, FILE *out)
+static void print_pending(const struct suite_array *a, FILE *out)
 {
 	for (size_t i = 0; i < a->r->suite->n_tests; i++)
-		if (a->is_pending[i] && is_in_round(a, i))
-			fprintf(out, "%s\n", a->r->suite->tests[i].name);
+		if (a->is_pending[i] && cmd_suite_array_is_in_round(a, i))
+			fprintf(out, "%s\n", cap_suite_at(a->r->suite, i)->name);
 }
 
-static void print_job(const struct array *a, FILE *out)
+static void print_job(const struct suite_array *a, FILE *out)
 {
 	fprintf(out, "%lu\n", a->job);
 }
@@ -148,167 +94,10 @@ static unsigned long read_job(const char *dir)
 	return f && fscanf(f, "%lu", &job) == 1 ? job : 0;
 }
 
-/* ---- which nodes --------------------------------------------------------------------------------------- */
-
-#define UNFIT "unfit." ///< and a node's name: it has not what is needed
-
-/* The instruction sets that test @p t is about. */
-static cap_isa needs_of(const struct suite_run *r, const struct cap_suite_test *t)
-{
-	_cleanup_free_ char *path = cap_suite_path(r->dir, t->name, "capture");
-	_cleanup_(capture_closep) struct capture *c = NULL;
-	_cleanup_err_ struct err *err = NULL;
-
-	if (r->analysis->is_own)
-		return r->needs;
-	err = path ? capture_open(path, &c) : &err_nomem;
-	return err ? 0 : cap_isa_of(&capture_info(c)->cpu);
-}
-
-static struct err *find_needs(struct array *a)
-{
-	if (!a->r->analysis)
-		return NULL;
-	a->needs = calloc(a->r->suite->n_tests + 1, sizeof(*a->needs));
-	for (size_t i = 0; a->needs && i < a->r->suite->n_tests; i++)
-		if (a->is_pending[i])
-			a->needs[i] = needs_of(a->r, &a->r->suite->tests[i]);
-	return a->needs ? NULL : &err_nomem;
-}
-
-/* Who needs what the first needs that waits is of this round. @return how many. */
-static size_t choose_round(struct array *a)
-{
-	size_t n = 0, i = 0;
-
-	while (a->needs && !a->is_pending[i])
-		i++;
-	a->round_needs = a->needs ? a->needs[i] : 0;
-	for (i = 0; i < a->r->suite->n_tests; i++)
-		n += a->is_pending[i] && is_in_round(a, i);
-	return n;
-}
-
-static bool has_word(const char *list, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = list; (at = strstr(at, word)); at += n)
-		if ((at == list || strchr(", \n", at[-1])) && strchr(", \n", at[n]))
-			return true;
-	return false;
-}
-
-/* The names of @p sets, between which @p between comes, into @p out. */
-static void put_names(FILE *out, cap_isa sets, const char *between)
-{
-	bool is_first = true;
-
-	for (unsigned i = 0; cap_isa_name(i); i++)
-		if (sets >> i & 1) {
-			fprintf(out, "%s%s", is_first ? "" : between, cap_isa_name(i));
-			is_first = false;
-		}
-}
-
-/* The nodes that are known not to do, @p before each but the first. @return how many. */
-static size_t put_unfit(const struct array *a, FILE *out, const char *before)
-{
-	DIR *d = opendir(a->dir);
-	const struct dirent *entry;
-	size_t n = 0;
-
-	while (d && (entry = readdir(d)))
-		if (!strncmp(entry->d_name, UNFIT, strlen(UNFIT)) && ++n && out)
-			fprintf(out, "%s%s", n > 1 ? before : "",
-				entry->d_name + strlen(UNFIT));
-	if (d)
-		closedir(d);
-	return n;
-}
-
-/* For sbatch: @p where, the features that nodes must have, of those that the administrator named; @p out, the
- * nodes that are known not to do. For free(); NULL: none. */
-static struct err *find_places(const struct array *a, char **where, char **out)
-{
-	_cleanup_free_ char *features = cmd_slurm_features();
-	cap_isa named = 0;
-	size_t bytes;
-	FILE *f;
-
-	for (unsigned i = 0; features && cap_isa_name(i); i++)
-		if (a->round_needs >> i & 1 && has_word(features, cap_isa_name(i)))
-			named |= (cap_isa)1 << i;
-	f = named ? open_memstream(where, &bytes) : NULL;
-	if (f) {
-		fputs("--constraint=", f);
-		put_names(f, named, "&");
-		fclose(f);
-	}
-	f = put_unfit(a, NULL, "") ? open_memstream(out, &bytes) : NULL;
-	if (f) {
-		fputs("--exclude=", f);
-		put_unfit(a, f, ",");
-		fclose(f);
-	}
-	return features ? NULL : &err_nomem;
-}
-
-/* Slurm has no node for tests of this round: @p err is what it says. */
-static struct err *no_node(const struct array *a, struct err *err)
-{
-	char *text = NULL;
-	size_t bytes;
-	FILE *f = open_memstream(&text, &bytes);
-
-	if (f) {
-		fputs("no node has ", f);
-		put_names(f, a->round_needs, ", ");
-		if (put_unfit(a, NULL, ""))
-			fputs("; not these: ", f);
-		put_unfit(a, f, ", ");
-		fclose(f);
-		err = err_prefix(err, "%s", text);
-	}
-	free(text);
-	return err;
-}
-
-/* In a piece: tests that this machine cannot do are left to others, and their names to who waits. */
-static struct err *leave_unfit(const struct suite_run *r, bool *wanted)
-{
-	const char *node = secure_getenv("SLURMD_NODENAME") ?: "this node";
-	_cleanup_(new_file_deinit) struct new_file f = {};
-	_cleanup_free_ char *path = NULL;
-	cap_isa here = cap_isa_here(), lacking = 0;
-	struct err *err;
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->suite->n_tests; i++) {
-		cap_isa less = wanted[i] ? needs_of(r, &r->suite->tests[i]) & ~here : 0;
-
-		wanted[i] &= !less;
-		n += less != 0;
-		lacking |= less;
-	}
-	if (!n)
-		return NULL;
-	if (asprintf(&path, "%s/slurm/" UNFIT "%s", r->dir, node) < 0)
-		return &err_nomem;
-	fprintf(stderr, "faultline: note: %s lacks ", node);
-	put_names(stderr, lacking, ", ");
-	fprintf(stderr, ": what was recorded with that is left to others (%zu)\n", n);
-	err = new_file_open(&f, path, 0600);
-	if (err)
-		return err;
-	put_names(f.stream, lacking, ",");
-	return new_file_commit(&f);
-}
-
 /* ---- an array ---------------------------------------------------------------------------------------- */
 
 /* What a piece runs, of @p n_parts. @return for free(), or NULL. */
-static char *make_script(const struct array *a, size_t n_parts)
+static char *make_script(const struct suite_array *a, size_t n_parts)
 {
 	char self[PATH_MAX], *text = NULL;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -338,18 +127,18 @@ static size_t count_parts(size_t n, double each_s)
 }
 
 /* Submit the tests of this round, each of which takes @p each_s. */
-static struct err *submit(struct array *a, double each_s)
+static struct err *submit(struct suite_array *a, double each_s)
 {
 	_cleanup_free_ char *log = path_of(a, "%a.log"), *script = NULL, *where = NULL,
 			    *out = NULL;
-	size_t n_parts = count_parts(choose_round(a), each_s);
+	size_t n_parts = count_parts(cmd_suite_array_choose_round(a), each_s);
 	char array[64];
 	char *more[] = { array, "-o", log, NULL, NULL, NULL };
 	struct err *err = write_file(a, "pending", print_pending);
 	size_t n = 3;
 
 	if (!err)
-		err = find_places(a, &where, &out);
+		err = cmd_suite_array_find_places(a, &where, &out);
 	if (err)
 		return err;
 	script = make_script(a, n_parts);
@@ -362,21 +151,22 @@ static struct err *submit(struct array *a, double each_s)
 		more[n++] = out;
 	err = cmd_slurm_submit(script, more, a->options, &a->job);
 	if (err && (out || where))
-		err = no_node(a, err);
+		err = cmd_suite_array_no_node(a, err);
 	return err ?: write_file(a, "job", print_job);
 }
 
-static void count_pending(struct array *a)
+static void count_pending(struct suite_array *a)
 {
 	a->n_pending = 0;
 	for (size_t i = 0; i < a->r->suite->n_tests; i++) {
-		a->is_pending[i] &= !is_done(a->r, &a->r->suite->tests[i]) &&
-				    !cmd_suite_is_needless(a->r, i);
+		a->is_pending[i] = a->is_pending[i] &&
+				   !is_done(a->r, cap_suite_at(a->r->suite, i)) &&
+				   !cmd_suite_is_needless(a->r, i);
 		a->n_pending += a->is_pending[i];
 	}
 }
 
-static void show(struct array *a, size_t n_waiting, size_t n_running)
+static void show(struct suite_array *a, size_t n_waiting, size_t n_running)
 {
 	double spent_s = clock_now_s() - a->begun_s;
 	size_t done = a->n_all - a->n_pending;
@@ -394,7 +184,7 @@ static void show(struct array *a, size_t n_waiting, size_t n_running)
 }
 
 /* Until the array is over; interrupted, it is cancelled, and so it is when it would wait for ever. */
-static struct err *await(struct array *a)
+static struct err *await(struct suite_array *a)
 {
 	size_t n_waiting, n_running;
 
@@ -442,7 +232,8 @@ static struct err *await(struct array *a)
 }
 
 /* Whoever records more where there is no space left only makes it worse. */
-static struct err *check_space(const struct array *a, const struct cap_suite_test *t)
+static struct err *check_space(const struct suite_array *a,
+			       const struct cap_suite_test *t)
 {
 	if (t->is_recorded || !t->why ||
 	    (!strstr(t->why, strerror(ENOSPC)) && !strstr(t->why, strerror(EDQUOT))))
@@ -451,7 +242,7 @@ static struct err *check_space(const struct array *a, const struct cap_suite_tes
 }
 
 /* One test here: how long does it take, and does it work at all? */
-static struct err *try_one(struct array *a, double *ret_s)
+static struct err *try_one(struct suite_array *a, double *ret_s)
 {
 	_cleanup_free_ bool *one = calloc(a->r->suite->n_tests, sizeof(*one));
 	struct suite_run r = *a->r;
@@ -470,18 +261,18 @@ static struct err *try_one(struct array *a, double *ret_s)
 	*ret_s = clock_now_s() - begun_s;
 	a->r->is_interrupted = r.is_interrupted;
 	if (!err && !r.analysis && !r.is_interrupted)
-		err = check_space(a, &r.suite->tests[i]);
+		err = check_space(a, cap_suite_at(r.suite, i));
 	return err;
 }
 
 /* Everything that is not done, without what an earlier run left of it. */
-static struct err *find_pending(struct array *a)
+static struct err *find_pending(struct suite_array *a)
 {
 	const struct cap_suite *s = a->r->suite;
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < s->n_tests && !err; i++) {
-		struct cap_suite_test *t = &s->tests[i];
+		struct cap_suite_test *t = cap_suite_at(s, i);
 
 		if (!a->r->analysis)
 			cmd_suite_judge(a->r->dir, t);
@@ -498,7 +289,7 @@ static struct err *find_pending(struct array *a)
 }
 
 /* Where pieces recorded that died, and which nodes did not do, once. */
-static void remove_leftovers(const struct array *a)
+static void remove_leftovers(const struct suite_array *a)
 {
 	DIR *d = opendir(a->dir);
 	struct dirent *entry;
@@ -511,7 +302,8 @@ static void remove_leftovers(const struct array *a)
 		if (path && sscanf(entry->d_name, "%u.%u%n", &job, &again, &end) == 2 &&
 		    !entry->d_name[end])
 			cmd_suite_remove(path);
-		else if (path && !strncmp(entry->d_name, UNFIT, strlen(UNFIT)))
+		else if (path &&
+			 !strncmp(entry->d_name, SUITE_UNFIT, strlen(SUITE_UNFIT)))
 			unlink(path);
 	}
 	if (d)
@@ -519,7 +311,7 @@ static void remove_leftovers(const struct array *a)
 }
 
 /* An array of an earlier command that was killed goes on: it is waited for. */
-static struct err *go_on(struct array *a)
+static struct err *go_on(struct suite_array *a)
 {
 	size_t n_waiting, n_running;
 	_cleanup_free_ char *why = NULL;
@@ -529,7 +321,7 @@ static struct err *go_on(struct array *a)
 	if (!a->job ||
 	    cmd_slurm_ask(a->job, &n_waiting, &n_running, &why) != CMD_SLURM_UNDER_WAY)
 		return NULL;
-	err = read_pending(a->r, 0, 1, a->is_pending, &a->n_all);
+	err = cmd_suite_array_read_pending(a->r, 0, 1, a->is_pending, &a->n_all);
 	if (err)
 		return err;
 	fprintf(stderr, "faultline: job %lu for this suite goes on: it is waited for\n",
@@ -537,7 +329,7 @@ static struct err *go_on(struct array *a)
 	return await(a);
 }
 
-static struct err *left_over(const struct array *a)
+static struct err *left_over(const struct suite_array *a)
 {
 	const struct cap_suite *s = a->r->suite;
 	size_t i = 0;
@@ -548,10 +340,10 @@ static struct err *left_over(const struct array *a)
 		ERR_OS,
 		"cannot finish '%s': %d job arrays did nothing, and %zu tests are not done, "
 		"'%s' among them; what their pieces said is in %s/*.log",
-		a->r->dir, ROUNDS, a->n_pending, s->tests[i].name, a->dir);
+		a->r->dir, ROUNDS, a->n_pending, cap_suite_at(s, i)->name, a->dir);
 }
 
-static struct err *run_arrays(struct array *a)
+static struct err *run_arrays(struct suite_array *a)
 {
 	double each_s = 0;
 	struct err *err = go_on(a);
@@ -568,15 +360,16 @@ static struct err *run_arrays(struct array *a)
 		return err;
 	count_pending(a);
 	if (!err && a->n_pending)
-		err = find_needs(a);
+		err = cmd_suite_array_find_needs(a);
 	for (int n_idle = 0;
 	     !err && n_idle < ROUNDS && a->n_pending && !a->r->is_interrupted;) {
-		size_t was = a->n_pending, n_unfit = put_unfit(a, NULL, "");
+		size_t was = a->n_pending, n_unfit = cmd_suite_array_count_unfit(a);
 
 		err = submit(a, each_s);
 		if (!err)
 			err = await(a);
-		n_idle += a->n_pending == was && put_unfit(a, NULL, "") == n_unfit;
+		n_idle += a->n_pending == was &&
+			  cmd_suite_array_count_unfit(a) == n_unfit;
 	}
 	if (err)
 		return err;
@@ -586,7 +379,7 @@ static struct err *run_arrays(struct array *a)
 
 struct err *cmd_suite_slurm(struct suite_run *r, const char *options, char *const *argv)
 {
-	struct array a = {
+	struct suite_array a = {
 		.r = r,
 		.options = options,
 		.argv = argv,
@@ -612,62 +405,7 @@ struct err *cmd_suite_slurm(struct suite_run *r, const char *options, char *cons
 		fputs("\n", stderr);
 	free(a.dir);
 	free(a.is_pending);
-	free(a.needs);
-	return err;
-}
-
-/* ---- a piece ------------------------------------------------------------------------------------------- */
-
-unsigned cmd_suite_jobs(const struct suite_options *o)
-{
-	const char *given = o->part ? secure_getenv("SLURM_CPUS_PER_TASK") : NULL;
-	long n = given ? strtol(given, NULL, 10) : 1;
-
-	if (o->n_jobs)
-		return o->n_jobs;
-	return o->part ? (n > 0 && n <= 1024 ? n : 1) : sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-struct err *cmd_suite_part(const struct suite_run *r, const char *part, bool **ret)
-{
-	unsigned long k, n;
-	char host[256] = "";
-	size_t n_pending;
-	struct err *err;
-	int end = 0;
-
-	if (sscanf(part, "%lu/%lu%n", &k, &n, &end) != 2 || part[end] || k >= n)
-		return err_new(ERR_USAGE, "no part of a suite: '%s'", part);
-	*ret = calloc(r->suite->n_tests + 1, sizeof(bool));
-	if (!*ret)
-		return &err_nomem;
-	err = read_pending(r, k, n, *ret, &n_pending);
-	if (!err && !gethostname(host, sizeof(host) - 1))
-		fprintf(stderr, "faultline: piece %lu of %lu, %lu tests, on %s\n", k + 1,
-			n, n_pending * (k + 1) / n - n_pending * k / n, host);
-	if (!err && r->analysis)
-		err = leave_unfit(r, *ret);
-	return err;
-}
-
-struct err *cmd_suite_record_part(struct suite_run *r)
-{
-	const char *job = secure_getenv("SLURM_JOB_ID"),
-		   *again = secure_getenv("SLURM_RESTART_COUNT");
-	_cleanup_free_ char *work = NULL, *tests = NULL;
-	struct err *err;
-
-	if (asprintf(&work, "%s/slurm/%s.%s", r->dir, job ?: "0", again ?: "0") < 0 ||
-	    asprintf(&tests, "%s/tests", work) < 0)
-		return &err_nomem;
-	if ((mkdir(work, 0700) && errno != EEXIST) ||
-	    (mkdir(tests, 0700) && errno != EEXIST))
-		return err_errno("cannot create '%s'", tests);
-	r->work = work;
-	err = cmd_suite_run(r);
-	rmdir(tests);
-	rmdir(work);
-	r->work = r->dir;
+	free(a.kind);
 	return err;
 }
 

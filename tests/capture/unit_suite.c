@@ -39,7 +39,9 @@ static struct cap_suite_test tests[] = {
 	  .why = "cannot execute" },
 };
 
-static const struct cap_suite suite = { command, 2, tests, 3 };
+static const struct cap_suite suite = {
+	.command = command, .n_command = 2, .tests = tests, .n_tests = 3
+};
 
 static void same_text(const char *a, const char *b)
 {
@@ -86,6 +88,37 @@ static void test_reads_what_was_written(void **state)
 	expect(ERR_NOT_FOUND, cap_suite_read("/nonexistent", CAP_SUITE_FILE, &s));
 }
 
+/* However many there are, and in whatever order they are asked for. */
+static void test_list(void **state)
+{
+	enum { N = 1000 };
+	static struct cap_suite_test many[N];
+	const struct cap_suite all = { .command = no_args, .tests = many, .n_tests = N };
+	struct cap_suite s = {};
+	char names[N][16];
+
+	(void)state;
+	for (size_t i = 0; i < N; i++) {
+		snprintf(names[i], sizeof(names[i]), "t%zu", i);
+		many[i] = tests[i % 3];
+		many[i].name = names[i];
+	}
+	ok(cap_suite_write(dir, CAP_SUITE_FILE, &all));
+	ok(cap_suite_list(dir, CAP_SUITE_FILE, &s));
+	assert_int_equal(s.n_tests, N);
+	assert_null(s.tests);
+	for (size_t i = 0, at = 0; i < N; i++, at = (at + 613) % N) {
+		const struct cap_suite_test *is = cap_suite_at(&s, at);
+
+		assert_string_equal(is->name, names[at]);
+		assert_int_equal(is->outcome, many[at].outcome);
+		same_texts(is->args, many[at].args, many[at].n_args);
+	}
+	cap_suite_deinit(&s);
+	expect(ERR_NOT_FOUND, cap_suite_list(dir, CAP_SUITE_PLAN, &s));
+	cap_suite_deinit(&s);
+}
+
 static void test_names(void **state)
 {
 	static const char *const bad[] = { "", ".", "..", ".a", "a/b", "a\nb", "\x7f" };
@@ -119,6 +152,10 @@ static bool is_readable(void)
 
 	if (err)
 		assert_true(err->code == ERR_FORMAT || err->code == ERR_VERSION);
+	err_destroy(err);
+	cap_suite_deinit(&s);
+	err = cap_suite_list(dir, CAP_SUITE_FILE, &s);
+	assert_int_equal(is, !err);
 	err_destroy(err);
 	cap_suite_deinit(&s);
 	return is;
@@ -155,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest unit_tests[] = {
 		cmocka_unit_test(test_reads_what_was_written),
+		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_damage),
 	};
