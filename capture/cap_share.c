@@ -20,6 +20,7 @@
 #include "capture/cap_walk.h"
 
 #define PIECE 65536
+#define TRIES 10	    ///< to find what is not collected at that instant
 #define PART ".shared.part" ///< a link, until it takes the copy's place
 #define COMMON ".common"    ///< members of the manifest, until their name is known
 
@@ -45,14 +46,27 @@ static struct err *cannot(const char *name, const char *pool)
 	return err_errno("cannot share '%s' in '%s'", name, pool);
 }
 
-/* Let @p name in @p files be another link to what @p pool has as @p kept. */
-static struct err *take_link(int files, const char *name, int pool_fd, const char *pool,
-			     const char *kept)
+/*
+ * File @p name of @p files gets a link in @p pool, as @p shared; or, where that has one, it comes as @p part
+ * into @p files. From then on it is of no account whether it is collected.
+ */
+static struct err *meet(int files, const char *name, int pool_fd, const char *pool,
+			const char *shared, const char *part, bool *is_new)
 {
-	if ((unlinkat(files, PART, 0) && errno != ENOENT) ||
-	    linkat(pool_fd, kept, files, PART, 0) || renameat(files, PART, files, name))
-		return cannot(name, pool);
-	return NULL;
+	*is_new = false;
+	for (;;) {
+		if (unlinkat(files, part, 0) && errno != ENOENT)
+			return cannot(name, pool);
+		if (!linkat(pool_fd, shared, files, part, 0))
+			return NULL;
+		if (errno != ENOENT)
+			return cannot(name, pool);
+		*is_new = !linkat(files, name, pool_fd, shared, 0);
+		if (*is_new) // nobody writes to what others have
+			return fchmodat(files, name, 0400, 0) ? cannot(name, pool) : NULL;
+		if (errno != EEXIST)
+			return cannot(name, pool);
+	}
 }
 
 static bool are_one(int dir, const char *name, int other_dir, const char *other)
@@ -78,28 +92,23 @@ static struct err *share_one(int files, const char *name, int pool_fd, const cha
 	_cleanup_close_ int own = file_open_below(files, name, O_RDONLY), kept = -1;
 	struct stat st;
 	struct err *err;
+	bool is_new;
 
 	if (own < 0 || fstat(own, &st))
 		return cannot(name, pool);
 	if (!S_ISREG(st.st_mode))
 		return NULL;
-	if (!linkat(files, name, pool_fd, shared, 0)) {
-		ret->n_new++;
-		// Nobody writes to what others have.
-		return fchmod(own, 0400) ? cannot(name, pool) : NULL;
-	}
-	if (errno != EEXIST)
-		return cannot(name, pool);
-	if (are_one(files, name, pool_fd, shared))
-		return NULL;
-	kept = file_open_below(pool_fd, shared, O_RDONLY);
+	err = meet(files, name, pool_fd, pool, shared, PART, &is_new);
+	ret->n_new += !err && is_new;
+	if (err || is_new || are_one(files, name, files, PART))
+		return err;
+	kept = file_open_below(files, PART, O_RDONLY);
 	if (kept < 0)
 		return cannot(name, pool);
 	if (!are_same(own, kept))
 		return is_another(shared, pool);
-	err = take_link(files, name, pool_fd, pool, shared);
-	if (err)
-		return err;
+	if (renameat(files, PART, files, name))
+		return cannot(name, pool);
 	ret->n_found++;
 	ret->bytes += st.st_size;
 	return NULL;
@@ -118,6 +127,30 @@ static struct err *open_own(int files, const char *name, int *ret, uint64_t *byt
 	return cap_pack_open(files, name, name, ret, bytes);
 }
 
+/* Let @p pool have file @p name, whose contents are @p own, packed, or @p files what that has. */
+static struct err *meet_packed(int files, const char *name, const char *packed, int own,
+			       uint64_t bytes, int pool_fd, const char *pool,
+			       bool *is_new)
+{
+	struct err *err = NULL;
+
+	for (int i = 0; i < TRIES; i++) {
+		err_destroy(err);
+		err = NULL;
+		if (faccessat(pool_fd, packed, F_OK, 0) &&
+		    faccessat(files, packed, F_OK, 0))
+			err = cap_pack_file(files, name, own, bytes);
+		if (!err)
+			err = meet(files, packed, pool_fd, pool, packed, PART CAP_PACKED,
+				   is_new);
+		if (!err || err->saved_errno != ENOENT)
+			break;
+	}
+	if (err && !faccessat(files, name, F_OK, 0))
+		unlinkat(files, packed, 0);
+	return err;
+}
+
 /* The same of file @p name, whose contents are @p own, packed as @p packed. */
 static struct err *share_packed(int files, const char *name, const char *packed, int own,
 				uint64_t bytes, int pool_fd, const char *pool,
@@ -125,33 +158,25 @@ static struct err *share_packed(int files, const char *name, const char *packed,
 {
 	_cleanup_close_ int kept = -1;
 	uint64_t kept_bytes;
-	struct err *err = NULL;
-	bool is_new = false;
+	struct err *err;
+	bool is_new;
 
 	if (are_one(files, packed, pool_fd, packed))
 		return NULL;
-	if (faccessat(pool_fd, packed, F_OK, 0)) {
-		if (faccessat(files, packed, F_OK, 0))
-			err = cap_pack_file(files, name, own, bytes);
-		if (err)
-			return err;
-		is_new = !linkat(files, packed, pool_fd, packed, 0);
-		if (is_new ? fchmodat(files, packed, 0400, 0) : errno != EEXIST)
-			return cannot(name, pool);
-	}
+	err = meet_packed(files, name, packed, own, bytes, pool_fd, pool, &is_new);
+	if (err)
+		return err;
 	// What is not what it was is not believed.
-	err = cap_pack_open(pool_fd, name, name, &kept, &kept_bytes);
+	err = cap_pack_open(files, is_new ? name : PART, name, &kept, &kept_bytes);
 	if (err && err->code != ERR_FORMAT)
 		return err;
 	if (err || !are_same(own, kept)) {
 		err_destroy(err);
 		return is_another(packed, pool);
 	}
-	err = is_new ? NULL : take_link(files, packed, pool_fd, pool, packed);
-	if (!err && unlinkat(files, name, 0) && errno != ENOENT)
-		err = cannot(name, pool);
-	if (err)
-		return err;
+	if ((!is_new && renameat(files, PART CAP_PACKED, files, packed)) ||
+	    (unlinkat(files, name, 0) && errno != ENOENT))
+		return cannot(name, pool);
 	ret->n_new += is_new;
 	ret->n_found += !is_new;
 	ret->bytes += is_new ? 0 : bytes;
@@ -228,6 +253,24 @@ static struct err *find_base(int pool_fd, const char *pool, const char *exe, int
 	return NULL;
 }
 
+/* The same, which @p files has then, too. */
+static struct err *take_base(int pool_fd, const char *pool, const char *exe, int capture,
+			     int files, int core, uint64_t size, char base[NAME_MAX],
+			     bool *is_new)
+{
+	struct err *err = NULL;
+
+	for (int i = 0; i < TRIES; i++) {
+		err_destroy(err);
+		err = find_base(pool_fd, pool, exe, capture, core, size, base, is_new);
+		if (!err && linkat(pool_fd, base, files, base, 0) && errno != EEXIST)
+			err = cannot(base, pool);
+		if (!err || err->saved_errno != ENOENT)
+			break;
+	}
+	return err;
+}
+
 /* Instead of start.core: a base, which the store has, and what differs. @p exe: the program's own
  * executable, as files/ has it, the first that was kept. */
 static struct err *share_start(int capture, int files, const char *exe, int pool_fd,
@@ -248,11 +291,9 @@ static struct err *share_start(int capture, int files, const char *exe, int pool
 		err_destroy(err);
 		return NULL;
 	}
-	err = find_base(pool_fd, pool, exe, capture, core, size, base, &is_new);
+	err = take_base(pool_fd, pool, exe, capture, files, core, size, base, &is_new);
 	if (err)
 		return err;
-	if (linkat(pool_fd, base, files, base, 0) && errno != EEXIST)
-		return cannot(base, pool);
 	base_fd = file_open_below(files, base, O_RDONLY);
 	if (base_fd < 0)
 		return cannot(base, pool);
@@ -358,5 +399,9 @@ struct err *cap_share(const char *capture, const char *pool, struct cap_shared *
 		err = share_start(in, files, index, pool_fd, pool, ret);
 	if (!err)
 		err = share_by_contents(files, CAP_INDEX, pool_fd, pool, &name, ret);
-	return err ?: share_manifest(in, files, pool_fd, pool, ret);
+	if (!err)
+		err = share_manifest(in, files, pool_fd, pool, ret);
+	unlinkat(files, PART, 0);
+	unlinkat(files, PART CAP_PACKED, 0);
+	return err;
 }

@@ -10,6 +10,13 @@ need jq
 need_bpf
 SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
 cd "$TMPDIR" || exit 1
+
+spoil() { # file, where: another byte is there
+	local byte=x
+	[ "$(dd if="$1" bs=1 skip="$2" count=1 2>/dev/null | tr '\0' 0)" != x ] || byte=y
+	printf $byte | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
 for i in 1 2 3; do
 	echo "{\"name\": \"t$i\", \"args\": [\"$i\"], \"status\": 0}"
 done >tests.jsonl
@@ -48,7 +55,7 @@ base=$(readlink store/base.*)
 [ -f "store/$base" ] || fail "no start state: $(ls -l store)"
 cp "store/$base" kept
 chmod 600 "store/$base"
-printf 'x' | dd of="store/$base" bs=1 seek=100000 conv=notrunc 2>/dev/null
+spoil "store/$base" 100000
 expect_status 2 "$FAULTLINE" replay moved/tests/t2/capture
 expect_error "cannot use .*files/$base', which start.delta is based on: its contents are others now"
 expect_status 1 "$FAULTLINE" suite store store
@@ -61,7 +68,7 @@ for gone in "$base" "$(cd store && find . -size +500k -printf '%f')"; do
 	mv gone "moved/tests/t3/capture/files/$gone"
 done
 cp moved/tests/t3/capture/start.delta kept
-printf 'x' | dd of=moved/tests/t3/capture/start.delta bs=1 seek=200 conv=notrunc 2>/dev/null
+spoil moved/tests/t3/capture/start.delta 200
 expect_status 2 "$FAULTLINE" replay moved/tests/t3/capture
 expect_error "moved/tests/t3/capture/start.delta' is damaged"
 cp kept moved/tests/t3/capture/start.delta
@@ -71,7 +78,7 @@ common=$(jq -r .common moved/tests/t3/capture/manifest.json)
 [ "store/$common" -ef "moved/tests/t2/capture/files/$common" ] || fail "manifests are not shared: $(ls -l store)"
 cp "store/$common" kept
 chmod 600 "store/$common"
-printf 'x' | dd of="store/$common" bs=1 seek=30 conv=notrunc 2>/dev/null
+spoil "store/$common" 30
 expect_status 2 "$FAULTLINE" replay moved/tests/t2/capture
 expect_error "cannot read 'files/$common', which other captures have, too: its contents are others now"
 cat kept >"store/$common"
@@ -92,7 +99,7 @@ expect_status 0 "$FAULTLINE" replay paths
 libc=$(find store -name '*-*' -size +500k | head -n 1)
 [ -n "$libc" ] || fail "no libc: $(ls -l store)"
 chmod 600 "$libc"
-printf 'x' | dd of="$libc" bs=1 seek=200000 conv=notrunc 2>/dev/null
+spoil "$libc" 200000
 expect_status 2 "$FAULTLINE" replay moved/tests/t2/capture
 expect_error "cannot read the copy of .*libc.*: '.*zst' is damaged"
 expect_status 0 "$FAULTLINE" replay copy
@@ -113,7 +120,7 @@ libc=$(find followed/files -size +500k | head -n 1)
 ln "$libc" another
 expect_status 0 "$FAULTLINE" replay "$child"
 chmod 600 another
-printf 'x' | dd of=another bs=1 seek=200000 conv=notrunc 2>/dev/null
+spoil another 200000
 expect_status 2 "$FAULTLINE" replay "$child"
 expect_error "contents are others now: the copy of .*libc.* is damaged"
 
