@@ -170,9 +170,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		place.n_jobs = option_number(state, "--jobs", arg, 1, 64);
 		return 0;
 	case KEY_SLURM:
-		place.is_slurm = true;
-		place.slurm = arg;
-		return 0;
+		return cmd_work_on_slurm(&place, arg);
 	case KEY_HERE:
 		place = (struct work_place){};
 		return 0;

@@ -312,9 +312,7 @@ static error_t parse_run_option(int key, char *arg, struct argp_state *state)
 		place.n_jobs = option_number(state, "--jobs", arg, 1, 1024);
 		return 0;
 	case KEY_SLURM:
-		place.is_slurm = true;
-		place.slurm = arg;
-		return 0;
+		return cmd_work_on_slurm(&place, arg);
 	case KEY_SETTLED:
 		return 0;
 	case KEY_HERE: // one of many: what is said of the many is not for it

@@ -141,9 +141,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			option_number(state, "--jobs", arg, 1, FL_REDUCE_AT_ONCE);
 		break;
 	case KEY_SLURM:
-		a->place.is_slurm = true;
-		a->place.slurm = arg;
-		break;
+		return cmd_work_on_slurm(&a->place, arg);
 	case KEY_TRY:
 		a->try = arg;
 		break;

@@ -121,7 +121,8 @@ static void check_options(struct argp_state *state, const struct suite_options *
 	else if (!is(o, "store") && o->collects)
 		argp_error(state, "--collect is for store");
 	else if (!is(o, "record") && !is_analysis(o) &&
-		 ((o->n_jobs && !is(o, "report")) || o->timeout_s || o->is_slurm))
+		 ((o->place.n_jobs && !is(o, "report")) || o->timeout_s ||
+		  o->place.is_slurm))
 		argp_error(state, "--jobs, --timeout and --slurm are for record, check, "
 				  "analyze and suppress");
 	else if (!is(o, "list") && !is(o, "report") && o->as_json)
@@ -149,15 +150,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->output = arg;
 		return 0;
 	case 'j':
-		o->n_jobs = option_number(state, "--jobs", arg, 1, 1024);
+		o->place.n_jobs = option_number(state, "--jobs", arg, 1, 1024);
 		return 0;
 	case OPT_TIMEOUT:
 		o->timeout_s = option_seconds(state, arg);
 		return 0;
 	case OPT_SLURM:
-		o->is_slurm = true;
-		o->slurm = arg;
-		return 0;
+		return cmd_work_on_slurm(&o->place, arg);
 	case OPT_STORE:
 		o->store = arg;
 		return 0;

@@ -163,8 +163,8 @@ static struct err *analyze_all(struct suite_run *r, const struct suite_options *
 	if (!err)
 		err = cmd_suite_note_command(r->dir, "suite", o->again);
 	if (!err)
-		err = o->is_slurm ? cmd_suite_slurm(r, o->slurm, o->again) :
-				    cmd_suite_run(r);
+		err = o->place.is_slurm ? cmd_suite_slurm(r, o->place.slurm, o->again) :
+					  cmd_suite_run(r);
 	if (!err && r->is_interrupted)
 		return err_new(
 			ERR_OS,

@@ -13,6 +13,7 @@
 #include "capture/cap_isa.h"
 #include "capture/cap_share.h"
 #include "capture/cap_suite.h"
+#include "cmd/work.h"
 
 /** Exit statuses. */
 enum { SUITE_PASSED, SUITE_SOME_FAILED, SUITE_COULD_NOT };
@@ -22,7 +23,7 @@ enum { SUITE_PASSED, SUITE_SOME_FAILED, SUITE_COULD_NOT };
 /** What the command line says. */
 struct suite_options {
 	const char *verb; ///< one of those in suite.c
-	bool as_json, is_slurm;
+	bool as_json;
 	const char *dir, *tests;
 	const char *dirs[SUITES_MOST]; ///< report: n_dirs
 	size_t n_dirs;
@@ -30,11 +31,10 @@ struct suite_options {
 		*store; ///< record: captures share their files there; NULL: they do not
 	bool collects;	///< store: what no capture has is removed
 	const char *output; ///< report: the page; NULL: text
-	const char *slurm;  ///< for sbatch, words; NULL: none
 	const char *part;   ///< "K/N": this is a piece of a job array; NULL: it is not
 	char **command; ///< NULL-terminated: record's PROGRAM, or options of an analysis
 	char *const *again; ///< NULL-terminated: the command line
-	unsigned n_jobs;
+	struct work_place place;
 	double timeout_s;
 };
 

@@ -58,8 +58,8 @@ unsigned cmd_suite_jobs(const struct suite_options *o)
 	const char *given = o->part ? secure_getenv("SLURM_CPUS_PER_TASK") : NULL;
 	long n = given ? strtol(given, NULL, 10) : 1;
 
-	if (o->n_jobs)
-		return o->n_jobs;
+	if (o->place.n_jobs)
+		return o->place.n_jobs;
 	return o->part ? (n > 0 && n <= 1024 ? n : 1) : sysconf(_SC_NPROCESSORS_ONLN);
 }
 

@@ -186,13 +186,14 @@ static struct err *record_part(struct suite_run *r, const char *part)
 /** All of them, by whoever is to do it; then what became of each. */
 static struct err *record_all(struct suite_run *r, const struct suite_options *o)
 {
-	struct err *err = o->is_slurm ? cmd_suite_slurm(r, o->slurm, o->again) : NULL;
+	struct err *err =
+		o->place.is_slurm ? cmd_suite_slurm(r, o->place.slurm, o->again) : NULL;
 	size_t n_found = r->n_found;
 
-	r->judges_only = o->is_slurm;
+	r->judges_only = o->place.is_slurm;
 	if (!err && !r->is_interrupted)
 		err = cmd_suite_run(r);
-	r->n_found = o->is_slurm ? n_found : r->n_found;
+	r->n_found = o->place.is_slurm ? n_found : r->n_found;
 	if (!err && r->is_interrupted)
 		return err_new(ERR_OS,
 			       "cannot finish suite '%s': interrupted (the same command, "

@@ -32,6 +32,14 @@ struct work_place {
 			0                                                                       \
 	}
 
+/** That option was given, with @p options. @return 0, for its parser. */
+static inline error_t cmd_work_on_slurm(struct work_place *place, const char *options)
+{
+	place->is_slurm = true;
+	place->slurm = options;
+	return 0;
+}
+
 struct work {
 	struct work_place place;
 	char *dir; ///< where the list is, what comes of it, and Slurm's logs
