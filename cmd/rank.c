@@ -30,7 +30,8 @@ enum {
 	KEY_FIXED,
 	KEY_STATE,
 	KEY_SLURM,
-	KEY_PART
+	KEY_PART,
+	KEY_KNOWN
 };
 
 struct arguments {
@@ -68,6 +69,7 @@ static const struct argp_option options[] = {
 	{ "jobs", 'j', "N", 0, "N altered runs at a time (default: the cores)", 0 },
 	WORK_SLURM_OPTION(KEY_SLURM),
 	{ "part", KEY_PART, "K/N", OPTION_HIDDEN, NULL, 0 },
+	{ "known", KEY_KNOWN, "FILE", OPTION_HIDDEN, NULL, 0 },
 	{ "expected", KEY_EXPECTED, "FILE", 0,
 	  "SUITE is the capture of one failing run, whose stdout should have been that of FILE",
 	  0 },
@@ -137,10 +139,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--state and --faults are for altered runs: not "
 				   "with --method %s",
 				   methods[a->o.method]);
-		if (a->place.is_slurm && (a->o.state || !is_searching(a)))
+		if (a->place.is_slurm && !is_searching(a))
 			argp_error(state,
-				   "--slurm is for altered runs, and keeps their states "
-				   "itself: not with --state or --method %s",
+				   "--slurm is for altered runs: not with --method %s",
 				   methods[a->o.method]);
 		return option_only(state, key, arg, "suite", &a->o.suite);
 	case KEY_LOSSLESS:
@@ -155,14 +156,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->o.is_capture = true;
 		return 0;
 	case KEY_SLURM:
-		a->place.is_slurm = true;
-		a->place.slurm = arg;
-		return 0;
+		return cmd_work_on_slurm(&a->place, arg);
 	case KEY_PART:
 		if (sscanf(arg, "%u/%u", &a->o.part, &a->o.n_parts) != 2 ||
 		    a->o.part >= a->o.n_parts)
 			argp_error(state, "no part of a search: '%s'", arg);
 		a->place.is_slurm = false;
+		return 0;
+	case KEY_KNOWN:
+		a->o.known = arg;
 		return 0;
 	case KEY_ALL:
 		a->shows_all = true;
@@ -351,9 +353,9 @@ static int run(int argc, char **argv)
 /* ---- on other machines ------------------------------------------------------------------------- */
 
 /* Every n_parts-th statement is one's. */
-static struct err *add_parts(struct work *w, int argc, char **argv)
+static struct err *add_parts(struct work *w, const char *known, int argc, char **argv)
 {
-	_cleanup_free_ const char **words = calloc(argc + 5, sizeof(*words));
+	_cleanup_free_ const char **words = calloc(argc + 7, sizeof(*words));
 	unsigned n_parts = cmd_work_parts(w);
 	struct err *err = words ? NULL : &err_nomem;
 
@@ -369,6 +371,10 @@ static struct err *add_parts(struct work *w, int argc, char **argv)
 		words[n++] = part;
 		words[n++] = "--state";
 		words[n++] = "@/state";
+		if (known) {
+			words[n++] = "--known";
+			words[n++] = known;
+		}
 		words[n] = NULL;
 		err = cmd_work_add(w, name, words);
 	}
@@ -411,7 +417,7 @@ static struct err *search_elsewhere(struct arguments *a, struct work *w, int arg
 	if (!err)
 		err = find_needs(&a->o, &w->needs);
 	if (!err)
-		err = add_parts(w, argc, argv);
+		err = add_parts(w, a->o.state, argc, argv);
 	if (!err)
 		err = cmd_work_run(w, "rank", argv);
 	for (size_t i = 0; i < w->list.n_tests && !err; i++) {

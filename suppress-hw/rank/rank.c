@@ -153,7 +153,7 @@ static struct err *search_one(struct rank_session *s, struct rank_run *run)
 		return err;
 	if (is_known) {
 		s->ret->n_searched++;
-		s->ret->n_recalled += !s->o->n_states;
+		s->ret->n_recalled += !rank_state_is_found(s, run);
 		return narrow(s, run);
 	}
 	if (!can_be_judged(run))
@@ -379,6 +379,7 @@ struct err *rank_suite(const struct rank_options *o, struct rank_result *ret)
 	free(s.in_question);
 	vec_deinit(&s.fixed);
 	cJSON_Delete(s.state);
+	cJSON_Delete(s.found);
 	cap_suite_deinit(&s.suite);
 	return err;
 }

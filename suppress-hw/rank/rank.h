@@ -115,8 +115,10 @@ struct rank_options {
 	/** Searched is only every n_parts-th statement, from the part-th on; n_parts 0: all. `state' then
 	 * is what others put together: */
 	unsigned part, n_parts;
-	/** States of all such parts, n_states: nothing is searched, the result is that of a search of all
-	 * (but for `state', which stays as it is). */
+	const char
+		*known; ///< of a part: the state that all of them go on from; NULL: none
+	/** States of all such parts, n_states: nothing is searched, the result is that of a search of all, and
+	 * so is `state', which they went on from. */
 	const char *const *states;
 	size_t n_states;
 	/** Asked between batches: shall it stop? May be NULL. */

@@ -83,7 +83,8 @@ struct rank_session {
 	uint8_t *in_question; ///< statements that are searched; NULL: all
 	size_t n_in_question;
 	double start_s, shown_s;
-	cJSON *state;	     ///< as the file has it
+	cJSON *state; ///< as the file has it, or of a part the one that all go on from
+	cJSON *found; ///< of the tests that were searched since, as state's "tests"
 	VEC(uint32_t) fixed; ///< statements that were not so at the last call
 };
 
@@ -148,8 +149,11 @@ struct err *rank_search(struct rank_session *s, struct rank_run *run);
 // Statements of a list that was shown that are kept: later lists are compared by their heads.
 #define SHOWN_KEPT 256
 
-/** Read the state, or begin one. */
+/** Read the state, or begin one, and what parts have found. */
 struct err *rank_state_open(struct rank_session *s);
+
+/** Was test @p run searched by this call, or by a part? */
+bool rank_state_is_found(const struct rank_session *s, const struct rank_run *run);
 
 /** Find what was fixed among the statements; a note says what is not executed any more. */
 struct err *rank_state_fix(struct rank_session *s);

@@ -157,8 +157,7 @@ static struct err *add_part(struct rank_session *s, const char *path)
 	struct err *err = read_state(s->o, path, &part);
 
 	if (!err)
-		err = add_tests(cJSON_GetObjectItem(s->state, "tests"),
-				cJSON_GetObjectItem(part, "tests"));
+		err = add_tests(s->found, cJSON_GetObjectItem(part, "tests"));
 	if (!err)
 		s->ret->n_runs += wide(part, "runs");
 	cJSON_ArrayForEach(note, cJSON_GetObjectItem(part, "notes"))
@@ -177,14 +176,25 @@ static struct err *add_part(struct rank_session *s, const char *path)
 
 struct err *rank_state_open(struct rank_session *s)
 {
-	struct err *err = NULL;
+	const struct rank_options *o = s->o;
+	const char *from = o->n_parts ? o->known : o->state;
+	struct err *err;
 
-	if (s->o->state && !access(s->o->state, F_OK))
-		return read_state(s->o, s->o->state, &s->state);
-	err = make(s);
-	for (size_t i = 0; i < s->o->n_states && !err; i++)
-		err = add_part(s, s->o->states[i]);
+	s->found = cJSON_CreateObject();
+	if (!s->found)
+		return &err_nomem;
+	err = from && !access(from, F_OK) ? read_state(o, from, &s->state) : make(s);
+	for (size_t i = 0; i < o->n_states && !err; i++)
+		err = add_part(s, o->states[i]);
+	// This part was begun before.
+	if (!err && o->n_parts && o->state && !access(o->state, F_OK))
+		err = add_part(s, o->state);
 	return err;
+}
+
+bool rank_state_is_found(const struct rank_session *s, const struct rank_run *run)
+{
+	return cJSON_GetObjectItemCaseSensitive(s->found, run->test->name);
 }
 
 /* ---- what was fixed ---------------------------------------------------------------------------- */
@@ -248,14 +258,14 @@ static bool is_stale(const struct rank_session *s, const struct rank_run *run)
 /* ---- a test's IVMPs --------------------------------------------------------------------------- */
 
 static struct err *recall_ivmp(struct rank_session *s, struct rank_run *run,
-			       const cJSON *o)
+			       const cJSON *o, bool is_found)
 {
 	const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(o, "at"));
 	uint32_t at = name ? rank_state_find(s, name) : UINT32_MAX;
 
 	if (at == UINT32_MAX)
 		return NULL; // what was fixed has moved it, or removed it
-	if (s->o->n_states && !rank_is_in_question(s, at))
+	if (is_found && s->o->n_states && !rank_is_in_question(s, at))
 		return NULL; // the part did not know of the others' IVMPs
 	run->has_ivmp[at] = 1;
 	return vec_add(
@@ -283,19 +293,22 @@ static int by_position(const void *a, const void *b)
 struct err *rank_state_recall(struct rank_session *s, struct rank_run *run,
 			      bool *is_known)
 {
+	bool is_found = rank_state_is_found(s, run);
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(
-		cJSON_GetObjectItem(s->state, "tests"), run->test->name);
+		is_found ? s->found : cJSON_GetObjectItem(s->state, "tests"),
+		run->test->name);
 	const cJSON *o;
 	struct err *err = NULL;
 	size_t n = s->ret->ivmps.size;
 
-	*is_known = cJSON_IsArray(list) && (!run->is_failed || !is_stale(s, run));
+	*is_known = cJSON_IsArray(list) &&
+		    (is_found || !run->is_failed || !is_stale(s, run));
 	if (!*is_known)
 		return NULL;
 	run->has_ivmp = calloc(s->ret->statements.size + 1, 1);
 	if (!run->has_ivmp)
 		return &err_nomem;
-	cJSON_ArrayForEach(o, list) if (!err) err = recall_ivmp(s, run, o);
+	cJSON_ArrayForEach(o, list) if (!err) err = recall_ivmp(s, run, o, is_found);
 	if (s->o->n_states && s->ret->ivmps.size > n)
 		qsort(s->ret->ivmps.data + n, s->ret->ivmps.size - n,
 		      sizeof(*s->ret->ivmps.data), by_position);
@@ -320,14 +333,13 @@ static cJSON *ivmp_json(const struct rank_session *s, const struct rank_ivmp *v)
 
 struct err *rank_state_keep(struct rank_session *s, const struct rank_run *run)
 {
-	cJSON *tests = cJSON_GetObjectItem(s->state, "tests");
 	cJSON *list = cJSON_CreateArray();
 
 	for (size_t i = 0; i < s->ret->ivmps.size; i++)
 		if (s->ret->ivmps.data[i].test == run->test->name)
 			cJSON_AddItemToArray(list, ivmp_json(s, &s->ret->ivmps.data[i]));
-	cJSON_DeleteItemFromObjectCaseSensitive(tests, run->test->name);
-	return cJSON_AddItemToObject(tests, run->test->name, list) ? NULL : &err_nomem;
+	cJSON_DeleteItemFromObjectCaseSensitive(s->found, run->test->name);
+	return cJSON_AddItemToObject(s->found, run->test->name, list) ? NULL : &err_nomem;
 }
 
 /* ---- lists that were shown ----------------------------------------------------------------------- */
@@ -432,6 +444,37 @@ static struct err *put_part(const struct rank_session *s)
 	return cJSON_AddItemToObject(s->state, "notes", notes) ? NULL : &err_nomem;
 }
 
+/* What the file says of tests, a part's of those that it has searched. @return NULL: no memory. */
+static cJSON *tests_to_write(const struct rank_session *s)
+{
+	cJSON *tests =
+		s->o->n_parts ?
+			cJSON_CreateObject() :
+			cJSON_Duplicate(cJSON_GetObjectItem(s->state, "tests"), true);
+	const cJSON *test;
+
+	cJSON_ArrayForEach(test, s->found)
+	{
+		cJSON_DeleteItemFromObjectCaseSensitive(tests, test->string);
+		cJSON_AddItemToObject(tests, test->string, cJSON_Duplicate(test, true));
+	}
+	return tests;
+}
+
+/* The state's text, for free(); NULL: no memory. */
+static char *print_state(const struct rank_session *s)
+{
+	cJSON *tests = tests_to_write(s);
+	cJSON *known = cJSON_DetachItemFromObject(s->state, "tests");
+	char *text = NULL;
+
+	if (cJSON_AddItemToObject(s->state, "tests", tests))
+		text = cJSON_Print(s->state);
+	cJSON_DeleteItemFromObject(s->state, "tests");
+	cJSON_AddItemToObject(s->state, "tests", known);
+	return text;
+}
+
 struct err *rank_state_write(const struct rank_session *s)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
@@ -445,7 +488,7 @@ struct err *rank_state_write(const struct rank_session *s)
 		if (err)
 			return err;
 	}
-	text = cJSON_Print(s->state);
+	text = print_state(s);
 	if (!text)
 		return &err_nomem;
 	err = new_file_open(&f, s->o->state, 0666);
