@@ -4,6 +4,8 @@
 #
 # Captures that share what they hold: each file is there once, whatever is moved or removed; what
 # was damaged is named, and neither shared nor read.
+# FAULTLINE_CAPTURES=N: of so many captures of a program that does nothing, what they take is told.
+# time limit: 3000
 . tests/lib.sh
 
 need jq
@@ -137,4 +139,19 @@ expect_error "cannot take 'mine' for a store: 'letter' is no file of a capture's
 text" ] || fail "somebody's files are gone"
 expect_status 2 "$FAULTLINE" suite store nowhere
 expect_error "cannot open store 'nowhere'"
-exit 0
+[ -n "${FAULTLINE_CAPTURES:-}" ] || exit 0
+
+# 1,000 of them and their store take at most 1.2 times their events.
+echo 'int main(void) { return 0; }' >nothing.c
+${CC:-cc} -o nothing nothing.c || fail "no program"
+for i in $(seq "$FAULTLINE_CAPTURES"); do
+	echo "{\"name\": \"t$i\", \"status\": 0}"
+done >tests.jsonl
+expect_status 0 "${SUITE[@]}" record --store small --tests tests.jsonl -o many -- ./nothing
+sum() { # what find takes: bytes, of each file once, however many links it has
+	find "$@" -type f -printf '%i %s\n' | sort -u | awk '{ s += $2 } END { print s }'
+}
+taken=$(sum many/tests/*/capture small)
+events=$(sum many/tests -name events.flt)
+[ "$taken" -le $((events * 6 / 5)) ] || [ "$FAULTLINE_CAPTURES" -lt 1000 ] || fail "$taken bytes of $events"
+echo "result: $FAULTLINE_CAPTURES captures and their store have $taken bytes, their events $events"
