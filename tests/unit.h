@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/base.h"
 
@@ -50,6 +51,19 @@ static inline const char *unit_env(const char *name)
 		exit(77);
 	}
 	return value;
+}
+
+/** @return the seed of a test whose random cases are others in each run: FAULTLINE_SEED, when that
+ * is set, repeats a run. It is printed, and never 0. */
+static inline uint64_t unit_seed(void)
+{
+	const char *set = getenv("FAULTLINE_SEED");
+	uint64_t seed = set ? strtoull(set, NULL, 0) :
+			      (uint64_t)clock_now_s() ^ (uint64_t)getpid() << 32;
+
+	seed |= !seed;
+	printf("FAULTLINE_SEED=%#lx\n", seed);
+	return seed;
 }
 
 /** Have the shell run the command. @return its exit status, -1 when a signal ended it. */

@@ -4,8 +4,8 @@
 # time limit: 300
 #
 # Captures of which one member is spoilt, opened by whole commands: each ends by itself, with a
-# status of its own, and says why in one line when it could not. FAULTLINE_MUTATIONS=N tries N of
-# each capture, FAULTLINE_SEED=N begins there.
+# status of its own, and says why in one line when it could not. FAULTLINE_MUTATIONS=N tries N (4) of
+# each capture, others in each run; FAULTLINE_SEED=N begins there.
 . tests/lib.sh
 
 need_bpf
@@ -26,8 +26,8 @@ ends() {
 }
 
 n_refused=0
-seed=${FAULTLINE_SEED:-1}
-end=$((seed + ${FAULTLINE_MUTATIONS:-12}))
+seed=${FAULTLINE_SEED:-$RANDOM}
+end=$((seed + ${FAULTLINE_MUTATIONS:-4}))
 for ((; seed < end; seed++)); do
 	for kind in replay flight; do
 		rm -rf "$TMPDIR/bad"

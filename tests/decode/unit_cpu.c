@@ -7,19 +7,14 @@
  * the engine in each log mode. The recorded uses, definitions and values must equal the
  * native ones, and what the log calls a use must be all that the definitions depend on.
  *
- * FAULTLINE_SEED=random tries other operands, FAULTLINE_SEED=N repeats such a run;
- * FAULTLINE_PASSES (16; 4 under ThreadSanitizer, where each costs 12 s) says how often each
- * form is tried.
+ * Operands are others in each run; FAULTLINE_SEED=N repeats one. FAULTLINE_PASSES (4) says how
+ * often each form is tried.
  */
 
 #include "tests/decode/cpu_extra.h"
 #include "tests/decode/cpu_logs.h"
 
-#ifdef __SANITIZE_THREAD__
 #define PASSES 4
-#else
-#define PASSES 16
-#endif
 
 /* ---- are these all uses? ------------------------------------------------------------- */
 
@@ -286,15 +281,8 @@ static void put_constants(void)
 
 static int setup(void **state)
 {
-	const char *seed = getenv("FAULTLINE_SEED");
-
 	(void)state;
-	// The same forms and operands each time, unless asked: a red run is a regression.
-	w.seed = !seed			 ? 0x9e3779b97f4a7c15 :
-		 !strcmp(seed, "random") ? (uint64_t)getpid() << 32 ^ 0x9e3779b9 :
-					   strtoull(seed, NULL, 0);
-	w.seed |= !w.seed;
-	print_message("FAULTLINE_SEED=%#lx\n", w.seed);
+	w.seed = unit_seed();
 	w.forms.seed = cpu_random(&w.seed);
 	collect();
 	native_init(&w.native);
