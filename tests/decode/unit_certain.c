@@ -66,10 +66,19 @@ static void look(struct dec_replay *r, struct state *s)
 	}
 }
 
+/* Some programs ask ten thousand times at the same few places, and a fork costs: of so many, some. */
+static bool is_judged(uint64_t n_asked)
+{
+	return n_asked < 100 || n_asked % 16 == 0;
+}
+
 static enum certain judge(struct dec_replay *r, uint64_t budget)
 {
+	static uint64_t n_asked;
 	enum certain quick, plain;
 
+	if (!is_judged(n_asked++))
+		return dec_certain_check(r, budget);
 	look(r, &before);
 	quick = dec_certain_check(r, budget);
 	look(r, &after);
