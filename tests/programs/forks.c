@@ -465,6 +465,7 @@ static void *idle(void *unused)
 static int borrow(void)
 {
 	char *heap = calloc(1, 1 << 20), *more;
+	sigset_t sigchld;
 	pthread_t t;
 	pid_t pid;
 	int status;
@@ -472,6 +473,10 @@ static int borrow(void)
 	if (!heap || pipe(idle_pipe) || pthread_create(&t, NULL, idle, NULL))
 		return 2;
 	usleep(50000);
+	// The other thread is woken for the child's end, and goes on to sleep.
+	sigemptyset(&sigchld);
+	sigaddset(&sigchld, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &sigchld, NULL);
 	pid = vfork();
 	if (!pid) {
 		for (int i = 0; i < 1 << 20; i += 5000)
