@@ -129,9 +129,35 @@ static struct err *add_call(struct fl_ender *e, size_t i)
 	return add_frames(e, rip, &f);
 }
 
-struct err *fl_end_calls(struct fl_ender *e)
+/* How many calls there are up to the outermost one of the user's; all, if none is. */
+static size_t calls_to_own(const struct fl_ender *e)
 {
 	size_t n = e->end->calls.size + 1;
+	uint64_t rip, time, entry;
+
+	for (size_t i = n; i > 0; i--) {
+		call_at(e, i - 1, &rip, &time, &entry);
+		if (fl_end_is_own(e->a, rip))
+			return i;
+	}
+	return n;
+}
+
+/* What started the program, or the thread: for the lines of that the C library's debug information would
+ * be unpacked, a third of what it takes to explain an end. */
+static struct err *add_starter(struct fl_ender *e, size_t i)
+{
+	struct dec_place p;
+	uint64_t rip, time, entry;
+
+	call_at(e, i, &rip, &time, &entry);
+	dec_symbols_place_bare(e->a->symbols, rip, &p);
+	return add_frame(e, p, true, NULL, 0);
+}
+
+struct err *fl_end_calls(struct fl_ender *e)
+{
+	size_t n = e->end->calls.size + 1, n_to_own = calls_to_own(e);
 	size_t inner = e->end->kind == FL_END_STACK ? CALLS_OF_MANY : CALLS_INNER;
 	struct err *err = NULL;
 
@@ -141,7 +167,7 @@ struct err *fl_end_calls(struct fl_ender *e)
 			e->end->hidden_at = e->end->frames.size;
 			i = n - CALLS_OUTER;
 		}
-		err = add_call(e, i);
+		err = i < n_to_own ? add_call(e, i) : add_starter(e, i);
 	}
 	return err;
 }

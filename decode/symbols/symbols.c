@@ -478,38 +478,54 @@ static void sp_place_function(struct dec_symbols *s, struct dec_sym_unit *u,
 	}
 }
 
-static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
+/** Fill in of @p p what needs no debug information. @return the unit with the code, NULL without one
+ * that can be read; @p addr: where it is there. */
+static struct dec_sym_unit *find_bare(struct dec_symbols *s, uint64_t rip,
+				      struct dec_place *p, uint64_t *addr)
 {
 	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, rip);
-	struct dec_sym_unit *u;
 	const struct dec_sym_symbol *sym;
-	struct dec_sym_cu *cu;
-	uint64_t addr, row;
 
 	if (!m)
+		return NULL;
+	p->module = m->unit->path;
+	if (!m->unit->elf)
+		return NULL;
+	*addr = rip - m->bias;
+	sym = dec_sym_unit_symbol(m->unit, *addr);
+	if (sym)
+		p->function = p->outer = sym->name;
+	p->offset = *addr - (sym ? sym->addr : 0);
+	return m->unit;
+}
+
+static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
+{
+	uint64_t addr, row;
+	struct dec_sym_unit *u = find_bare(s, rip, p, &addr);
+	struct dec_sym_cu *cu = u ? dec_sym_unit_cu(u, addr) : NULL;
+
+	if (!cu)
 		return;
-	u = m->unit;
-	p->module = u->path;
-	if (!u->elf)
-		return;
-	addr = rip - m->bias;
-	sym = dec_sym_unit_symbol(u, addr);
-	if (sym) {
-		p->outer = sym->name;
-		p->offset = addr - sym->addr;
-	}
-	cu = dec_sym_unit_cu(u, addr);
-	if (cu) {
-		row = place_line(u, cu, addr, p);
-		p->is_within = row && row + u->debug_bias != addr;
-		sp_place_function(s, u, cu, addr, p);
-		// What a function begins with has the line of its head.
-		p->is_displaced |= p->outer && row + u->debug_bias == addr - p->offset;
-	}
+	p->function = NULL;
+	p->offset = p->outer ? p->offset : 0;
+	row = place_line(u, cu, addr, p);
+	p->is_within = row && row + u->debug_bias != addr;
+	sp_place_function(s, u, cu, addr, p);
+	// What a function begins with has the line of its head.
+	p->is_displaced |= p->outer && row + u->debug_bias == addr - p->offset;
 	if (!p->function)
 		p->function = p->outer;
 	if (!p->outer)
 		p->offset = addr;
+}
+
+void dec_symbols_place_bare(struct dec_symbols *s, uint64_t rip, struct dec_place *ret)
+{
+	uint64_t addr;
+
+	*ret = (struct dec_place){ 0 };
+	find_bare(s, rip, ret, &addr);
 }
 
 const char *dec_symbols_label(struct dec_symbols *s, uint64_t rip, uint64_t *offset)

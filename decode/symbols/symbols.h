@@ -112,6 +112,10 @@ struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 /** Explain @p rip. Fields that are not known are NULL or 0; never fails. */
 void dec_symbols_place(struct dec_symbols *s, uint64_t rip, struct dec_place *ret);
 
+/** The same without debug information, which is not unpacked for it: module, outer, function (the same)
+ * and offset. */
+void dec_symbols_place_bare(struct dec_symbols *s, uint64_t rip, struct dec_place *ret);
+
 /** @return what code at @p rip is called that is no function's (a label of assembler, `malloc@plt`),
  * @p offset: how far behind its beginning that is; NULL: nothing. For who shows code: a place
  * (dec_symbols_place()) knows functions alone. */
