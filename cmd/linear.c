@@ -315,8 +315,9 @@ static void print_op(const struct linear *l, size_t i, size_t n, unsigned last)
 	       fl_lin_value_name(&l->history.values, op->process, who, sizeof(who)),
 	       fl_lin_op_text(&l->object, &l->history.values, op, text, sizeof(text)),
 	       picture);
-	printf(op->end == LIN_PENDING ? "%s %lu, did not return\n" : "%s %lu to %lu\n",
+	printf(op->end == LIN_PENDING ? "%s %lu, did not return" : "%s %lu to %lu",
 	       l->is_capture ? "at" : "line", op->call_at, op->end_at);
+	puts(op->is_settled ? ", after what is left out" : "");
 }
 
 static void print_witness(const struct linear *l)
@@ -390,6 +391,8 @@ static cJSON *op_json(const struct linear *l, const struct fl_lin_op *op)
 		cJSON_AddStringToObject(o, "result",
 					fl_lin_value_name(&l->history.values, op->ret,
 							  value, sizeof(value)));
+	if (op->is_settled)
+		cJSON_AddTrueToObject(o, "settled");
 	cJSON_AddNumberToObject(o, "called", op->call_at);
 	if (op->end == LIN_PENDING)
 		cJSON_AddNullToObject(o, "returned");

@@ -3,24 +3,18 @@
 
 /**
  * @file
- * The question, part by part: a history over several instances, elements of a set or keys of a map has
- * an order when each part has one (Herlihy and Wing call it locality). Each part is given to a
- * monitor where one is for it, else to the search.
+ * The question, part by part. Each part is given to a monitor where one is for it, else to the search.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "faultlocate/linear/fewer.h"
 #include "faultlocate/linear/monitor.h"
+#include "faultlocate/linear/parts.h"
 #include "faultlocate/linear/search.h"
 
 #define TRIES 64    ///< which values pops took that did not return
 #define AT_ONCE 256 ///< operations that fl_lin_fewer() makes fewer in no time
-
-struct part {
-	const size_t *ops; ///< indices of the history's, by their calls
-	size_t n;
-};
 
 struct check {
 	const struct fl_lin_object *o;
@@ -29,57 +23,6 @@ struct check {
 	struct fl_lin_verdict *ret;
 	bool has_monitored, has_searched;
 };
-
-/* ---- parts ----------------------------------------------------------------------------------- */
-
-/* @return which part @p op is in: a number that two of different parts do not share but by chance. */
-static uint64_t part_of(const struct check *c, const struct fl_lin_op *op)
-{
-	uint64_t key = fl_lin_op_key(c->o, op);
-
-	return key * 0x9e3779b97f4a7c15 ^ (uint64_t)op->instance * 0xc2b2ae3d27d4eb4f;
-}
-
-/* Sort all operations by their parts. @p ends: where each part ends. */
-static struct err *divide(const struct check *c, size_t **ret_ops, size_t **ret_ends,
-			  size_t *ret_n)
-{
-	size_t n = c->h->ops.size;
-	_cleanup_free_ uint32_t *of = calloc(n + 1, sizeof(*of));
-	size_t *ops = calloc(n + 1, sizeof(*ops)), *ends = NULL;
-	VEC(size_t) sizes = {};
-	struct map parts = {};
-	struct err *err = of && ops ? NULL : &err_nomem;
-
-	for (size_t i = 0; !err && i < n; i++) {
-		uint64_t key = part_of(c, &c->h->ops.data[i]), *at = map_get(&parts, key);
-
-		of[i] = at ? *at : sizes.size;
-		if (!at && (map_put(&parts, key, sizes.size) || !vec_push(&sizes)))
-			err = &err_nomem;
-		else
-			sizes.data[of[i]]++;
-	}
-	ends = err ? NULL : calloc(sizes.size + 1, sizeof(*ends));
-	if (ends) {
-		size_t sum = 0;
-
-		for (size_t i = 0; i < sizes.size; i++)
-			ends[i] = sum, sum += sizes.data[i];
-		for (size_t i = 0; i < n; i++)
-			ops[ends[of[i]]++] = i;
-	} else {
-		free(ops);
-		ops = NULL;
-		err = &err_nomem;
-	}
-	*ret_ops = ops;
-	*ret_ends = ends;
-	*ret_n = sizes.size;
-	vec_deinit(&sizes);
-	map_deinit(&parts);
-	return err;
-}
 
 /* ---- what is wrong ---------------------------------------------------------------------------- */
 
@@ -93,16 +36,9 @@ static struct err *witness_op(struct check *c, size_t op)
 	return op == LIN_NO_OP ? NULL : vec_add(&c->ret->witness, op);
 }
 
-static int by_index(const void *a, const void *b)
-{
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void sort_witness(struct check *c)
 {
-	qsort(c->ret->witness.data, c->ret->witness.size, sizeof(size_t), by_index);
+	fl_lin_sort(c->ret->witness.data, c->ret->witness.size);
 }
 
 /* The items of @p from but for those in [lo, hi). */
@@ -214,7 +150,7 @@ static struct err *show_container(struct check *c, fl_lin_items *items)
 }
 
 /* @return who wrote @p value last of the first @p n operations of @p p, by its return; LIN_NO_OP: nobody. */
-static size_t last_writer(const struct check *c, const struct part *p, size_t n,
+static size_t last_writer(const struct check *c, const struct fl_lin_part *p, size_t n,
 			  int64_t value)
 {
 	size_t last = LIN_NO_OP;
@@ -231,7 +167,7 @@ static size_t last_writer(const struct check *c, const struct part *p, size_t n,
 
 /* The last writers of @p values, and what was called since the last rest of @p s: is that wrong by itself, at
  * the same return? Then @p ops become these. */
-static struct err *try_since_rest(struct check *c, const struct part *p,
+static struct err *try_since_rest(struct check *c, const struct fl_lin_part *p,
 				  const struct fl_lin_search *s, const int64_t *values,
 				  size_t n_values, size_t *ops, size_t *n, bool *ret)
 {
@@ -249,7 +185,7 @@ static struct err *try_since_rest(struct check *c, const struct part *p,
 		if (writer != LIN_NO_OP)
 			less[kept++] = writer;
 	}
-	qsort(less, kept, sizeof(*less), by_index);
+	fl_lin_sort(less, kept);
 	memcpy(less + kept, ops + s->rest, (*n - s->rest) * sizeof(*ops));
 	kept += *n - s->rest;
 	err = fl_lin_search(c->o, c->h, less, kept, 0, NULL, &again);
@@ -265,7 +201,7 @@ static struct err *try_since_rest(struct check *c, const struct part *p,
 /* Of what came before the last rest of @p s those matter who may have written last: each of them overlaps
  * the others, and any may have been the last. Leave out the others, but for who wrote what is read and
  * not explained: whoever reads this wants to know where that comes from. */
-static struct err *leave_out_before_rest(struct check *c, const struct part *p,
+static struct err *leave_out_before_rest(struct check *c, const struct fl_lin_part *p,
 					 const struct fl_lin_search *s, size_t *ops,
 					 size_t *n)
 {
@@ -285,7 +221,7 @@ static struct err *leave_out_before_rest(struct check *c, const struct part *p,
 }
 
 /* Up to the return that nothing explains. */
-static struct err *show_search(struct check *c, const struct part *p,
+static struct err *show_search(struct check *c, const struct fl_lin_part *p,
 			       const struct fl_lin_search *s)
 {
 	const struct fl_lin_op *at = &c->h->ops.data[p->ops[s->at]];
@@ -320,7 +256,8 @@ static struct err *show_search(struct check *c, const struct part *p,
 /* ---- one part --------------------------------------------------------------------------------- */
 
 /* The answer for one part is @p answer. @return whether it is the first wrong one, to be shown. */
-static bool take_answer(struct check *c, const struct part *p, enum fl_lin_answer answer)
+static bool take_answer(struct check *c, const struct fl_lin_part *p,
+			enum fl_lin_answer answer)
 {
 	struct fl_lin_verdict *r = c->ret;
 
@@ -337,7 +274,7 @@ static bool take_answer(struct check *c, const struct part *p, enum fl_lin_answe
 	return true;
 }
 
-static struct err *search_part(struct check *c, const struct part *p)
+static struct err *search_part(struct check *c, const struct fl_lin_part *p)
 {
 	struct fl_lin_search s;
 	struct err *err = fl_lin_search(c->o, c->h, p->ops, p->n, c->most, NULL, &s);
@@ -413,7 +350,7 @@ static struct err *complete(enum fl_lin_object_kind kind, const fl_lin_items *it
 	return err;
 }
 
-static struct err *ask_container(struct check *c, const struct part *p)
+static struct err *ask_container(struct check *c, const struct fl_lin_part *p)
 {
 	fl_lin_items items = {}, pending = {}, wrong = {};
 	enum fl_lin_answer answer = LIN_UNKNOWN;
@@ -444,63 +381,14 @@ static struct err *ask_container(struct check *c, const struct part *p)
 	return err;
 }
 
-/* Of the reads and writes of a value: what its zone follows from. */
-struct zone_ops {
-	size_t write, first, last; ///< indices of the history's; LIN_NO_OP
-};
-
-static void zone_ops_add(struct zone_ops *z, const struct fl_lin_history *h, size_t op)
-{
-	const struct fl_lin_op *of = &h->ops.data[op];
-
-	if (of->does == LIN_WRITE)
-		z->write = op;
-	if (z->first == LIN_NO_OP || of->end < h->ops.data[z->first].end)
-		z->first = op;
-	if (z->last == LIN_NO_OP || of->call > h->ops.data[z->last].call)
-		z->last = op;
-}
-
-/* The operations from which it follows that the values @p wrong have no order; and the first write that
- * returned: what was there before is not read after it. @return how many of them, by their calls. */
-static size_t register_ops(const struct check *c, const struct part *p,
-			   const int64_t wrong[2], size_t ret[7])
-{
-	struct zone_ops zones[] = { { LIN_NO_OP, LIN_NO_OP, LIN_NO_OP },
-				    { LIN_NO_OP, LIN_NO_OP, LIN_NO_OP } };
-	size_t all[7] = { LIN_NO_OP }, n = 0;
-	uint64_t first_written = LIN_PENDING;
-
-	for (size_t i = 0; i < p->n; i++) {
-		const struct fl_lin_op *op = &c->h->ops.data[p->ops[i]];
-		int64_t value = op->does == LIN_WRITE ? op->arg[0] : op->ret;
-
-		if (op->does == LIN_WRITE && op->end < first_written) {
-			first_written = op->end;
-			all[0] = p->ops[i];
-		}
-		for (int k = 0; k < 2 && value != LIN_NONE; k++)
-			if (value == wrong[k])
-				zone_ops_add(&zones[k], c->h, p->ops[i]);
-	}
-	for (int k = 0; k < 2; k++) {
-		all[1 + 3 * k] = zones[k].write;
-		all[2 + 3 * k] = zones[k].first;
-		all[3 + 3 * k] = zones[k].last;
-	}
-	qsort(all, 7, sizeof(*all), by_index);
-	for (int i = 0; i < 7; i++)
-		if (all[i] != LIN_NO_OP && (!i || all[i] != all[i - 1]))
-			ret[n++] = all[i];
-	return n;
-}
-
 /* A register that is wrong is so with some reads and writes of one or two values alone. */
-static struct err *show_register(struct check *c, const struct part *p,
+static struct err *show_register(struct check *c, const struct fl_lin_part *p,
 				 const int64_t wrong[2])
 {
 	size_t ops[7];
-	const struct part few = { ops, register_ops(c, p, wrong, ops) };
+	const struct fl_lin_part few = {
+		.ops = ops, .n = fl_lin_register_ops(c->h, p->ops, p->n, wrong, ops)
+	};
 	struct fl_lin_search s;
 	char a[64], b[64];
 	struct err *err = fl_lin_search(c->o, c->h, few.ops, few.n, 0, NULL, &s);
@@ -521,28 +409,26 @@ static struct err *show_register(struct check *c, const struct part *p,
 	return err;
 }
 
-static struct err *ask_register(struct check *c, const struct part *p)
+static struct err *ask_register(struct check *c, const struct fl_lin_part *p)
 {
-	bool is_distinct, is_right = true;
-	int64_t wrong[2];
-	struct err *err = fl_lin_monitor_register(c->o, c->h, p->ops, p->n, &is_distinct,
-						  &is_right, wrong);
+	struct fl_lin_register r;
+	struct err *err = fl_lin_monitor_register(c->o, c->h, p->ops, p->n, &r);
 
 	if (err)
 		return err;
-	if (!is_distinct && !c->ret->note[0])
+	if (!r.is_distinct && !c->ret->note[0])
 		snprintf(
 			c->ret->note, sizeof(c->ret->note),
 			"a value is written twice, compared and set, or was there at first, too");
-	if (!is_distinct)
+	if (!r.is_distinct)
 		return search_part(c, p);
 	c->has_monitored = true;
-	return take_answer(c, p, is_right ? LIN_RIGHT : LIN_WRONG) ?
-		       show_register(c, p, wrong) :
+	return take_answer(c, p, r.is_right ? LIN_RIGHT : LIN_WRONG) ?
+		       show_register(c, p, r.wrong) :
 		       NULL;
 }
 
-static struct err *ask(struct check *c, const struct part *p)
+static struct err *ask(struct check *c, const struct fl_lin_part *p)
 {
 	switch (c->o->kind) {
 	case LIN_QUEUE:
@@ -560,67 +446,23 @@ struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_hist
 			 size_t most, struct fl_lin_verdict *ret)
 {
 	struct check c = { .o = o, .h = h, .most = most, .ret = ret };
-	_cleanup_free_ size_t *ops = NULL, *ends = NULL;
-	size_t n, from = 0;
+	struct fl_lin_parts parts;
 	struct err *err;
 
 	*ret = (struct fl_lin_verdict){ .answer = LIN_RIGHT,
 					.n_ops = h->ops.size + h->n_gone };
 	for (size_t i = 0; i < h->ops.size; i++)
 		ret->n_pending += h->ops.data[i].end == LIN_PENDING;
-	err = divide(&c, &ops, &ends, &n);
-	for (size_t i = 0; !err && i < n; from = ends[i++])
-		err = ask(&c, &(struct part){ ops + from, ends[i] - from });
-	ret->n_parts = n;
+	err = fl_lin_parts_make(o, h, &parts);
+	for (size_t i = 0; !err && i < parts.ends.size; i++) {
+		struct fl_lin_part p = fl_lin_parts_at(&parts, h, i);
+
+		err = ask(&c, &p);
+	}
+	ret->n_parts = parts.ends.size;
+	fl_lin_parts_deinit(&parts);
 	ret->method = !c.has_searched  ? "monitor" :
 		      !c.has_monitored ? "search" :
 					 "monitor and search";
-	return err;
-}
-
-/* Pushes of what is inside stay, and no more. */
-static struct err *keep_inside(struct fl_lin_history *h)
-{
-	struct map popped = {};
-	struct err *err = NULL;
-	size_t kept = 0;
-
-	for (size_t i = 0; !err && i < h->ops.size; i++)
-		if (h->ops.data[i].does == LIN_POP &&
-		    map_put(&popped, (uint64_t)h->ops.data[i].ret, 1))
-			err = &err_nomem;
-	for (size_t i = 0; !err && i < h->ops.size; i++) {
-		const struct fl_lin_op *op = &h->ops.data[i];
-
-		if (op->does == LIN_PUSH && op->ret != 0 &&
-		    !map_get(&popped, (uint64_t)op->arg[0]))
-			h->ops.data[kept++] = *op;
-	}
-	if (!err) {
-		h->n_gone += h->ops.size - kept;
-		h->ops.size = kept;
-	}
-	map_deinit(&popped);
-	return err;
-}
-
-struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h)
-{
-	struct fl_lin_verdict v = {};
-	bool is_settled;
-	struct err *err = NULL;
-
-	is_settled = o->kind == LIN_QUEUE || o->kind == LIN_PRIORITY;
-	for (size_t i = 0; is_settled && i < h->ops.size; i++)
-		is_settled = !h->ops.data[i].instance;
-	if (is_settled) {
-		err = fl_lin_check(o, h, 1, &v);
-		is_settled = !err && v.answer == LIN_RIGHT &&
-			     !strcmp(v.method, "monitor");
-	}
-	fl_lin_verdict_deinit(&v);
-	if (is_settled)
-		return keep_inside(h);
-	h->rest = NULL; // nor will it be later
 	return err;
 }

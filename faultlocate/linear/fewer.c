@@ -62,6 +62,22 @@ int64_t fl_lin_op_leaves(const struct fl_lin_op *op)
 	}
 }
 
+int64_t fl_lin_op_settles(const struct fl_lin_op *op)
+{
+	switch (op->does) {
+	case LIN_READ:
+	case LIN_GET:
+	case LIN_SET_CONTAINS:
+		return op->ret;
+	case LIN_ADD:
+		return op->ret == LIN_NONE ?
+			       LIN_NONE :
+			       (int64_t)((uint64_t)op->ret + (uint64_t)op->arg[0]);
+	default:
+		return fl_lin_op_leaves(op);
+	}
+}
+
 /* Note which values those have seen that are left. */
 static struct err *note_seen(struct fewer *w)
 {

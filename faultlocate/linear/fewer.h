@@ -15,6 +15,9 @@
 /** @return the value that @p op leaves behind, whatever there was before; LIN_NONE: that is not known. */
 int64_t fl_lin_op_leaves(const struct fl_lin_op *op);
 
+/** @return what there is behind @p op, which it leaves or has seen; LIN_NONE: it does not tell. */
+int64_t fl_lin_op_settles(const struct fl_lin_op *op);
+
 /**
  * @param ops  @p *n indices of @p h's operations, by their calls, which have no order; become fewer.
  * @param at   one of them that stays: the one whose return nothing explains.

@@ -125,7 +125,9 @@ void fl_lin_object_operations(const struct fl_lin_object *o, char *buf, size_t s
 #define LIN_PENDING UINT64_MAX ///< the end of an operation that did not return
 
 struct fl_lin_op {
-	int does;	 ///< enum fl_lin_does
+	int does; ///< enum fl_lin_does
+	bool is_wrong; ///< its part is known to be wrong by those that are marked so, which come first
+	bool is_settled; ///< what was before was asked about, and is left out: it begins with this
 	int64_t process; ///< who called it: a thread, or what the file says
 	int64_t arg[3];	 ///< in the order of the object's table; LIN_NONE behind the last
 	int64_t ret;	 ///< LIN_NONE: it gives nothing, or that is not known
@@ -137,8 +139,8 @@ struct fl_lin_op {
 struct fl_lin_history {
 	VEC(struct fl_lin_op) ops;
 	uint64_t moments; ///< how many there are so far
-	/** Called at a moment at which no operation is under way, each time that so many more were read, to
-	 * take out what matters no more; NULL: all are kept. */
+	/** Called each time that so many more were read, to take out what matters no more of operations that
+	 * are not under way; NULL: all are kept. No operation is under way then, but of sets and maps. */
 	struct err *(*rest)(struct fl_lin_history *h, void *of);
 	void *rest_of;
 	uint64_t n_gone; ///< that were taken out
@@ -146,6 +148,9 @@ struct fl_lin_history {
 };
 
 void fl_lin_history_deinit(struct fl_lin_history *h);
+
+/** Take out the operations whose does is -1. @return how many. */
+size_t fl_lin_history_drop(struct fl_lin_history *h);
 
 /**
  * Read the history in file @p path (doc/linear.md): lines `PROCESS call|return OPERATION [VALUE..]`;
@@ -188,9 +193,12 @@ struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_hist
 			 size_t most, struct fl_lin_verdict *ret);
 void fl_lin_verdict_deinit(struct fl_lin_verdict *v);
 
-/** Ask about @p h, in which no operation is under way and to which more will come. Of a queue and a
- * priority queue of distinct values what has come out matters no more then: it is taken out. Where the
- * answer is not LIN_RIGHT, or not a monitor's, nothing is, and h->rest becomes NULL. @return NULL or ERR_NOMEM. */
+/** Ask about @p h, to which more will come, and take out what matters no more. No operation may be under
+ * way, but of sets and maps. Of a queue and a priority queue of distinct values what has come out is taken
+ * out; where the answer is not LIN_RIGHT, or not a monitor's, nothing is, and h->rest becomes NULL. Of
+ * a register, a counter, each element of a set and key of a map of which no operation is under way who
+ * left last what is there now stays, as is_settled; of what is wrong all up to the return that tells. Of
+ * others h->rest becomes NULL. @return NULL or ERR_NOMEM. */
 struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h);
 
 /** Write operation @p op as a call: `enqueue(5)`, `dequeue() = 7`. @return @p buf. */

@@ -48,17 +48,25 @@ struct err *fl_lin_items_make(const struct fl_lin_history *h, const size_t *ops,
 struct err *fl_lin_monitor(enum fl_lin_object_kind kind, fl_lin_items *items,
 			   bool *ret_is_right);
 
-/**
- * A register: reads, and writes of distinct values (Gibbons and Korach, 1997).
- *
- * @param ret_is_distinct  false: values come twice, or one may have, as it was there at first, or there is
- *			   another operation; nothing is known.
- * @param wrong            of a wrong history: one or two values whose reads and writes have no order;
- *			   LIN_NONE: less. In ops: what reads or writes them.
- */
+struct fl_lin_register {
+	/** false: values come twice, or one may have, as it was there at first, or there is another
+	 * operation; nothing is known. */
+	bool is_distinct;
+	bool is_right;
+	int64_t wrong
+		[2]; ///< one or two values whose reads and writes have no order; LIN_NONE: less
+	int64_t last[4]; ///< right: what it may hold when all have returned
+	unsigned n_last; ///< 0: more than that, or not known
+};
+
+/** A register: reads, and writes of distinct values (Gibbons and Korach, 1997). @return NULL or ERR_NOMEM. */
 struct err *fl_lin_monitor_register(const struct fl_lin_object *o,
 				    const struct fl_lin_history *h, const size_t *ops,
-				    size_t n, bool *ret_is_distinct, bool *ret_is_right,
-				    int64_t wrong[2]);
+				    size_t n, struct fl_lin_register *ret);
+
+/** The operations from which it follows that the values @p wrong have no order; and the first write that
+ * returned: what was there before is not read after it. @return how many of them, by their calls. */
+size_t fl_lin_register_ops(const struct fl_lin_history *h, const size_t *ops, size_t n,
+			   const int64_t wrong[2], size_t ret[7]);
 
 #endif

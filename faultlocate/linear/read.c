@@ -181,35 +181,87 @@ static struct err *take_end(struct reader *r, const struct entry *e, bool is_edn
 	}
 }
 
-/* Those that did not happen go. */
-static void drop_failed(struct fl_lin_history *h)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < h->ops.size; i++)
-		if (h->ops.data[i].does >= 0)
-			h->ops.data[kept++] = h->ops.data[i];
-	h->ops.size = kept;
-}
-
-/* Is there less to keep, now that no operation is under way? What was read of the file is not. */
-static struct err *rest(struct reader *r)
+/* Give back what was read of the file up to @p at. */
+static void pass(const char **passed, const char *at)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct err *err;
 
-	if (r->passed && r->at - r->passed > PASSED) {
-		size_t n = (r->at - r->passed) & ~(page - 1);
+	if (*passed && at - *passed > PASSED) {
+		size_t n = (at - *passed) & ~(page - 1);
 
-		madvise((void *)r->passed, n, MADV_DONTNEED);
-		r->passed += n;
+		madvise((void *)*passed, n, MADV_DONTNEED);
+		*passed += n;
 	}
-	if (!r->h->rest || r->n_open || r->h->ops.size < r->rest_at)
-		return NULL;
-	drop_failed(r->h);
-	err = r->h->rest(r->h, r->h->rest_of);
-	r->rest_at = r->h->ops.size + REST_AFTER;
+}
+
+typedef VEC(uint64_t *) places;
+
+static int by_open(const void *a, const void *b)
+{
+	uint64_t x = **(uint64_t *const *)a, y = **(uint64_t *const *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Where r->open says which operations are under way, by these. */
+static struct err *find_open(const struct reader *r, places *ret)
+{
+	struct map_slot *slots = r->open.slots;
+
+	for (size_t i = 0; i < r->open.capacity; i++)
+		if (slots[i].key != MAP_EMPTY_KEY && slots[i].value != OPEN &&
+		    vec_add(ret, &slots[i].value))
+			return &err_nomem;
+	if (ret->size)
+		qsort(ret->data, ret->size, sizeof(*ret->data), by_open);
+	return NULL;
+}
+
+/* Take out what matters no more. Those under way stay, in their order, at other places. */
+static struct err *take_out(struct reader *r)
+{
+	struct fl_lin_history *h = r->h;
+	places open = {};
+	struct err *err = find_open(r, &open);
+	size_t n = 0;
+
+	if (!err) {
+		fl_lin_history_drop(h);
+		err = h->rest(h, h->rest_of);
+	}
+	for (size_t i = 0; i < h->ops.size && n < open.size; i++)
+		if (h->ops.data[i].end == LIN_PENDING && !h->ops.data[i].end_at)
+			*open.data[n++] = i;
+	vec_deinit(&open);
+	r->rest_at = h->ops.size + REST_AFTER;
 	return err;
+}
+
+/* Is there less to keep? Of sets and maps part by part, of others where no operation is under way. */
+static struct err *rest(struct reader *r)
+{
+	bool is_in_parts = r->o->kind == LIN_SET || r->o->kind == LIN_MAP;
+
+	pass(&r->passed, r->at);
+	if (!r->h->rest || (r->n_open && !is_in_parts) || r->h->ops.size < r->rest_at ||
+	    r->open.has_empty_key)
+		return NULL;
+	return take_out(r);
+}
+
+/* Is there a 0 among the @p size bytes at @p text? */
+static bool has_zero(const char *text, size_t size, bool is_mapped)
+{
+	const char *passed = is_mapped ? text : NULL;
+
+	for (size_t at = 0; at < size; at += PASSED) {
+		size_t n = size - at < PASSED ? size - at : PASSED;
+
+		if (memchr(text + at, 0, n))
+			return true;
+		pass(&passed, text + at + n);
+	}
+	return false;
 }
 
 static struct err *take(struct reader *r, const struct entry *e, bool is_edn)
@@ -495,7 +547,7 @@ static struct err *parse(const char *path, const char *text, size_t size,
 			    .passed = is_mapped ? text : NULL };
 	struct err *err;
 
-	if (size && memchr(text, 0, size))
+	if (has_zero(text, size, is_mapped))
 		return err_new(ERR_FORMAT, "%s: this is no text", path);
 	skip_blanks(&r);
 	if (r.at < r.end && strchr("{[(", *r.at))
@@ -510,7 +562,7 @@ static struct err *parse(const char *path, const char *text, size_t size,
 	map_deinit(&r.open);
 	if (err)
 		return err;
-	drop_failed(h);
+	fl_lin_history_drop(h);
 	return h->ops.size || h->n_gone ?
 		       NULL :
 		       err_new(ERR_FORMAT, "%s: no operation is in it", path);

@@ -303,16 +303,6 @@ static void show_progress(void *ctx, const struct dec_where *w)
 	r->has_shown = true;
 }
 
-static void drop_others(struct fl_lin_history *h)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < h->ops.size; i++)
-		if (h->ops.data[i].does >= 0)
-			h->ops.data[kept++] = h->ops.data[i];
-	h->ops.size = kept;
-}
-
 static struct err *run(struct recording *r)
 {
 	struct dec_where w = {};
@@ -361,7 +351,7 @@ struct err *fl_lin_history_record(const struct capture *c,
 		err = run(&r);
 	if (r.has_shown)
 		fputs(TEXT_AGAIN, stderr);
-	drop_others(h);
+	fl_lin_history_drop(h);
 	dec_machine_destroy(r.machine);
 	dec_symbols_destroy(r.symbols);
 	map_deinit(&r.entries);

@@ -10,6 +10,7 @@
  * backward zone lies in a forward one.
  */
 #include "faultlocate/linear/monitor.h"
+#include "faultlocate/linear/parts.h"
 
 struct zone {
 	int64_t value;
@@ -192,24 +193,114 @@ static bool is_twice(const zones *all, const int64_t wrong[2])
 	return is_maybe;
 }
 
+/* May a value have been there at first, and have been written, too? */
+static bool may_be_first(const zones *all)
+{
+	return vec_find(all, z, z->is_written && z->may_be_first);
+}
+
+/* All have returned, and are in order. A value may be there now if each other can come before it: none of
+ * another was called after one of it had returned. */
+static void tell_last(const zones *all, struct fl_lin_register *ret)
+{
+	uint64_t most = 0, second = 0; // of the last calls
+	const struct zone *of_most = NULL;
+
+	for (size_t i = 0; i < all->size; i++) {
+		const struct zone *z = &all->data[i];
+
+		if (!of_most || z->last > most) {
+			second = most;
+			most = z->last;
+			of_most = z;
+		} else if (z->last > second) {
+			second = z->last;
+		}
+	}
+	ret->n_last = 0;
+	for (size_t i = 0; i < all->size; i++) {
+		const struct zone *z = &all->data[i];
+
+		if (z->first < (z == of_most ? second : most))
+			continue;
+		if (ret->n_last == 4) {
+			ret->n_last = 0;
+			return;
+		}
+		ret->last[ret->n_last++] = z->value;
+	}
+}
+
 struct err *fl_lin_monitor_register(const struct fl_lin_object *o,
 				    const struct fl_lin_history *h, const size_t *ops,
-				    size_t n, bool *ret_is_distinct, bool *ret_is_right,
-				    int64_t wrong[2])
+				    size_t n, struct fl_lin_register *ret)
 {
 	zones all = {};
 	struct err *err;
 
-	*ret_is_distinct = true;
-	err = collect(o, h, ops, n, &all, ret_is_distinct);
-	wrong[0] = wrong[1] = LIN_NONE;
-	if (!err && *ret_is_distinct) {
-		*ret_is_right = begin_with(o, &all, wrong);
+	*ret = (struct fl_lin_register){ .is_distinct = true,
+					 .wrong = { LIN_NONE, LIN_NONE } };
+	err = collect(o, h, ops, n, &all, &ret->is_distinct);
+	if (!err && ret->is_distinct) {
+		ret->is_right = begin_with(o, &all, ret->wrong);
 		drop_unseen(&all);
-		*ret_is_right = *ret_is_right && is_in_order(&all, wrong);
-		*ret_is_distinct = *ret_is_right || o->initial != LIN_ANY ||
-				   !is_twice(&all, wrong);
+		ret->is_right = ret->is_right && is_in_order(&all, ret->wrong);
+		ret->is_distinct = ret->is_right || o->initial != LIN_ANY ||
+				   !is_twice(&all, ret->wrong);
+		if (ret->is_right && (o->initial != LIN_ANY || !may_be_first(&all)))
+			tell_last(&all, ret);
 	}
 	vec_deinit(&all);
 	return err;
+}
+
+/* ---- what is shown -------------------------------------------------------------------------- */
+
+/* Of the reads and writes of a value: what its zone follows from. */
+struct zone_ops {
+	size_t write, first, last; ///< indices of the history's; LIN_NO_OP
+};
+
+static void zone_ops_add(struct zone_ops *z, const struct fl_lin_history *h, size_t op)
+{
+	const struct fl_lin_op *of = &h->ops.data[op];
+
+	if (of->does == LIN_WRITE)
+		z->write = op;
+	if (z->first == LIN_NO_OP || of->end < h->ops.data[z->first].end)
+		z->first = op;
+	if (z->last == LIN_NO_OP || of->call > h->ops.data[z->last].call)
+		z->last = op;
+}
+
+size_t fl_lin_register_ops(const struct fl_lin_history *h, const size_t *ops, size_t n,
+			   const int64_t wrong[2], size_t ret[7])
+{
+	struct zone_ops zones[] = { { LIN_NO_OP, LIN_NO_OP, LIN_NO_OP },
+				    { LIN_NO_OP, LIN_NO_OP, LIN_NO_OP } };
+	size_t all[7] = { LIN_NO_OP }, n_ret = 0;
+	uint64_t first_written = LIN_PENDING;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fl_lin_op *op = &h->ops.data[ops[i]];
+		int64_t value = op->does == LIN_WRITE ? op->arg[0] : op->ret;
+
+		if (op->does == LIN_WRITE && op->end < first_written) {
+			first_written = op->end;
+			all[0] = ops[i];
+		}
+		for (int k = 0; k < 2 && value != LIN_NONE; k++)
+			if (value == wrong[k])
+				zone_ops_add(&zones[k], h, ops[i]);
+	}
+	for (int k = 0; k < 2; k++) {
+		all[1 + 3 * k] = zones[k].write;
+		all[2 + 3 * k] = zones[k].first;
+		all[3 + 3 * k] = zones[k].last;
+	}
+	fl_lin_sort(all, 7);
+	for (int i = 0; i < 7; i++)
+		if (all[i] != LIN_NO_OP && (!i || all[i] != all[i - 1]))
+			ret[n_ret++] = all[i];
+	return n_ret;
 }

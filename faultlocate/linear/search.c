@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "faultlocate/linear/fewer.h"
+
 #define SLOTS 256 ///< operations under way at once
 #define WORDS (SLOTS / 64)
 
@@ -283,10 +285,14 @@ static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size
 		return -1;
 	s->open[*slot] = op;
 	s->may[*slot] = may;
-	if (may) {
+	if (may || op->is_settled) {
 		s->any[*slot] = *op;
 		s->any[*slot].ret = LIN_NONE;
 		s->open[*slot] = &s->any[*slot];
+	}
+	if (op->is_settled) { // whatever it did, all that matters is what it left
+		s->any[*slot].does = LIN_WRITE;
+		s->any[*slot].arg[0] = fl_lin_op_settles(op);
 	}
 	s->n_under_way++;
 	if (*slot >= s->n_open)

@@ -85,6 +85,17 @@ void fl_lin_history_deinit(struct fl_lin_history *h)
 	fl_lin_values_deinit(&h->values);
 }
 
+size_t fl_lin_history_drop(struct fl_lin_history *h)
+{
+	size_t n = h->ops.size, kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (h->ops.data[i].does >= 0)
+			h->ops.data[kept++] = h->ops.data[i];
+	h->ops.size = kept;
+	return n - kept;
+}
+
 void fl_lin_verdict_deinit(struct fl_lin_verdict *v)
 {
 	vec_deinit(&v->witness);

@@ -424,6 +424,89 @@ static void test_long(void **state)
 	}
 }
 
+/* Add a write or read of @p value behind all. */
+static void add_op(struct fl_lin_history *h, int does, int64_t value)
+{
+	struct fl_lin_op *op = vec_push(&h->ops);
+
+	assert_non_null(op);
+	*op = (struct fl_lin_op){ .does = does,
+				  .arg = { LIN_NONE, LIN_NONE, LIN_NONE },
+				  .ret = does == LIN_READ ? value : LIN_NONE,
+				  .call = h->moments++,
+				  .end = h->moments++ };
+	if (does == LIN_WRITE)
+		op->arg[0] = value;
+}
+
+/* What is shown of a register that was wrong before a rest is of before: what was written since is
+ * forgotten, and a read of that no sign of anything. */
+static void test_wrong_before(void **state)
+{
+	const struct fl_lin_object o = { .kind = LIN_REGISTER, .initial = LIN_ANY };
+	struct fl_lin_history h;
+	struct fl_lin_verdict v;
+	uint64_t before;
+
+	(void)state;
+	make_stale(&h, 100, INT64_MAX);
+	before = h.moments;
+	ok(fl_lin_check_rest(&o, &h));
+	add_op(&h, LIN_WRITE, 1000);
+	ok(fl_lin_check_rest(&o, &h));
+	add_op(&h, LIN_READ, 1000);
+	ok(fl_lin_check(&o, &h, 0, &v));
+	assert_int_equal(v.answer, LIN_WRONG);
+	assert_int_equal(v.n_ops, 102);
+	for (size_t i = 0; i < v.witness.size; i++)
+		assert_true(h.ops.data[v.witness.data[i]].call < before);
+	fl_lin_verdict_deinit(&v);
+	fl_lin_history_deinit(&h);
+}
+
+static struct err *take_rest(struct fl_lin_history *h, void *of)
+{
+	return fl_lin_check_rest(of, h);
+}
+
+/* Of a set of which an operation is always under way, two of whose elements change: most is gone when all is
+ * read, and the answer is that of all. @p wrong: operation 100000 gives something else. */
+static void check_read(bool wrong)
+{
+	const struct fl_lin_object o = { .kind = LIN_SET };
+	struct fl_lin_history h = { .rest = take_rest, .rest_of = (void *)&o };
+	struct fl_lin_verdict v;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	fprintf(f, "0 call add 0\n");
+	for (int i = 1; i <= 600000; i++) {
+		const char *const does[] = { "add", "remove" };
+
+		fprintf(f, "%d call %s %d\n%d return %s %d\n", i % 2, does[i / 3 % 2],
+			i % 3, (i - 1) % 2, does[(i - 1) / 3 % 2],
+			!(wrong && i == 100000));
+	}
+	fclose(f);
+	ok(fl_lin_history_parse("history", text, size, &o, &h));
+	ok(fl_lin_check(&o, &h, 0, &v));
+	assert_int_equal(v.answer, wrong ? LIN_WRONG : LIN_RIGHT);
+	assert_int_equal(v.n_ops, 600001);
+	assert_int_equal(v.n_parts, 3);
+	assert_true(h.n_gone > 300000);
+	fl_lin_verdict_deinit(&v);
+	fl_lin_history_deinit(&h);
+	free(text);
+}
+
+static void test_read(void **state)
+{
+	(void)state;
+	check_read(false);
+	check_read(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +515,8 @@ int main(void)
 		cmocka_unit_test(test_judged_pending),
 		cmocka_unit_test(test_searched),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_wrong_before),
+		cmocka_unit_test(test_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
