@@ -15,7 +15,7 @@
  *	      arXiv 2410.04581; Abdulla et al., PLDI 2025);
  *  priority: each pop has a gap in which no smaller value is certainly inside;
  *  and each operation that found it empty has a gap in which nothing is.
- * tests/faultlocate/unit_linear.c judges this by the search of search.h.
+ * tests/linear/unit_monitor.c judges this by the search of search.h.
  */
 #ifndef FAULTLOCATE_LINEAR_MONITOR_H
 #define FAULTLOCATE_LINEAR_MONITOR_H
