@@ -102,18 +102,10 @@ void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t)
 static void add_child_writes(const struct ptc_process *p, struct ptc_thread *t,
 			     const struct rec_syscall *e)
 {
-	struct ptc_writes *from = &t->from_child;
-
 	if (e->nr != __NR_vfork && e->nr != __NR_clone && e->nr != __NR_clone3)
 		return;
 	ptc_vfork_settle(p, t);
-	for (size_t i = 0; i < from->list.size; i++) {
-		const struct cap_write *w = &from->list.data[i];
-
-		ptc_writes_add(&t->now, w->addr, from->data.data + (uintptr_t)w->data,
-			       w->size);
-	}
-	ptc_writes_clear(from);
+	ptc_writes_move(&t->now, &t->from_child);
 }
 
 /** rt_sigreturn leaves orig_ax = -1: entry registers are gone, those at its end are the

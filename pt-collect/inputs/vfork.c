@@ -290,13 +290,7 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 
 void ptc_vfork_settle(const struct ptc_process *p, struct ptc_thread *t)
 {
-	const struct ptc_writes *from = &t->from_child_alone;
-
-	for (size_t i = 0; p->n_ran == t->n_ran_then && i < from->list.size; i++) {
-		const struct cap_write *w = &from->list.data[i];
-
-		ptc_writes_add(&t->from_child, w->addr,
-			       from->data.data + (uintptr_t)w->data, w->size);
-	}
+	if (p->n_ran == t->n_ran_then)
+		ptc_writes_move(&t->from_child, &t->from_child_alone);
 	ptc_writes_clear(&t->from_child_alone);
 }

@@ -29,6 +29,17 @@ bool ptc_writes_add(struct ptc_writes *w, uint64_t addr, const void *data, size_
 	return true;
 }
 
+void ptc_writes_move(struct ptc_writes *w, struct ptc_writes *from)
+{
+	for (size_t i = 0; i < from->list.size; i++) {
+		const struct cap_write *one = &from->list.data[i];
+
+		ptc_writes_add(w, one->addr, from->data.data + (uintptr_t)one->data,
+			       one->size);
+	}
+	ptc_writes_clear(from);
+}
+
 void ptc_writes_give(struct ptc_writes *w, struct cap_event *ev)
 {
 	for (size_t i = 0; i < w->list.size; i++)

@@ -22,6 +22,9 @@ struct ptc_writes {
 /** Add a copy of @p data. @return false when memory is out. */
 bool ptc_writes_add(struct ptc_writes *w, uint64_t addr, const void *data, size_t size);
 
+/** Add all that @p from has, which has nothing then. Out of memory, the rest is lost. */
+void ptc_writes_move(struct ptc_writes *w, struct ptc_writes *from);
+
 /** Nothing is added any more: let @p ev show them. */
 void ptc_writes_give(struct ptc_writes *w, struct cap_event *ev);
 void ptc_writes_clear(struct ptc_writes *w);
