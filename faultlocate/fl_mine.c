@@ -12,6 +12,7 @@
 #include "faultlocate/fl_stages.h"
 
 #define NODES_MIN 3	// of a type, to say anything about it
+#define ELEMENTS_MIN 8	// of an array, to say something about a single node
 #define ASKED_MIN 16	// less often it held by chance
 #define POINTS_MAX 2000 // where there are more, every so manyth is looked at
 #define TYPES_MAX 16	// so many structs, those with the most nodes
@@ -111,6 +112,21 @@ static bool is_linked(const struct spec *s, const struct dec_struct *one)
 	return false;
 }
 
+/* A struct that holds an array and how much of it is in use is a structure alone. */
+static bool has_array(const struct dec_struct *s)
+{
+	bool has = false, is_counted = false;
+	unsigned count;
+
+	for (uint32_t i = 0; i < s->n_fields; i++) {
+		const struct dec_field *f = &s->fields[i];
+
+		has |= fl_propose_is_array(s, i, &count) && count >= ELEMENTS_MIN;
+		is_counted |= !f->is_pointer && !f->is_float && !strchr(f->name, '[');
+	}
+	return has && is_counted;
+}
+
 static struct err *add_type(struct miner *m, const struct dec_struct *s)
 {
 	struct fl_proposed_type t = { .name = written(s->name), .layout = s };
@@ -137,8 +153,10 @@ static struct err *choose_types(struct miner *m)
 	for (size_t i = 0; i < spec_types(s) && !err && m->types.size < TYPES_MAX; i++) {
 		const struct dec_struct *layout = spec_type(s, i)->layout;
 
-		if (layout && n_nodes[i + 1] >= NODES_MIN && is_wanted(m->o, layout) &&
-		    (m->o->n_types || is_linked(s, layout)))
+		if (!layout || !n_nodes[i + 1] || !is_wanted(m->o, layout))
+			continue;
+		if (has_array(layout) || (n_nodes[i + 1] >= NODES_MIN &&
+					  (m->o->n_types || is_linked(s, layout))))
 			err = add_type(m, layout);
 	}
 	if (err || m->types.size)
@@ -150,7 +168,7 @@ static struct err *choose_types(struct miner *m)
 			       text_line(m->o->types[0]), m->o->captures[0], NODES_MIN) :
 		       err_new(ERR_NOT_FOUND,
 			       "cannot propose anything for '%s': it allocates no structs with "
-			       "pointers to each other, or has no debug information about them",
+			       "pointers to each other, none with an array and a number beside it, or has no debug information about them",
 			       m->o->captures[0]);
 }
 

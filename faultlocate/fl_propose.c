@@ -11,7 +11,8 @@
 // Fields that are looked at, the first of a struct: each pair of them is a candidate.
 #define POINTERS_MAX 8
 #define NUMBERS_MAX 6
-#define PAIRS_MAX 3 // of pointers, for what is counted over both
+#define PAIRS_MAX 3  // of pointers, for what is counted over both
+#define ARRAYS_MAX 4 // of numbers
 
 /** A pointer, or an array of them. */
 struct pointer {
@@ -24,6 +25,12 @@ struct pointer {
 	const struct fl_proposed_type *target;
 };
 
+/** An array of numbers that is a field. */
+struct array {
+	char name[80];	///< "key"
+	unsigned count; ///< elements
+};
+
 /** One type, and what is added for it. */
 struct proposer {
 	struct fl_proposal *ret;
@@ -32,7 +39,8 @@ struct proposer {
 	struct pointer pointer[POINTERS_MAX];
 	const struct dec_field *number[NUMBERS_MAX];
 	const struct fl_proposed_values *values[NUMBERS_MAX];
-	size_t n_pointers, n_numbers;
+	struct array array[ARRAYS_MAX];
+	size_t n_pointers, n_numbers, n_arrays;
 	unsigned group;
 	int attribute, implied_by; ///< of what is added
 	struct err *err;
@@ -134,11 +142,39 @@ static bool take_pointer(struct proposer *p, const struct dec_field *f,
 	return true;
 }
 
+bool fl_propose_is_array(const struct dec_struct *s, uint32_t field, unsigned *count)
+{
+	const struct dec_field *f = &s->fields[field];
+	size_t n = strcspn(f->name, "[");
+
+	// Of single bytes it is a text.
+	if (f->is_pointer || f->is_float || f->size < 2 || f->size > 8 || f->bit_size ||
+	    strcmp(f->name + n, "[0]"))
+		return false;
+	for (*count = 1; field + *count < s->n_fields; ++*count)
+		if (strncmp(s->fields[field + *count].name, f->name, n + 1))
+			break;
+	return *count >= 2;
+}
+
+static void take_array(struct proposer *p, uint32_t field)
+{
+	const char *name = p->type->layout->fields[field].name;
+	struct array *to = &p->array[p->n_arrays];
+	size_t n = strcspn(name, "[");
+
+	if (p->n_arrays == ARRAYS_MAX || n >= sizeof(to->name) ||
+	    !fl_propose_is_array(p->type->layout, field, &to->count))
+		return;
+	snprintf(to->name, sizeof(to->name), "%.*s", (int)n, name);
+	p->n_arrays++;
+}
+
 static void choose_fields(struct proposer *p)
 {
 	const struct dec_struct *s = p->type->layout;
 
-	p->n_pointers = p->n_numbers = 0;
+	p->n_pointers = p->n_numbers = p->n_arrays = 0;
 	for (uint32_t i = 0; i < s->n_fields; i++) {
 		const struct dec_field *f = &s->fields[i];
 
@@ -148,6 +184,8 @@ static void choose_fields(struct proposer *p)
 			   p->n_numbers < NUMBERS_MAX) {
 			p->values[p->n_numbers] = &p->type->values[i];
 			p->number[p->n_numbers++] = f;
+		} else {
+			take_array(p, i);
 		}
 	}
 }
@@ -183,6 +221,15 @@ static void propose_degrees(struct proposer *p)
 	begin(p);
 	add(p, "degree", "%s X; X.OUTDEGREE == %zu;", t, n);
 	add(p, "degree", "%s X; X.ISLEAF == FALSE => X.OUTDEGREE == %zu;", t, n);
+	for (size_t i = 0; i < p->n_numbers; i++) {
+		const char *v = p->number[i]->name;
+
+		begin(p);
+		add(p, "count", "%s X; X.OUTDEGREE == X.%s;", t, v);
+		add(p, "count", "%s X; X.ISLEAF == FALSE => X.OUTDEGREE == X.%s;", t, v);
+		add(p, "count", "%s X; X.ISLEAF == FALSE => X.OUTDEGREE == X.%s + 1;", t,
+		    v);
+	}
 }
 
 /* Of an array of pointers: what an element says of the one before it. */
@@ -347,6 +394,45 @@ static void propose_values(struct proposer *p, size_t i)
 		}
 }
 
+/* The elements of array @p a of which number @p count says how many are in use: in order, or each
+ * before the two that are below it in a heap. */
+static void propose_array_order(struct proposer *p, const struct array *a,
+				const char *count)
+{
+	static const char *const orders[] = { "<", ">", "<=", ">=" };
+	const char *t = p->type->name, *v = a->name;
+
+	begin(p);
+	for (size_t k = 0; k < sizeof(orders) / sizeof(*orders); k++)
+		add(p, "sorted",
+		    "%s X; for I in 0 to %u, I + 1 < X.%s => X.%s[I] %s X.%s[I + 1];", t,
+		    a->count - 2, count, v, orders[k], v);
+	for (int child = 1; child <= 2 && a->count > 2; child++) {
+		begin(p);
+		for (size_t k = 2; k < sizeof(orders) / sizeof(*orders); k++)
+			add(p, "heap",
+			    "%s X; for I in 0 to %u, 2 * I + %d < X.%s => X.%s[I] %s "
+			    "X.%s[2 * I + %d];",
+			    t, (a->count - 1 - child) / 2, child, count, v, orders[k], v,
+			    child);
+	}
+}
+
+/* An array and the number of its elements that are in use. */
+static void propose_arrays(struct proposer *p)
+{
+	for (size_t i = 0; i < p->n_arrays; i++)
+		for (size_t k = 0; k < p->n_numbers; k++) {
+			const struct array *a = &p->array[i];
+			const char *v = p->number[k]->name;
+
+			begin(p);
+			add(p, "count", "%s X; X.%s >= 0 and X.%s <= %u;", p->type->name,
+			    v, v, a->count);
+			propose_array_order(p, a, v);
+		}
+}
+
 /* ---- what is counted over two pointers -------------------------------------------------------- */
 
 static void propose_counted(struct proposer *p, const char *name, const char *plus)
@@ -474,6 +560,7 @@ static void propose_type(struct proposer *p)
 	}
 	for (size_t i = 0; i < p->n_numbers; i++)
 		propose_values(p, i);
+	propose_arrays(p);
 	propose_pairs(p);
 }
 

@@ -43,6 +43,10 @@ struct fl_proposal {
 	unsigned n_groups;	///< private
 };
 
+/** @return whether field number @p field of @p s is the first element of an array of integers, no
+ * text; @p count is set to how many there are. */
+bool fl_propose_is_array(const struct dec_struct *s, uint32_t field, unsigned *count);
+
 /** Fill @p ret, zeroed, with what may hold for the @p n types. fl_proposal_deinit() in any case.
  * @return NULL or ERR_NOMEM. */
 struct err *fl_propose(const struct fl_proposed_type *types, size_t n,

@@ -5,15 +5,15 @@
 # What `spec init` proposes of two right runs of the programs in specs/: it is a specification
 # without mistakes, a third right run keeps it, and of the runs in which something goes wrong it
 # finds as many as the one that was written by hand, but for one in ten. FAULTLINE_INIT=full tries
-# all of them, with more faults.
+# all of them, with more faults; but for intrusive, whose pointers lead to members.
 # time limit: 900
 . tests/lib.sh
 need jq
 need_bpf
 
-names="bipartite redblack sublist" seeds="4 5"
+names="binheap radix redblack" seeds="4 5"
 if [ "${FAULTLINE_INIT:-}" = full ]; then
-	names=$(basename -s .c specs/*.c) seeds=$(seq 4 11)
+	names=$(basename -s .c specs/*.c | grep -vx intrusive) seeds=$(seq 4 11)
 fi
 
 # record NAME SEED FAULTS DIR
@@ -39,7 +39,7 @@ for name in $names; do
 	expect_status 0 "$FAULTLINE" spec init "$TMPDIR/one" "$TMPDIR/two"
 	cp "$TMPDIR/out" "$spec"
 	n=$(grep -vc '^#\|^CPOINT' "$spec")
-	[ "$n" -ge 4 ] || fail "$name: only $n statements: $(cat "$spec")"
+	[ "$n" -ge 3 ] || fail "$name: only $n statements: $(cat "$spec")"
 	grep -q '^CPOINT' "$spec" || fail "$name: no C-points: $(cat "$spec")"
 	expect_status 0 "$FAULTLINE" spec check "$spec" --binary "$BUILD/specs/$name-O0"
 	record "$name" 3 0 "$TMPDIR/c"
@@ -50,6 +50,7 @@ for name in $names; do
 		by_hand=$((by_hand + 1))
 		! finds "$spec" || proposed=$((proposed + 1))
 	done
+	echo "$name: so far $proposed of $by_hand"
 done
 [ $by_hand -ge 6 ] || fail "only $by_hand runs are wrong by hand"
 [ $((proposed * 10)) -ge $((by_hand * 9)) ] || fail "$proposed of $by_hand found"
