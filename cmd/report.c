@@ -19,11 +19,11 @@
 #define NAMED 200	  // links of inputs
 #define HEAP_CHANGES 3000 // of the heap's history, its last
 
-enum { KEY_SPEC = 256, KEY_SOURCES };
+enum { KEY_SOURCES = 256, KEY_WITH };
 
 struct arguments {
 	const char *capture, *process, *out, *sources;
-	fl_texts specs;
+	fl_texts specs, results;
 };
 
 static const struct argp_option options[] = {
@@ -39,6 +39,10 @@ static const struct argp_option options[] = {
 	  "the program's sources are below DIR; otherwise lines are shown where the program "
 	  "itself lies here as it was recorded, and its owner may read them",
 	  0 },
+	{ "with", KEY_WITH, "RESULT", 0,
+	  "also show what `faultline suppress --json CAPTURE' or `faultline rank --json' "
+	  "printed into the file RESULT (may be given again)",
+	  0 },
 	{ "process", 'p', "PROCESS", 0,
 	  "of a capture made by `record -f', this process: a number or a process id", 0 },
 	{ 0 },
@@ -53,6 +57,7 @@ static const char doc[] =
 	"Examples:\n"
 	"  faultline report crash.flt -o crash.html\n"
 	"  faultline report crash.flt --spec list.spec -o crash.html\n"
+	"  faultline report crash.flt --with suppressed.json -o crash.html\n"
 	"  faultline report crash.flt -o - | ssh host 'cat >crash.html'\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -65,6 +70,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 's':
 		cmd_command_push(state, &a->specs, arg);
+		return 0;
+	case KEY_WITH:
+		cmd_command_push(state, &a->results, arg);
 		return 0;
 	case 'p':
 		a->process = arg;
@@ -100,6 +108,7 @@ struct reporting {
 	fl_prunes prunes;
 	report_tolds told;
 	struct fl_sources sources;
+	report_results results;
 	fl_strings strings;
 	struct fl_inputs inputs;
 	bool has_inputs, is_cut;
@@ -119,6 +128,9 @@ static void reporting_deinit(struct reporting *r)
 	for (size_t i = 0; i < r->told.size; i++)
 		told_deinit(&r->told.data[i]);
 	vec_deinit(&r->told);
+	for (size_t i = 0; i < r->results.size; i++)
+		report_result_deinit(&r->results.data[i]);
+	vec_deinit(&r->results);
 	fl_inputs_deinit(&r->inputs);
 	fl_sources_deinit(&r->sources);
 	vec_deinit(&r->strings);
@@ -145,6 +157,35 @@ static struct err *do_without(struct reporting *r, const char *what, struct err 
 	full = lines_add(&r->notes, "%s: %s", what, err->message);
 	err_destroy(err);
 	return full;
+}
+
+/* Before long work: a wrong name is told at once. */
+static struct err *read_results(struct reporting *r)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < r->args->results.size && !err; i++) {
+		struct report_result result = {};
+
+		err = report_result_read(r->args->results.data[i], &result);
+		if (!err && vec_add(&r->results, result)) {
+			report_result_deinit(&result);
+			err = &err_nomem;
+		}
+	}
+	return err;
+}
+
+/* What is told of positions behind the end is of another run. */
+static struct err *are_of_this(struct reporting *r)
+{
+	for (size_t i = 0; i < r->results.size; i++)
+		if (report_result_last(&r->results.data[i]) >
+		    fl_trace_end(r->trace)->position)
+			return err_new(ERR_FORMAT,
+				       "cannot show '%s' with '%s': it is of another run",
+				       r->args->results.data[i], r->args->capture);
+	return NULL;
 }
 
 static struct err *analyze(struct reporting *r)
@@ -177,6 +218,8 @@ static struct err *trace(struct reporting *r)
 	if (!err)
 		err = cmd_command_symbols(r->capture, &r->maps, r->args->sources,
 					  &r->symbols);
+	if (!err)
+		err = are_of_this(r);
 	return err ?: fl_question_cut_linker(r->trace, r->symbols, &r->prunes);
 }
 
@@ -229,10 +272,16 @@ static struct err *list_wrongs(const struct reporting *r, wrongs *ret)
 		err = vec_add(&all,
 			      (struct wrong){ .position =
 						      r->analysis.faults.data[i].time });
-	for (size_t i = 0; i < r->findings.size && !err; i++)
-		err = vec_add(&all,
-			      (struct wrong){ r->findings.data[i].time,
-					      report_finding_rip(&r->findings.data[i]) });
+	// Errors before what may be one.
+	for (int is_error = 1; is_error >= 0; is_error--)
+		for (size_t i = 0; i < r->findings.size && !err; i++) {
+			const struct report_finding *f = &r->findings.data[i];
+
+			if (report_finding_is_error(&r->analysis, f) == is_error)
+				err = vec_add(&all,
+					      (struct wrong){ f->time,
+							      report_finding_rip(f) });
+		}
 	for (size_t i = 0; i < all.size && !err; i++) {
 		if (all.data[i].position >= fl_trace_end(r->trace)->position ||
 		    (all.data[i].rip && map_get(&known, all.data[i].rip)))
@@ -349,8 +398,10 @@ static struct err *find(struct reporting *r)
 		{ find_events, "when it was", "the time line" },
 		{ find_heap, "the heap", "the heap" },
 	};
-	struct err *err = capture_open(r->args->capture, &r->capture);
+	struct err *err = read_results(r);
 
+	if (!err)
+		err = capture_open(r->args->capture, &r->capture);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !err; i++) {
 		show_step(steps[i].is_shown_as);
 		err = steps[i].find(r);
@@ -392,6 +443,7 @@ static struct err *write_page(struct reporting *r, const char *out)
 					.is_cut = r->is_cut,
 					.end = fl_trace_end(r->trace)->position,
 					.heap = heap.to_op ? &heap : NULL,
+					.results = &r->results,
 					.notes = &r->notes,
 					.mode = capture_mode(r->capture) };
 	struct err *err = NULL;
@@ -431,5 +483,6 @@ int cmd_report(int argc, char **argv)
 		fprintf(stderr, "faultline: cannot make a report: %s\n", err->message);
 	reporting_deinit(&r);
 	vec_deinit(&args.specs);
+	vec_deinit(&args.results);
 	return err ? EXIT_COULD_NOT : 0;
 }

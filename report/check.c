@@ -98,12 +98,17 @@ struct err *report_findings_list(const struct fl_analysis *a,
 	return err;
 }
 
+bool report_finding_is_error(const struct fl_analysis *a, const struct report_finding *x)
+{
+	return rule_of(a, x)->severity == SPEC_ERROR;
+}
+
 size_t report_findings_errors(const struct fl_analysis *a, const report_findings *f)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->size; i++)
-		n += rule_of(a, &f->data[i])->severity == SPEC_ERROR;
+		n += report_finding_is_error(a, &f->data[i]);
 	return n;
 }
 

@@ -30,6 +30,9 @@ struct err *report_findings_list(const struct fl_analysis *a,
 				 const struct fl_suppressions *known,
 				 report_findings *ret, size_t *n_known);
 
+/** @return whether @p x, of @p a's, is an error by its rule's severity. */
+bool report_finding_is_error(const struct fl_analysis *a, const struct report_finding *x);
+
 /** @return how many are errors by their rule's severity. */
 size_t report_findings_errors(const struct fl_analysis *a, const report_findings *f);
 

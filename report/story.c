@@ -15,6 +15,7 @@
  *   time	{end, alloc: [n], free: [n], events: [[position, kind, thread, name]], is_cut}
  *		alloc, free: how many in each of as many equal parts of the run
  *   heap	a page of its own (page.c), as text, or null; heap_left_out: changes before it
+ *   results	[[kind, what `suppress --json' or `rank --json' printed]]
  *   notes	[text]
  */
 #include "report/story.h"
@@ -99,6 +100,26 @@ static void want_places(struct writing *w, const cJSON *o)
 		report_sources_add(&w->sources, &p);
 	}
 	cJSON_ArrayForEach(item, o) want_places(w, item);
+}
+
+/* Want the lines that @p o names, if the file is one of which others are wanted: what else there is
+ * on this machine is nothing that a result may ask for. */
+static void want_known(struct writing *w, const cJSON *o)
+{
+	const char *file = cJSON_GetStringValue(cJSON_GetObjectItem(o, "file"));
+	const cJSON *line = cJSON_GetObjectItem(o, "line"), *item;
+
+	for (size_t i = 0; file && cJSON_IsNumber(line) && i < w->sources.files.size;
+	     i++) {
+		struct dec_place p = w->sources.files.data[i].place;
+
+		if (strcmp(p.file, file))
+			continue;
+		p.line = line->valueint;
+		report_sources_add(&w->sources, &p);
+		break;
+	}
+	cJSON_ArrayForEach(item, o) want_known(w, item);
 }
 
 /* ---- stories -------------------------------------------------------------------------------- */
@@ -391,6 +412,25 @@ static struct err *put_heap(const struct writing *w)
 	return NULL;
 }
 
+static struct err *put_results(struct writing *w)
+{
+	fputs(",\n\"results\":[", w->out);
+	for (size_t i = 0; i < w->s->results->size; i++) {
+		const struct report_result *r = &w->s->results->data[i];
+		char *text = cJSON_PrintUnformatted(r->json);
+
+		if (!text)
+			return &err_nomem;
+		want_known(w, r->json);
+		fprintf(w->out, "%s[\"%s\",", i ? ",\n" : "", r->kind);
+		put_json(w->out, text, strlen(text));
+		fputc(']', w->out);
+		cJSON_free(text);
+	}
+	fputc(']', w->out);
+	return NULL;
+}
+
 static void put_notes(const struct writing *w)
 {
 	fputs(",\n\"notes\":[", w->out);
@@ -423,6 +463,8 @@ static struct err *put_page(struct writing *w)
 		err = put_time(w);
 	if (!err)
 		err = put_heap(w);
+	if (!err)
+		err = put_results(w);
 	put_notes(w);
 	// Last: all the others have wanted theirs by now.
 	if (!err)

@@ -16,6 +16,7 @@
 #include "report/check.h"
 #include "report/inputs.h"
 #include "report/page.h"
+#include "report/results.h"
 #include "report/slice.h"
 
 /** Something that is asked about: a slice, with its moments. */
@@ -39,11 +40,12 @@ struct report_story {
 	const struct dec_trapped
 		*events; ///< n_events calls, signals and switches, in order
 	size_t n_events;
-	bool is_cut;		    ///< there were more of them
-	uint64_t end;		    ///< the last position
-	const struct fl_page *heap; ///< or NULL
-	const line_list *notes;	    ///< what is not there, and why
-	mode_t mode;		    ///< of the file, capture_mode()
+	bool is_cut;		       ///< there were more of them
+	uint64_t end;		       ///< the last position
+	const struct fl_page *heap;    ///< or NULL
+	const report_results *results; ///< what altered runs of it told
+	const line_list *notes;	       ///< what is not there, and why
+	mode_t mode;		       ///< of the file, capture_mode()
 };
 
 /** Write the page to @p path, which is only replaced by a whole one. @return ERR_OS, ERR_NOMEM,

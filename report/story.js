@@ -4,7 +4,7 @@
 // The page of a capture. What is shown is in the address: an item (something that is wrong), one
 // of its moments, a view. What a moment was made of are its children in the story's tree.
 
-const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000;
+const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000, RANKED = 10;
 const PLACE = 0, AT = 1, THREAD = 2, PARENT = 3, EDGE = 4, MADE = 5;
 let data, items = [], state = { item: 0, moment: -1, view: "source", step: -1 }, chosen = -1, shown = "";
 
@@ -23,7 +23,7 @@ function make(name, attributes = {}, ...inside) {
 
 const digits = n => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 const short = file => file ? file.split("/").pop() : "";
-const placeText = p => !p ? "?" : (p.file ? `${short(p.file)}:${p.line}` : "?") +
+const placeText = p => !p ? "?" : (p.file ? short(p.file) + (p.line ? `:${p.line}` : "") : "?") +
 	(p.function ? ` in ${p.function}` : "");
 
 // ---- what is wrong ---------------------------------------------------------------------------
@@ -46,20 +46,71 @@ function endItem() {
 		 chains: links.length ? [{ of: v.name || "the pointer", links, end: "made" }] : [] };
 }
 
-function listItems() {
-	const a = data.analysis;
-	items = [endItem()];
-	(a.faults || []).forEach((f, i) => {
-		const what = (a.violations[0] || {});
-		const title = f.because === "missing" ? "a store is missing" : "this statement broke it";
-		items.push({ title: `${title} (${i + 1} of ${a.faults.length})`, at: f, time: f.time, is_wrong: true,
-			     note: what.constraint ? `${what.constraint} (${short(what.spec)}:${what.line}) does not hold ` +
-				     `for ${what.nodes.join(", ")} at ${what.cpoint}` : "", chains: [] });
+// Both sides of a race, the later first.
+function raceChains(f) {
+	if (!f.one || !f.other)
+		return [];
+	const side = x => ({ ...x, value: `thread ${x.thread} ${x.write ? "writes" : "reads"} ${x.bytes} bytes` +
+		(x.atomic ? ", atomically" : "") + (x.locks.length ? `, holding ${x.locks.join(", ")}` : ", no lock held") });
+	return [{ title: "two accesses that nothing orders", links: [side(f.one), side(f.other)] }];
+}
+
+function checkItems(a) {
+	const faults = (a.faults || []).map((f, i) => {
+		const what = (a.violations[0] || {}), title = f.because === "missing" ? "a store is missing" : "this statement broke it";
+		return { title: `${title} (${i + 1} of ${a.faults.length})`, at: f, time: f.time, is_wrong: true, weight: 4,
+			 note: what.constraint ? `${what.constraint} (${short(what.spec)}:${what.line}) does not hold ` +
+				 `for ${what.nodes.join(", ")} at ${what.cpoint}` : "", chains: [] };
 	});
-	for (const f of a.findings || [])
-		items.push({
+	return [...faults, ...(a.findings || []).map(f => ({
 		title: f.message, at: f.at, rule: f.rule, time: f.time, is_wrong: f.severity === "error",
-		chains: f.chains || [], block: f.block, freed: f.freed });
+		weight: f.severity === "error" ? 3 : 1,
+		chains: [...(f.chains || []), ...raceChains(f)], block: f.block, freed: f.freed }))];
+}
+
+// ---- what altered runs told -------------------------------------------------------------------
+
+const list = (o, name) => Array.isArray(o[name]) ? o[name].filter(x => x && typeof x === "object") : [];
+
+const signals = { 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV", 31: "SIGSYS" };
+
+function suppressItems(r) {
+	const steps = list(r, "steps"), found = list(r, r.removed ? "identified" : "suppressed_last");
+	const links = steps.flatMap(s => [{ ...s.at, time: s.position, value: `${signals[s.signal] || "a signal"} here` },
+		...list(s, "suppressed").map(p => ({ ...p, time: p.position, value: "left out, with all that it influences" }))]);
+	return found.map(at => ({
+		title: r.removed ? "the first corruption, likely" : "left out last; a crash remains", at, time: at.position, by: "suppress",
+		is_wrong: !!r.removed, weight: r.removed ? 4 : 2,
+		note: r.run ? `without it the run ${r.run.end}` + (r.run.stdout ? `, and prints ${JSON.stringify(r.run.stdout)}` : "") : "",
+		chains: [{ title: "the program, run again and again", links }] }));
+}
+
+function cureText(v) {
+	const signed = n => v.bytes && BigInt.asIntN(8 * v.bytes, BigInt(Math.trunc(n) || 0));
+	return `test ${v.test} is right ` + (v.branch ? "if it goes the other way" : v.left_out ? "if that is not stored" :
+		`with ${signed(v.alternate)} instead of ${signed(v.original)}`) + (v.each_time ? ", each time" : "");
+}
+
+function rankItems(r) {
+	return list(r, "statements").slice(0, RANKED).map(s => {
+		const cures = list(r, "ivmps").filter(v => v.file === s.file && v.line === s.line);
+		return { title: `suspected: rank ${s.rank} by ${r.method}`, at: s, by: "rank", weight: 0, is_wrong: false,
+			 note: [`executed by ${s.failed} of ${r.failed} failing and ${s.passed} of ${r.passed} passing tests`,
+				 ...cures.slice(0, 3).map(cureText)].join("; "), chains: [] };
+	});
+}
+
+// ---- in which order -----------------------------------------------------------------------------
+
+// The end, then what is the graver, and of it what more than one analysis names.
+function listItems() {
+	const sameLine = (x, y) => x && y && x.line && x.line === y.line && x.file === y.file;
+	const rest = [...checkItems(data.analysis), ...data.results.flatMap(([kind, r]) => (kind === "rank" ? rankItems : suppressItems)(r))];
+	for (const item of rest)
+		item.also = [...new Set(rest.filter(o => o !== item && sameLine(o.at, item.at)).map(o => o.by || o.rule || "--spec"))]
+			.filter(name => name !== (item.by || item.rule || "--spec"));
+	rest.sort((a, b) => b.weight - a.weight || b.also.length - a.also.length);
+	items = [endItem(), ...rest];
 	for (const item of items) {
 		item.story = data.stories.findIndex(s => item.is_end ? s.at === "crash" : s.position === item.time);
 		item.root = item.story < 0 ? -1 : data.stories[item.story].root;
@@ -87,7 +138,8 @@ function drawList() {
 	items.forEach((item, i) => list.append(make("button", {
 		class: "finding", "aria-current": i === state.item, click: () => go({ item: i, moment: item.root, view: "source", step: -1 }) },
 		item.is_wrong ? make("b", {}, item.title) : item.title,
-		make("small", {}, item.at ? placeText(item.at) : "", item.rule ? `  [${item.rule}]` : ""))));
+		make("small", {}, item.at ? placeText(item.at) : "", item.by || item.rule ? `  [${item.by || item.rule}]` : ""),
+		item.also && item.also.length ? make("small", {}, `named by ${item.also.join(", ")}, too`) : "")));
 	if (items[0].frames.length) {
 		list.append(make("h2", {}, "the stack at its end"));
 		items[0].frames.forEach((f, i) => list.append(make("div", { class: "frame" }, `${i}  `,
@@ -198,10 +250,10 @@ function drawLinks() {
 	links.replaceChildren();
 	item().chains.forEach((c, k) => {
 		const before = item().chains.slice(0, k).reduce((n, x) => n + x.links.length, 0);
-		links.append(make("h2", {}, `how ${c.of} came here`));
+		links.append(make("h2", {}, c.title || `how ${c.of} came here`));
 		c.links.forEach((l, i) => links.append(make("button", { "aria-current": state.step === before + i,
 			click: () => go({ step: before + i, view: "source" }) },
-			`${l.value || ""}`, make("small", {}, placeText(l)), make("small", {}, `position ${digits(l.time)}`))));
+			`${l.value || ""}`, make("small", {}, placeText(l)), l.time !== undefined ? make("small", {}, `position ${digits(l.time)}`) : "")));
 	});
 	if (m) {
 		for (const edge of ["data", "address", "control"]) {
@@ -217,7 +269,7 @@ function drawLinks() {
 		if (s.is_full)
 			links.append(make("h2", {}, "the story is longer: only its latest moments are here"));
 	} else if (!item().chains.length)
-		links.append(make("h2", {}, item().story < 0 && !item().is_end ? `for its story: faultline slice ${data.capture.path} --at ${item().time}` :
+		links.append(make("h2", {}, item().story < 0 && !item().is_end && item().time !== undefined ? `for its story: faultline slice ${data.capture.path} --at ${item().time}` :
 			"nothing is known of where it came from"));
 	chosen = -1;
 }
@@ -268,7 +320,7 @@ function drawHeap() {
 }
 
 function drawText() {
-	const at = where(), time = at && at.time !== undefined ? at.time : item().time;
+	const at = where(), time = at && at.time !== undefined ? at.time : item().time ?? data.time.end;
 	element("text").replaceChildren(make("p", {}, "In gdb, forward and backward, at this moment:"),
 		make("pre", {}, `faultline debug ${data.capture.path}\n(gdb) monitor seek ${time}\n(gdb) reverse-step`),
 		make("p", {}, "All that had a part in it:"),
@@ -357,7 +409,8 @@ function fromAddress() {
 		const v = parseInt(asked.get(name), 10);
 		return v >= 0 && v < end ? v : -1;
 	};
-	const i = Math.max(0, n("item", items.length)), s = items[i].story < 0 ? null : data.stories[items[i].story];
+	// Where the run ended well, what is wrong says more.
+	const i = asked.has("item") ? Math.max(0, n("item", items.length)) : Math.max(0, items.findIndex(x => x.is_wrong)), s = items[i].story < 0 ? null : data.stories[items[i].story];
 	state = { item: i, step: n("step", items[i].chains.reduce((k, c) => k + c.links.length, 0)),
 		  moment: asked.has("moment") && s ? n("moment", s.moments.length) : items[i].root,
 		  view: VIEWS.includes(asked.get("view")) ? asked.get("view") : "source" };

@@ -5,7 +5,8 @@
 # The page of `faultline report` in a browser. The program says what is wrong with it: item 5 is freed
 # and still linked; the pointer at the end is NULL since the list was made. What is on the page is
 # walked through as a person would: from each thing that is wrong, by clicks alone, to the bytes of
-# the input; by keys; in the dark, in a narrow window; and no error is told in the console.
+# the input; by keys; in the dark, in a narrow window; and no error is told in the console. So are
+# what altered runs of it told, and a race.
 # time limit: 240
 . tests/lib.sh
 need cc chromium jq
@@ -175,6 +176,72 @@ in_browser 1300 850
 in_browser 1300 850 --blink-settings=preferredColorScheme=0
 in_browser 420 800
 
+# ---- what altered runs told, and threads
+
+expect_status 1 "$FAULTLINE" suppress --json c
+cp out suppressed.json
+expect_status 1 "$FAULTLINE" rank --status 0 --json c
+cp out ranked.json
+mv page.html first.html
+expect_status 0 "$FAULTLINE" report c --with suppressed.json --with ranked.json -o page.html
+cat >walk.js <<END
+const by = n => items.filter(i => i.by === n), line = $(jq .suppressed_last[0].line//.identified[0].line suppressed.json);
+const weights = items.slice(1).map(i => i.weight);
+END
+cat >>walk.js <<'END'
+const must = (is, what) => { if (!is) throw new Error(what); };
+must(by("suppress").length && by("suppress")[0].at.line === line, "the first corruption is not told");
+must(by("rank").length >= 3 && by("rank")[0].at.line > 0, "suspected statements are not told");
+must(weights.join() === weights.slice().sort((a, b) => b - a).join(), "not ranked: " + weights);
+for (const i of [...by("suppress"), by("rank")[0]]) {
+	document.querySelectorAll("#list .finding")[items.indexOf(i)].click();
+	must(+document.querySelector("#source .now b").textContent === i.at.line, "its line is not shown");
+}
+document.querySelectorAll("#list .finding")[items.indexOf(by("suppress")[0])].click();
+must(/SIGSEGV here/.test(element("links").textContent), "the way there is not told");
+END
+in_browser 1300 850
+
+cat >race.c <<'END'
+#include <pthread.h>
+static int counter;
+static void *count(void *x)
+{
+	for (int i = 0; i < 10; i++)
+		counter++;
+	return x;
+}
+int main(void)
+{
+	pthread_t t[2];
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, count, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END
+cc -g -O0 -pthread -o race race.c || fail "cannot compile"
+make_capture raced ./race
+expect_status 0 "$FAULTLINE" report raced -o page.html
+cat >walk.js <<'END'
+const must = (is, what) => { if (!is) throw new Error(what); };
+must(items[state.item].rule === "RACE", "the race is not what is shown");
+must(/two accesses/.test(element("links").textContent) && /thread \d+ writes 4 bytes, no lock held/.test(element("links").textContent),
+	"both sides are not told: " + element("links").textContent);
+document.querySelectorAll("#links button")[1].click();
+must(document.querySelector("#source .now"), "the other side is not shown");
+END
+in_browser 1300 850
+
+expect_status 2 "$FAULTLINE" report raced --with suppressed.json -o x.html
+expect_error "another run"
+echo '{ "crashed": true, "steps": [1] }' >mistaken.json
+for result in mistaken.json race.c; do
+	expect_status 2 "$FAULTLINE" report c --with $result -o x.html
+	expect_error "$result"
+done
+
 # ---- what has no story, and mistakes
 
 make_capture well /bin/true
@@ -182,7 +249,7 @@ expect_status 0 "$FAULTLINE" report well -o well.html
 grep -q '"findings":\[\]' well.html || fail "something is wrong with /bin/true"
 expect_status 0 "$FAULTLINE" report c -o -
 untimed() { sed 's/"phases":{[^}]*}//' "$1"; }
-cmp -s <(untimed out) <(untimed page.html) || fail "another page to stdout"
+cmp -s <(untimed out) <(untimed first.html) || fail "another page to stdout"
 expect_status 2 "$FAULTLINE" report nothing -o x.html
 expect_error "nothing"
 expect_status 2 "$FAULTLINE" report c --spec missing.spec -o x.html
