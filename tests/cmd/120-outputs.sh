@@ -57,7 +57,7 @@ reduce  --input --json --oracle
 repair  --also --commands --source --spec
 record  --end-core --object --snapshot
 replay  --stdout
-report  --sources --spec
+report  --sources --spec --with
 sites   --list
 spec    --binary
 suite   --store --tests
