@@ -13,6 +13,7 @@
 #define PIECES_MAX 32
 // Of an address in user space: the two above are 0.
 #define ADDRESS_BYTES 6
+#define ADDRESS_BITS 47
 #define NEAR_BYTES (1 << 16)
 
 static bool begins(const char *name, const char *with)
@@ -94,10 +95,19 @@ static struct dec_location location_of(const struct dec_past_ref *r, uint32_t ti
 
 /* ---- copies ------------------------------------------------------------------------------ */
 
+/* Of how many bytes of a register a widening instruction makes more, at least. */
+static uint32_t widened_bytes(const struct dec_insn *insn)
+{
+	const char *name = dec_insn_name(insn);
+
+	return !strcmp(name, "cwde") || !strcmp(name, "movsx") ? 2 : 4;
+}
+
 /* Do the @p n bytes wanted at @p v stand in @p r at @p offset? @return how many of them; the
- * others are what widening makes of those. */
+ * others are what widening makes of those: of @p widened bytes of a register (0: of none). */
 static uint32_t same_bytes(const struct dec_past *p, const struct dec_past_ref *r,
-			   uint64_t offset, const uint8_t *v, uint32_t n, bool may_widen)
+			   uint64_t offset, const uint8_t *v, uint32_t n,
+			   uint32_t widened)
 {
 	const uint8_t *has = dec_past_value(p, r);
 	uint32_t have, same = 0;
@@ -109,11 +119,11 @@ static uint32_t same_bytes(const struct dec_past *p, const struct dec_past_ref *
 		return 0;
 	while (same < have && has[offset + same] == v[same])
 		same++;
-	// A whole register is said to be read where only its lower half is widened.
+	// A whole register is said to be read where only its lower part is widened.
 	if (same < have)
-		have = may_widen && same >= 4 ? 4 : 0;
+		have = widened && same >= widened ? widened : 0;
 	for (uint32_t i = have; i < n; i++)
-		if (!may_widen || (v[i] && v[i] != 0xff))
+		if (!widened || (v[i] && v[i] != 0xff))
 			return 0;
 	return have;
 }
@@ -150,8 +160,8 @@ static bool find_source(const struct dec_past *p, const struct dec_past_step *s,
 		if (!v || offset + l->size > 64)
 			continue;
 		for (int k = 0; k < 3; k++) {
-			uint32_t n =
-				same_bytes(p, r, at[k], v + offset, l->size, !l->is_mem);
+			uint32_t n = same_bytes(p, r, at[k], v + offset, l->size,
+						l->is_mem ? 0 : widened_bytes(insn));
 
 			if (!n)
 				continue;
@@ -213,6 +223,12 @@ static bool is_narrow(const struct dec_insn *insn)
 	return (*rex & 0xf8) != 0x48;
 }
 
+/* Are the ones of @p n neighbours? */
+static bool is_stretch(uint64_t n)
+{
+	return n && !((n + (n & -n)) & n);
+}
+
 static bool is_marking(const struct dec_insn *insn)
 {
 	const char *name = dec_insn_name(insn);
@@ -243,6 +259,52 @@ pointer_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_
 	if (n_near > 1 && is_near(value, 0) && number(p, best))
 		return NULL; // a sum of small numbers
 	return best;
+}
+
+/* The word that something is taken out of, by a mask that is all ones in one stretch, or by a shift to the
+ * right (of what is more than an address: else a number is divided); NULL: none is. */
+static const struct dec_past_ref *
+packed_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_t value)
+{
+	const struct dec_insn *insn = dec_past_insn(p, s);
+	bool is_masking = !strcmp(dec_insn_name(insn), "and");
+	const struct dec_past_ref *r, *word = NULL;
+	uint32_t n = 0;
+
+	if (!is_masking && !begins(dec_insn_name(insn), "shr") &&
+	    !begins(dec_insn_name(insn), "sar"))
+		return NULL;
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
+		uint64_t is = number(p, r);
+
+		if (!is_data(insn, r) || r->size < 8 ||
+		    (!r->is_mem && r->reg >= DEC_GPRS))
+			continue;
+		if (is_masking ? is_stretch(is) : !(is >> ADDRESS_BITS))
+			continue;
+		word = r;
+		n++;
+	}
+	return n == 1 && (!is_masking || !(value & ~number(p, word))) ? word : NULL;
+}
+
+/* The operand with the address in a word that gets something else above it. */
+static const struct dec_past_ref *
+address_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_t value)
+{
+	const struct dec_insn *insn = dec_past_insn(p, s);
+	const struct dec_past_ref *r, *found = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
+		if (!is_data(insn, r) || r->size < 8 ||
+		    (!r->is_mem && r->reg >= DEC_GPRS) ||
+		    (number(p, r) ^ value) << (64 - ADDRESS_BITS))
+			continue;
+		found = r;
+		n++;
+	}
+	return n == 1 ? found : NULL;
 }
 
 /* The operand that is no pointer, beside one or alone. */
@@ -282,24 +344,47 @@ static bool is_frame(const struct dec_past *p, const struct dec_past_step *s)
 	return false;
 }
 
+static bool is_pointer(enum dec_follow_what what)
+{
+	return what == DEC_FOLLOW_POINTER || what == DEC_FOLLOW_WORD;
+}
+
+/* The operand that has the pointer which @p hop made, or its part of a word; NULL: none has. */
+static const struct dec_past_ref *source_of_pointer(const struct dec_past *p,
+						    const struct dec_past_step *s,
+						    enum dec_follow_what what,
+						    struct dec_hop *hop)
+{
+	const struct dec_insn *insn = dec_past_insn(p, s);
+	const struct dec_past_ref *r = NULL;
+
+	hop->kind = DEC_HOP_COPY;
+	if (what == DEC_FOLLOW_WORD && is_marking(insn))
+		r = address_operand(p, s, hop->value);
+	if (!r && !is_frame(p, s) &&
+	    (is_marking(insn) || (is_stepping(insn) && !is_scaling(insn))) &&
+	    (r = pointer_operand(p, s, hop->value)))
+		hop->kind = DEC_HOP_OFFSET;
+	if (!r)
+		r = packed_operand(p, s, hop->value);
+	hop->is_part = r && hop->kind == DEC_HOP_COPY;
+	return r;
+}
+
 static void make_sum(const struct dec_past *p, const struct dec_past_step *s,
 		     enum dec_follow_what what, struct dec_hop *hop)
 {
+	const struct dec_insn *insn = dec_past_insn(p, s);
 	const struct dec_past_ref *r = NULL;
 
-	const struct dec_insn *insn = dec_past_insn(p, s);
-
 	if (is_stepping(insn) && is_near(hop->value, 0) && is_narrow(insn) &&
-	    what == DEC_FOLLOW_POINTER) {
+	    is_pointer(what)) {
 		hop->kind = DEC_HOP_COMPUTED;
 		hop->is_narrow = true;
 		return;
 	}
-	if (what == DEC_FOLLOW_POINTER && !is_frame(p, s) &&
-	    (is_marking(insn) || (is_stepping(insn) && !is_scaling(insn)))) {
-		hop->kind = DEC_HOP_OFFSET;
-		r = pointer_operand(p, s, hop->value);
-	}
+	if (is_pointer(what))
+		r = source_of_pointer(p, s, what, hop);
 	// Links that are XORed of two addresses are no marks.
 	if (!r && what != DEC_FOLLOW_NUMBER &&
 	    (!is_marking(insn) || !strcmp(dec_insn_name(insn), "xor"))) {
@@ -535,7 +620,7 @@ struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_
 		       struct dec_follow *ret)
 {
 	struct dec_location at = *l;
-	bool is_pointer = what == DEC_FOLLOW_POINTER, is_over;
+	bool is_over;
 	int n_pieces = 0;
 
 	while (ret->hops.size < HOPS_MAX) {
@@ -549,7 +634,7 @@ struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_
 		ret->last = at;
 		if (!s) {
 			ret->is_unwritten = !ret->is_far;
-			if (is_pointer)
+			if (is_pointer(what))
 				forget_number(ret);
 			return NULL;
 		}
@@ -563,11 +648,11 @@ struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_
 			before = hop.position;
 			continue;
 		}
-		if (is_pointer && ret->hops.size && is_cut(&at, &hop, p, s))
+		if (is_pointer(what) && ret->hops.size && is_cut(&at, &hop, p, s))
 			return NULL;
-		if (hop.kind == DEC_HOP_INDEX && what == DEC_FOLLOW_POINTER)
+		if (hop.kind == DEC_HOP_INDEX && is_pointer(what))
 			err = check_index(p, s, &hop);
-		else if (what == DEC_FOLLOW_POINTER)
+		else if (is_pointer(what))
 			err = find_index(p, s, &hop);
 		if (err)
 			return err;
@@ -581,17 +666,18 @@ struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_
 		if (next == DEC_FOLLOW_LAST)
 			return NULL;
 		if (!goes_on(&hop)) {
-			if (is_pointer) {
+			if (is_pointer(what)) {
 				forget_number(ret);
 				forget_start(ret);
 			}
 			return NULL;
 		}
-		if (hop.kind == DEC_HOP_INDEX && what == DEC_FOLLOW_POINTER)
+		if (hop.is_part)
+			what = DEC_FOLLOW_WORD;
+		if (hop.kind == DEC_HOP_INDEX && is_pointer(what))
 			what = DEC_FOLLOW_INDEX;
 		if (what == DEC_FOLLOW_INDEX && hop.from.is_mem)
 			what = DEC_FOLLOW_NUMBER;
-		is_pointer = what == DEC_FOLLOW_POINTER;
 		at = hop.from;
 		before = hop.position;
 	}

@@ -33,13 +33,15 @@ struct dec_hop {
 	struct dec_location from; ///< COPY, OFFSET, INDEX
 	uint64_t written;	  ///< bytes that it wrote at once
 	bool is_narrow; ///< a small number that was summed up in four bytes or less
+	bool is_part;	///< COPY: taken out of a word that has more, or put into one
 };
 
 /** What is followed: where arithmetic is gone through. */
 enum dec_follow_what {
 	DEC_FOLLOW_POINTER, ///< sums of a pointer and little
-	DEC_FOLLOW_INDEX,   ///< of a number, until it was loaded; then as NUMBER
-	DEC_FOLLOW_NUMBER,  ///< nowhere
+	DEC_FOLLOW_WORD, ///< a word that a pointer is taken out of: what else is there, too
+	DEC_FOLLOW_INDEX,  ///< of a number, until it was loaded; then as NUMBER
+	DEC_FOLLOW_NUMBER, ///< nowhere
 };
 
 struct dec_follow {

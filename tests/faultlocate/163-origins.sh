@@ -11,14 +11,15 @@ need_bpf
 
 source=tests/programs/origins.c program=$TMPDIR/origins
 forms=(bucket unlink global tls tagged wipe assign strcpy sprintf ops negative tree reuse
-	varargs cut swap packed shift poison grown ungrown tripled mark cursor sorted xored)
+	varargs cut swap packed shift poison grown ungrown tripled mark cursor sorted xored
+	word boxed brief)
 
 . tests/faultlocate/ends.bash
 
 for compiler in gcc clang; do
 	for level in -O0 -O1 -O2; do
 		# What differs without optimisation: numbers that become pointers, and back; with some: constants.
-		some=(bucket negative cut packed tripled cursor)
+		some=(bucket negative cut packed tripled cursor boxed brief)
 		[ $level != -O1 ] || some=(bucket grown mark sorted xored)
 		[ $level != -O2 ] || some=("${forms[@]}")
 		$compiler -std=gnu11 -g $level -fno-builtin -w -o "$program" $source ||

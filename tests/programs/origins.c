@@ -592,6 +592,70 @@ static int do_xored(void)
 	xored_break(b);
 	return xored_sum(a);
 }
+/* Pointers beside a tag in a word, and those that look like a number that is none. */
+struct word {
+	uint64_t tag : 16, ptr : 48;
+};
+static APART void word_set(struct word *w, struct item *i, int shift)
+{
+	w->tag = 7;
+	w->ptr = (uint64_t)(uintptr_t)i >> shift; /* BAD word */
+}
+static APART int word_use(struct word *w)
+{
+	return ((struct item *)(uintptr_t)w->ptr)->id; /* USE word */
+}
+static int do_word(void)
+{
+	struct word w;
+
+	word_set(&w, item_new(NULL, 1), 4 + zero);
+	return word_use(&w);
+}
+static APART void box(double *v, uint64_t addr)
+{
+	addr |= 0x7ff9ul << 48;
+	memcpy(v, &addr, sizeof(addr));
+}
+static APART struct item *unbox(const double *v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, v, sizeof(bits));
+	return (struct item *)(uintptr_t)(bits & 0xffffffffffff);
+}
+static int do_boxed(void)
+{
+	double v[2];
+
+	box(&v[0], (uintptr_t)item_new(NULL, 1));
+	box(&v[1], 77 + zero); /* BAD boxed */
+	v[0] = v[1];
+	return unbox(v)->id; /* USE boxed */
+}
+/* an index in two bytes */
+static APART void set_brief(short *next, int at)
+{
+	next[at] = -30000 + zero; /* BAD brief */
+}
+static APART int use_brief(const struct pair *p, const short *next)
+{
+	int i = 1, sum = 0;
+
+	while (i) {
+		sum += p[i].n; /* USE brief */
+		i = next[i];
+	}
+	return sum;
+}
+static int do_brief(void)
+{
+	struct pair *p = calloc(4, sizeof(*p));
+	short next[4] = { 0, 2, 3, 0 };
+
+	set_brief(next, 2);
+	return use_brief(p, next);
+}
 
 static int run(const char *f)
 {
@@ -624,6 +688,9 @@ static int run(const char *f)
 	FORM(cursor, do_cursor());
 	FORM(sorted, do_sorted());
 	FORM(xored, do_xored());
+	FORM(word, do_word());
+	FORM(boxed, do_boxed());
+	FORM(brief, do_brief());
 	return 3;
 }
 int main(int argc, char **argv)
