@@ -5,7 +5,7 @@
 
 // What was done longer ago is not counted.
 #define PAST_MAX 1000000
-// So often a statement counted up, or down: it always does.
+// So often a statement counted up, or down, or stored the same: it always does.
 #define HABIT_TIMES 3
 
 static void cures_deinit(struct fl_cures *c)
@@ -158,9 +158,11 @@ static struct err *look_at_first(struct fl_cures *c, const struct hg_op *op,
 	return err ? err : spec_eval_seek(eval, c->before, hg_view_ops(c->before) + 1);
 }
 
-// Did the number grow, or shrink? @p now: what the statement did this time.
+// Did the number grow, or shrink, or was it the same? @p now: what the statement did this time.
 static void count_turn(const struct hg_op *op, const struct hg_op *now, struct fl_cure *k)
 {
+	k->n_alike += op->kind == HG_OP_STORE && op->size == now->size &&
+		      op->after == now->after;
 	if (op->kind == HG_OP_STORE && op->before != op->after) {
 		int64_t by = (int64_t)(op->after - op->before);
 
@@ -267,6 +269,12 @@ static bool is_contrary(const struct fl_cures *c, const struct fl_contribution *
 	       is_up != (op.after > op.before);
 }
 
+// Was it the same number each time, and never the number's fault?
+static bool is_constant(const struct fl_contribution *k)
+{
+	return k->cure.n_alike >= HABIT_TIMES && k->cure.n_alike == k->cure.n_before;
+}
+
 // Some number always solves an equation, whatever made its other side wrong. So where a statement
 // that never stored before has a cure, a number is none that counts of one that did.
 static void weigh_numbers(struct fl_cures *c)
@@ -275,7 +283,7 @@ static void weigh_numbers(struct fl_cures *c)
 		struct fl_cure *k = &c->ret->data[i].cure;
 
 		if (k->grade > FL_CURE_ODD && !is_pointer(c, k) &&
-		    (is_contrary(c, &c->ret->data[i]) ||
+		    (is_contrary(c, &c->ret->data[i]) || is_constant(&c->ret->data[i]) ||
 		     is_below_zero(c, &c->ret->data[i])))
 			k->grade = FL_CURE_ODD;
 	}
@@ -373,19 +381,24 @@ static bool is_found(const struct fl_cures *c, size_t n_members, uint64_t op)
 	return false;
 }
 
-// Have members cures, all of them numbers?
-static bool has_numbers_alone(const struct fl_cures *c, size_t n_members)
+// May a pointer beside the members explain all? Not where one of them does, nor where it cannot be told
+// of what introduced or changed it, as it was stored over since.
+static bool may_be_beside(const struct fl_cures *c, size_t n_members)
 {
-	bool ret = false;
+	bool has_number = false, has_pointer = false, is_gone = false;
 
 	for (size_t i = 0; i < n_members; i++) {
-		const struct fl_cure *k = &c->ret->data[i].cure;
+		const struct fl_contribution *k = &c->ret->data[i];
+		bool is_link = k->cure.grade && is_pointer(c, &k->cure);
 
-		if (k->grade && is_pointer(c, k))
+		if (is_link && k->cure.grade > FL_CURE_ODD)
 			return false;
-		ret |= k->grade != FL_CURE_NONE;
+		has_pointer |= is_link;
+		has_number |= k->cure.grade && !is_link;
+		is_gone |= (k->introduces || k->n_errors) &&
+			   fl_cure_is_overwritten(c, k->op);
 	}
-	return ret;
+	return (has_number && !has_pointer) || !is_gone;
 }
 
 // Does @p x explain more than what the traceback found does?
@@ -398,8 +411,7 @@ static bool is_better(const struct fl_cures *c, size_t n_members, uint64_t op,
 		    x->grade != FL_CURE_FIRST :
 		    x->grade < (is_pointer(c, x) ? FL_CURE_WHOLE : FL_CURE_LOOSE))
 		return false;
-	if (is_pointer(c, x) && x->grade == FL_CURE_WHOLE &&
-	    !has_numbers_alone(c, n_members))
+	if (is_pointer(c, x) && x->grade == FL_CURE_WHOLE && !may_be_beside(c, n_members))
 		return false;
 	for (size_t i = 0; i < n_members; i++) {
 		const struct fl_cure *k = &c->ret->data[i].cure;

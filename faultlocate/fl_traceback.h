@@ -32,6 +32,7 @@ struct fl_cure {
 	uint32_t n_before; ///< the statement stored so often before, and all was right
 	uint32_t n_up, n_down; ///< .. a larger number than was there, a smaller one
 	uint32_t n_step;       ///< .. that differed by as much as this time
+	uint32_t n_alike;      ///< the very number that it stored this time
 	/** The store was stored over in the operation: by what counted on from it, that with
 	 * index counted_on - 1. 0: it was not. */
 	uint32_t counted_on;

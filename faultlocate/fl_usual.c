@@ -13,6 +13,9 @@
 #define OUTSIDE_TIMES 16
 #define OUTSIDE_REACH 4096
 
+// So often a number was set to the same, and it is a state.
+#define STATE_TIMES 3
+
 /* ---- the other times ------------------------------------------------------------------------- */
 
 /** Was a store made with what made it necessary? */
@@ -257,16 +260,36 @@ static bool is_same_statement(const struct fl_usual *u, const struct hg_op *a,
 	return fl_is_same_line(&x, &y);
 }
 
+// Does the trigger set a number that others, of other statements, always set to another? Then what went with
+// theirs tells nothing of it: slot->state = USED, and slot->state = GONE here.
+static bool is_other_state(const struct fl_past *p)
+{
+	size_t n = 0;
+
+	if (p->trigger.kind != HG_OP_STORE || p->is_pointer)
+		return false;
+	for (size_t i = 0; i < p->likes.size; i++) {
+		const struct hg_op *op = &p->likes.data[i].e.op;
+
+		if (is_same_statement(p->in, &p->trigger, op) ||
+		    op->after == p->trigger.after ||
+		    op->after != p->likes.data[0].e.op.after)
+			return false;
+		n++;
+	}
+	return n >= STATE_TIMES;
+}
+
 // Count the times before, those in which the trigger's very statement ran if there are any.
 // @of, @usual: the last time that the store was made, and the store.
 static void count_times(struct fl_past *p, enum fl_relation r, struct fl_missing *m,
 			const struct fl_event **of, const struct fl_event **usual)
 {
-	bool has_same = false;
+	bool has_same = false, is_other = is_other_state(p);
 	enum with how;
 	size_t at = 0;
 
-	for (size_t i = 0; i < p->likes.size; i++) {
+	for (size_t i = 0; i < p->likes.size && !is_other; i++) {
 		const struct fl_event *e = &p->likes.data[i].e, *store;
 		bool is_same;
 
@@ -347,11 +370,49 @@ static bool is_beside(const struct fl_past *p, const struct fl_span *s)
 	return is_here && is_stored;
 }
 
+// Was the trigger's function part of @p s, another operation than this one, that was right and had no such
+// field stored?
+static bool is_without(const struct fl_past *p, const struct fl_span *s)
+{
+	const char *part = fl_usual_place(p->in, p->trigger.rip).function;
+	bool is_here = false;
+
+	for (size_t i = 0; i < s->ops.size; i++) {
+		const struct hg_op *op = &s->ops.data[i];
+
+		if ((op->kind == HG_OP_STORE &&
+		     fl_past_shape(p->in->past, op) == p->field_shape) ||
+		    is_in_function(p->in, op->rip, p->in->operation))
+			return false;
+		is_here |= is_in_function(p->in, op->rip, part);
+	}
+	return is_here;
+}
+
+typedef bool (*span_fn)(const struct fl_past *p, const struct fl_span *s);
+
+// Is what was done from operation @p from to @p to of the history so?
+static struct err *is_so(const struct fl_past *p, uint64_t from, uint64_t to, span_fn is,
+			 bool *ret)
+{
+	struct fl_span s = {};
+	struct err *err;
+
+	if (to - from > OUTSIDE_REACH)
+		return NULL;
+	err = fl_span_load(p->in->graph, from, to, &s);
+	*ret = !err && is(p, &s);
+	fl_span_deinit(&s);
+	return err;
+}
+
 struct err *fl_usual_is_outside(const struct fl_usual *u, bool *ret)
 {
 	const struct fl_past *p = u->past;
 	const char *function = fl_usual_place(u, p->trigger.rip).function;
+	const fl_bounds *b = u->bounds;
 	struct err *err = NULL;
+	size_t n;
 
 	*ret = false;
 	if (!function || !u->operation || !strcmp(function, u->operation) ||
@@ -360,16 +421,15 @@ struct err *fl_usual_is_outside(const struct fl_usual *u, bool *ret)
 	*ret = is_beside(p, u->span);
 	for (size_t i = 0; i < p->stores.size && i < OUTSIDE_TIMES && !*ret && !err;
 	     i++) {
-		struct fl_span s = {};
 		uint64_t from, to;
 
 		fl_past_bounds(p, p->stores.data[i].e.index, &from, &to);
-		if (to - from > OUTSIDE_REACH)
-			continue;
-		err = fl_span_load(u->graph, from, to, &s);
-		*ret = !err && is_beside(p, &s);
-		fl_span_deinit(&s);
+		err = is_so(p, from, to, is_beside, ret);
 	}
+	// An operation lies between two bounds, and so does what comes between operations.
+	n = vec_rank(b->size, k, b->data[k] <= u->since);
+	for (size_t i = 1; i < n && i <= 2 * OUTSIDE_TIMES && !*ret && !err; i++)
+		err = is_so(p, b->data[n - i - 1], b->data[n - i], is_without, ret);
 	return err;
 }
 

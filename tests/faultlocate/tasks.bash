@@ -16,7 +16,7 @@ analyze() {
 judge() {
 	local truth=".because != \"missing\" and .line == $1"
 	[ -z "$2" ] || truth=".because == \"missing\" and (.missing | \"\(.function) \
-.\(.field | sub(\"[[].*\"; \"\") | sub(\".*[.]\"; \"\"))\" == \"$2\")"
+.\(.field | gsub(\"[[][0-9]+[]]\"; \"\") | sub(\".*[.]\"; \"\"))\" == \"$2\")"
 	jq "[.faults[] | $truth] | (index(true) // -1) + 1" "$TMPDIR/out"
 }
 
