@@ -114,8 +114,8 @@ static const char *const learned[] = { "into", NULL };
 static const char *const bundles[] = { "flight", NULL };
 static const char *const slices[] = { "capture", NULL };
 
-/* Those that read what strangers wrote, and what they may write. `suite', `rank' and `reduce' know
- * themselves when. */
+/* Those that read what strangers wrote, and what they may write. `suite', `rank', `reduce',
+ * `debug' and `report' know themselves when. */
 static const struct reader {
 	const char *name;
 	struct confine_outputs outputs;
@@ -134,7 +134,6 @@ static const struct reader {
 	{ "recover", {} },
 	{ "repair", { .files = pictures } },
 	{ "replay", {} },
-	{ "report", { .files = packets } },
 	{ "sites", {} },
 	{ "slice", { .files = pictures, .dirs = slices } },
 	{ "spec", { .in_place = "in-place" } },

@@ -2,13 +2,18 @@
 // Copyright 2026 The Faultline authors
 // COMMAND find/report: one page: what happened, what is wrong, and where that came from
 
+#include <arpa/inet.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/option.h"
 #include "cmd/command.h"
+#include "confine/confine.h"
+#include "report/serve.h"
 #include "report/story.h"
 
 #define EXIT_COULD_NOT 2
@@ -19,11 +24,14 @@
 #define NAMED 200	  // links of inputs
 #define HEAP_CHANGES 3000 // of the heap's history, its last
 
-enum { KEY_SOURCES = 256, KEY_WITH };
+enum { KEY_SOURCES = 256, KEY_WITH, KEY_SERVE };
 
 struct arguments {
 	const char *capture, *process, *out, *sources;
 	fl_texts specs, results;
+	bool serves;
+	uint16_t port; ///< serves: 0: any
+	int listener;  ///< serves
 };
 
 static const struct argp_option options[] = {
@@ -43,6 +51,11 @@ static const struct argp_option options[] = {
 	  "also show what `faultline suppress --json CAPTURE' or `faultline rank --json' "
 	  "printed into the file RESULT (may be given again)",
 	  0 },
+	{ "serve", KEY_SERVE, "PORT", OPTION_ARG_OPTIONAL,
+	  "write no file, but serve the page to browsers of this machine at PORT, or one that is "
+	  "free, until interrupted; any moment of the run can then be looked at, not only those of "
+	  "stories. Its address is printed: whoever knows it may read the capture",
+	  0 },
 	{ "process", 'p', "PROCESS", 0,
 	  "of a capture made by `record -f', this process: a number or a process id", 0 },
 	{ 0 },
@@ -58,6 +71,7 @@ static const char doc[] =
 	"  faultline report crash.flt -o crash.html\n"
 	"  faultline report crash.flt --spec list.spec -o crash.html\n"
 	"  faultline report crash.flt --with suppressed.json -o crash.html\n"
+	"  faultline report crash.flt --serve\n"
 	"  faultline report crash.flt -o - | ssh host 'cat >crash.html'\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -80,8 +94,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SOURCES:
 		a->sources = arg;
 		return 0;
+	case KEY_SERVE:
+		a->serves = true;
+		if (arg)
+			a->port = option_number(state, "--serve", arg, 1, UINT16_MAX);
+		return 0;
 	case ARGP_KEY_END:
-		if (!a->out && isatty(STDOUT_FILENO))
+		if (a->serves && a->out)
+			argp_error(state, "-o writes a page, --serve serves one");
+		if (!a->serves && !a->out && isatty(STDOUT_FILENO))
 			argp_error(state, "-o says where the page is to be written");
 		a->out = a->out ?: "-";
 		// Results of others are put into it as JSON.
@@ -414,41 +435,50 @@ static struct err *find(struct reporting *r)
 
 /* ---- the page ------------------------------------------------------------------------------------ */
 
-static struct err *write_page(struct reporting *r, const char *out)
+/** The page, and what it borrows. */
+struct composed {
+	struct report_inputs inputs;
+	struct fl_page heap;
+	struct report_story story;
+};
+
+static struct err *compose(struct reporting *r, struct composed *c)
 {
 	const struct report_told *first = r->told.size ? &r->told.data[0] : NULL;
-	const struct report_inputs inputs = { .inputs = &r->inputs,
-					      .sources = &r->sources,
-					      .question = first ? &first->question : NULL,
-					      .at = first ? first->at : NULL,
-					      .roles = FL_ROLE_DERIVED | FL_ROLE_CONTROL |
-						       FL_ROLE_ADDRESS,
-					      .symbols = r->symbols,
-					      .capture = r->args->capture };
 	struct hg_graph *graph = r->heap.sides[FL_SIDE_APP].graph;
-	struct fl_page heap = { .namer = &r->heap.sides[FL_SIDE_APP].namer,
-				.title = r->args->capture,
-				.to_op = graph ? hg_graph_ops(graph) : 0,
-				.symbols = r->heap.symbols,
-				.cpoints = r->heap.cpoints,
-				.is_checked = r->args->specs.size > 0 };
-	const struct report_story s = { .analysis = &r->analysis,
-					.findings = &r->findings,
-					.capture = r->args->capture,
-					.symbols = r->symbols,
-					.told = &r->told,
-					.inputs = r->has_inputs ? &inputs : NULL,
-					.events = r->events.data,
-					.n_events = r->events.size,
-					.is_cut = r->is_cut,
-					.end = fl_trace_end(r->trace)->position,
-					.heap = heap.to_op ? &heap : NULL,
-					.results = &r->results,
-					.notes = &r->notes,
-					.mode = capture_mode(r->capture) };
 	struct err *err = NULL;
 
-	heap.from_op = heap.to_op > HEAP_CHANGES ? heap.to_op - HEAP_CHANGES : 0;
+	c->inputs = (struct report_inputs){ .inputs = &r->inputs,
+					    .sources = &r->sources,
+					    .question = first ? &first->question : NULL,
+					    .at = first ? first->at : NULL,
+					    .roles = FL_ROLE_DERIVED | FL_ROLE_CONTROL |
+						     FL_ROLE_ADDRESS,
+					    .symbols = r->symbols,
+					    .capture = r->args->capture };
+	c->heap = (struct fl_page){ .namer = &r->heap.sides[FL_SIDE_APP].namer,
+				    .title = r->args->capture,
+				    .to_op = graph ? hg_graph_ops(graph) : 0,
+				    .symbols = r->heap.symbols,
+				    .cpoints = r->heap.cpoints,
+				    .is_checked = r->args->specs.size > 0 };
+	c->story = (struct report_story){ .analysis = &r->analysis,
+					  .findings = &r->findings,
+					  .capture = r->args->capture,
+					  .symbols = r->symbols,
+					  .told = &r->told,
+					  .inputs = r->has_inputs ? &c->inputs : NULL,
+					  .events = r->events.data,
+					  .n_events = r->events.size,
+					  .is_cut = r->is_cut,
+					  .end = fl_trace_end(r->trace)->position,
+					  .heap = c->heap.to_op ? &c->heap : NULL,
+					  .is_served = r->args->serves,
+					  .results = &r->results,
+					  .notes = &r->notes,
+					  .mode = capture_mode(r->capture) };
+	if (c->heap.to_op > HEAP_CHANGES && !r->args->serves)
+		c->heap.from_op = c->heap.to_op - HEAP_CHANGES;
 	if (r->is_cut)
 		err = lines_add(&r->notes,
 				"the time line has the first %d calls, signals and "
@@ -456,33 +486,125 @@ static struct err *write_page(struct reporting *r, const char *out)
 				EVENTS);
 	for (size_t i = 0; i < r->analysis.notes.size && !err; i++)
 		err = lines_add(&r->notes, "%s", r->analysis.notes.data[i]);
-	return err ?: report_story_write(&s, out);
+	return err;
+}
+
+/* ---- serving it ------------------------------------------------------------------------------- */
+
+/* At 127.0.0.1 alone: what is there of others' names and addresses plays no part. */
+static struct err *listen_at(uint16_t *port, int *ret)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				  .sin_port = htons(*port) };
+	socklen_t size = sizeof(at);
+	const int yes = 1;
+
+	*ret = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*ret >= 0)
+		setsockopt(*ret, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (*ret < 0 || bind(*ret, (struct sockaddr *)&at, sizeof(at)) ||
+	    listen(*ret, 16) || getsockname(*ret, (struct sockaddr *)&at, &size))
+		return err_errno(
+			"cannot serve at port %u (--serve alone takes a free one)",
+			*port);
+	*port = ntohs(at.sin_port);
+	return NULL;
+}
+
+static struct err *make_token(char *ret)
+{
+	uint8_t bytes[REPORT_TOKEN / 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return err_errno("cannot make a token");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		sprintf(ret + 2 * i, "%02x", bytes[i]);
+	return NULL;
+}
+
+static struct err *serve(struct reporting *r, const struct composed *c)
+{
+	struct report_serving s = { .listener = r->args->listener,
+				    .door.port = r->args->port,
+				    .heap = c->story.heap };
+	_cleanup_free_ char *page = NULL;
+	FILE *out = open_memstream(&page, &s.page_bytes);
+	struct err *err = out ? report_story_print(&c->story, out) : &err_nomem;
+
+	if (out && fclose(out) && !err)
+		err = &err_nomem;
+	s.page = page;
+	if (!err)
+		err = make_token(s.door.token);
+	if (!err)
+		err = report_here_create(fl_trace_machine(r->trace), r->symbols,
+					 c->story.end,
+					 c->story.heap ? c->heap.namer : NULL, &s.here);
+	if (!err)
+		fprintf(stderr,
+			"faultline: the page is at http://127.0.0.1:%u/%s/ until this is "
+			"interrupted\n",
+			s.door.port, s.door.token);
+	if (!err)
+		err = report_serve(&s);
+	report_here_destroy(s.here);
+	return err;
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+
+static struct arguments arguments; ///< of the confined process, too: it is a fork
+
+/* In a process that may read, and nothing else. */
+static int run(int argc, char **argv)
+{
+	struct arguments *a = &arguments;
+	struct reporting r = { .args = a };
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_err_ struct err *err = NULL;
+	struct composed c;
+
+	(void)argc, (void)argv;
+	if (a->serves)
+		err = report_serve_check();
+	if (!err)
+		err = cmd_command_process(a->capture, a->process, &a->specs, &dir);
+	if (!err) {
+		a->capture = dir;
+		err = find(&r);
+	}
+	if (!err)
+		err = compose(&r, &c);
+	if (!err)
+		err = a->serves ? serve(&r, &c) : report_story_write(&c.story, a->out);
+	if (err)
+		fprintf(stderr, "faultline: cannot make a report: %s\n", err->message);
+	reporting_deinit(&r);
+	return err ? EXIT_COULD_NOT : 0;
 }
 
 int cmd_report(int argc, char **argv)
 {
+	static const char *const files[] = { "o", "output", NULL };
+	static const struct confine_outputs outputs = { .files = files };
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "CAPTURE", .doc = doc
 	};
-	struct arguments args = {};
-	struct reporting r = { .args = &args };
-	_cleanup_free_ char *dir = NULL;
-	_cleanup_err_ struct err *err = NULL;
+	struct err *err = NULL;
+	int status = EXIT_COULD_NOT;
 
 	argp_err_exit_status = EXIT_COULD_NOT;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments))
 		return EXIT_COULD_NOT;
-	err = cmd_command_process(args.capture, args.process, &args.specs, &dir);
-	if (!err) {
-		args.capture = dir;
-		err = find(&r);
-	}
-	if (!err)
-		err = write_page(&r, args.out);
+	if (arguments.serves)
+		err = listen_at(&arguments.port, &arguments.listener);
 	if (err)
-		fprintf(stderr, "faultline: cannot make a report: %s\n", err->message);
-	reporting_deinit(&r);
-	vec_deinit(&args.specs);
-	vec_deinit(&args.results);
-	return err ? EXIT_COULD_NOT : 0;
+		fprintf(stderr, "faultline: %s\n", err->message);
+	else
+		status = confine_command(run, argc, argv, &outputs);
+	err_destroy(err);
+	vec_deinit(&arguments.specs);
+	vec_deinit(&arguments.results);
+	return status;
 }

@@ -117,6 +117,15 @@ function go(step, isFirst = false) {
 	draw(isFirst);
 }
 
+// The heap as it was at a position of the run. @return that of the change before.
+function goToTime(time) {
+	let step = data.steps.length;
+	while (step && data.steps[step - 1][0] > time)
+		step--;
+	go(step);
+	return step ? data.steps[step - 1][0] : 0;
+}
+
 function say(text) {
 	element("note").textContent = text;
 }

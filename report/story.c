@@ -15,6 +15,7 @@
  *   time	{end, alloc: [n], free: [n], events: [[position, kind, thread, name]], is_cut}
  *		alloc, free: how many in each of as many equal parts of the run
  *   heap	a page of its own (page.c), as text, or null; heap_left_out: changes before it
+ *   served	whether its server answers report/request.h; heap is then true, or null
  *   results	[[kind, what `suppress --json' or `rank --json' printed]]
  *   notes	[text]
  */
@@ -24,6 +25,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "report/made.h"
 #include "report/report.h"
 #include "report/script.h"
 #include "report/sources.h"
@@ -44,7 +46,7 @@ struct writing {
 	struct report_sources sources;
 	cJSON *analysis; ///< parsed: it owns names of sources
 	VEC(struct ran) ran;
-	struct fl_finder finder;
+	struct report_made made;
 	FILE *out;
 };
 
@@ -137,56 +139,15 @@ static void put_place(struct writing *w, const struct fl_view_statement *st)
 		st->n);
 }
 
-/* The field at @p addr as people write it, "n5.next". @return whether there is one. */
-static bool name_field(struct writing *w, uint64_t addr, uint64_t time, char *buf,
-		       size_t size)
-{
-	const struct fl_namer *n = w->s->heap->namer;
-	struct fl_target to = report_name_target(n, &w->finder, addr, time);
-	struct dec_field f;
-	char name[100];
-
-	if (to.kind != FL_TO_NODE)
-		return false;
-	for (uint64_t i = 1; report_name_field(n, to.node, i, &f, name, sizeof(name));
-	     i++)
-		if (f.offset == to.offset) {
-			snprintf(buf, size, "n%u.%s", to.node.v, name);
-			return true;
-		}
-	return false;
-}
-
-/* What moment @p m made; memory of the heap, and pointers there, by names. */
-static void moment_text(struct writing *w, const struct fl_node *node,
-			const struct fl_view_moment *m, char *buf, size_t size)
-{
-	struct fl_view_made made = m->made;
-	struct fl_target to;
-	size_t n;
-
-	if (w->s->heap && node->is_mem && *made.name == '[')
-		name_field(w, node->addr, m->position, made.name, sizeof(made.name));
-	report_slice_value(&made, buf, size);
-	if (!w->s->heap || !made.has_value || made.bytes != 8)
-		return;
-	to = report_name_target(w->s->heap->namer, &w->finder, made.value, m->position);
-	n = strlen(buf);
-	if (to.kind == FL_TO_NODE && !to.offset)
-		snprintf(buf, size, "%s = n%u", made.name, to.node.v);
-	else if (to.kind == FL_TO_NODE)
-		snprintf(buf, size, "%s = n%u+%lu", made.name, to.node.v, to.offset);
-	else if (to.kind == FL_TO_FREED)
-		snprintf(buf + n, size - n, " (in n%u, freed)", to.node.v);
-}
-
 static void put_moment(struct writing *w, const struct report_told *t,
 		       const struct fl_view_moment *m)
 {
 	char value[240];
 	size_t n;
+	const struct fl_node *node = &fl_slice_nodes(t->slice, &n)[m->node];
 
-	moment_text(w, &fl_slice_nodes(t->slice, &n)[m->node], m, value, sizeof(value));
+	report_made_text(&w->made, &m->made, node->is_mem ? node->addr : 0, m->position,
+			 value, sizeof(value));
 	fprintf(w->out, "[%u,%lu,%u,%d,\"%s\",", m->statement, m->position, m->tid,
 		m->parent == FL_NONE ? -1 : (int)m->parent, fl_edge_name(m->edge));
 	report_script_string(w->out, value);
@@ -343,7 +304,8 @@ static void put_capture(const struct writing *w)
 {
 	const struct cap_info *info = capture_info(w->s->analysis->capture);
 
-	fputs("{\"capture\":{\"path\":", w->out);
+	fprintf(w->out, "{\"served\":%s,\"capture\":{\"path\":",
+		w->s->is_served ? "true" : "false");
 	report_script_string(w->out, w->s->capture);
 	fputs(",\"cwd\":", w->out);
 	report_script_string(w->out, info->cwd);
@@ -396,8 +358,9 @@ static struct err *put_heap(const struct writing *w)
 	FILE *memory;
 	struct err *err;
 
-	if (!w->s->heap) {
-		fputs(",\n\"heap\":null,\"heap_left_out\":0", w->out);
+	if (!w->s->heap || w->s->is_served) {
+		fprintf(w->out, ",\n\"heap\":%s,\"heap_left_out\":0",
+			w->s->heap ? "true" : "null");
 		return NULL;
 	}
 	memory = open_memstream(&text, &n);
@@ -473,20 +436,26 @@ static struct err *put_page(struct writing *w)
 	return err;
 }
 
-struct err *report_story_write(const struct report_story *s, const char *path)
+struct err *report_story_print(const struct report_story *s, FILE *out)
 {
-	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct writing w = { .s = s, .sources = { .around = AROUND } };
-	struct err *err = new_file_open(&f, path, s->mode);
+	struct writing w = { .s = s, .sources = { .around = AROUND }, .out = out };
+	struct err *err = report_made_init(&w.made, s->heap ? s->heap->namer : NULL);
 
-	w.out = f.stream;
-	if (!err && s->heap)
-		err = report_finder_init(&w.finder, s->heap->namer);
 	if (!err)
 		err = put_page(&w);
-	report_finder_deinit(&w.finder);
+	report_made_deinit(&w.made);
 	report_sources_deinit(&w.sources);
 	vec_deinit(&w.ran);
 	cJSON_Delete(w.analysis);
+	return err;
+}
+
+struct err *report_story_write(const struct report_story *s, const char *path)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err = new_file_open(&f, path, s->mode);
+
+	if (!err)
+		err = report_story_print(s, f.stream);
 	return err ? err : new_file_commit(&f);
 }

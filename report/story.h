@@ -40,9 +40,10 @@ struct report_story {
 	const struct dec_trapped
 		*events; ///< n_events calls, signals and switches, in order
 	size_t n_events;
-	bool is_cut;		       ///< there were more of them
-	uint64_t end;		       ///< the last position
-	const struct fl_page *heap;    ///< or NULL
+	bool is_cut;		    ///< there were more of them
+	uint64_t end;		    ///< the last position
+	const struct fl_page *heap; ///< or NULL
+	bool is_served; ///< the heap, and any moment, will be asked for: not in the page
 	const report_results *results; ///< what altered runs of it told
 	const line_list *notes;	       ///< what is not there, and why
 	mode_t mode;		       ///< of the file, capture_mode()
@@ -51,5 +52,8 @@ struct report_story {
 /** Write the page to @p path, which is only replaced by a whole one. @return ERR_OS, ERR_NOMEM,
  * ERR_SPEC. */
 struct err *report_story_write(const struct report_story *s, const char *path);
+
+/** Print it. @return ERR_NOMEM, ERR_SPEC. */
+struct err *report_story_print(const struct report_story *s, FILE *out);
 
 #endif

@@ -6,7 +6,8 @@
 
 const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000, RANKED = 10;
 const PLACE = 0, AT = 1, THREAD = 2, PARENT = 3, EDGE = 4, MADE = 5;
-let data, items = [], state = { item: 0, moment: -1, view: "source", step: -1 }, chosen = -1, shown = "";
+let data, items = [], state = { item: 0, moment: -1, view: "source", step: -1, at: -1 }, chosen = -1, shown = "";
+let here = new Map(), settled = Promise.resolve(); // moments that a server told; done when all is drawn
 
 const element = id => document.getElementById(id);
 
@@ -111,25 +112,31 @@ function listItems() {
 			.filter(name => name !== (item.by || item.rule || "--spec"));
 	rest.sort((a, b) => b.weight - a.weight || b.also.length - a.also.length);
 	items = [endItem(), ...rest];
-	for (const item of items) {
+	for (const item of items)
 		item.story = data.stories.findIndex(s => item.is_end ? s.at === "crash" : s.position === item.time);
+	data.stories.forEach((s, i) => listMoments(s, (items.find(item => item.story === i) || {}).at));
+	for (const item of items)
 		item.root = item.story < 0 ? -1 : data.stories[item.story].root;
-	}
 }
 
-// What each moment was made of. What was asked about may be several moments: one stands for them.
-function listMoments(s) {
-	const roots = [];
+// What each moment was made of. What was asked about may be several moments: one stands for them, on the
+// line that was asked about; where none is there (a statement that crashed made nothing) it is added.
+function listMoments(s, at) {
+	const roots = s.moments.flatMap((m, i) => m[PARENT] < 0 ? [i] : []), place = i => s.places[s.moments[i][PLACE]];
+	const there = roots.filter(i => at && at.line && place(i)[1] === at.file && place(i)[2] === at.line);
+	s.root = there.find(i => s.moments[i][MADE]) ?? there[0] ?? -1;
+	if (s.root < 0 && at && at.line && roots.length) {
+		s.places.push([placeText(at), at.file, at.line, 0, 1]);
+		s.root = s.moments.push([s.places.length - 1, s.position, s.thread, -1, "asked", ""]) - 1;
+	} else if (s.root < 0) {
+		s.root = roots.find(i => s.moments[i][MADE]) ?? roots[0] ?? -1;
+	}
+	for (const i of roots.filter(r => r !== s.root)) {
+		s.moments[i][PARENT] = s.root;
+		s.moments[i][EDGE] = "data";
+	}
 	s.made = s.moments.map(() => []);
-	s.moments.forEach((m, i) => (m[PARENT] >= 0 ? s.made[m[PARENT]] : roots).push(i));
-	s.root = roots.find(i => s.moments[i][MADE]);
-	s.root = s.root === undefined ? roots.length ? roots[0] : -1 : s.root;
-	for (const i of roots)
-		if (i !== s.root) {
-			s.made[s.root].push(...s.made[i]);
-			s.moments[i][PARENT] = s.root;
-			s.made[i] = [];
-		}
+	s.moments.forEach((m, i) => m[PARENT] >= 0 && s.made[m[PARENT]].push(i));
 }
 
 function drawList() {
@@ -162,9 +169,11 @@ const steps = () => item().chains.flatMap(c => c.links);
 
 // Which place is looked at: a moment's, a step's of a chain, another's, the item's.
 function where() {
-	const m = moment();
+	const m = moment(), h = here.get(state.at);
 	if (state.place)
 		return state.place;
+	if (state.at >= 0)
+		return { file: "", line: 0, ...(h && h.at), time: state.at };
 	if (state.step >= 0 && steps()[state.step])
 		return { ...steps()[state.step], value: steps()[state.step].value };
 	if (m) {
@@ -255,6 +264,8 @@ function drawLinks() {
 			click: () => go({ step: before + i, view: "source" }) },
 			`${l.value || ""}`, make("small", {}, placeText(l)), l.time !== undefined ? make("small", {}, `position ${digits(l.time)}`) : "")));
 	});
+	if (state.at >= 0)
+		return;
 	if (m) {
 		for (const edge of ["data", "address", "control"]) {
 			const of = s.made[state.moment].filter(i => s.moments[i][EDGE] === edge);
@@ -272,6 +283,70 @@ function drawLinks() {
 		links.append(make("h2", {}, item().story < 0 && !item().is_end && item().time !== undefined ? `for its story: faultline slice ${data.capture.path} --at ${item().time}` :
 			"nothing is known of where it came from"));
 	chosen = -1;
+}
+
+// ---- any moment, where there is a server --------------------------------------------------------------
+
+// What it has, or why it has nothing.
+async function ask(what) {
+	try {
+		const answer = await fetch(what);
+		return answer.ok ? await answer.json() : { why: `the server says ${answer.status}` };
+	} catch {
+		return { why: "the server is gone: faultline report --serve begins it again" };
+	}
+}
+
+function timeShown() {
+	const at = where();
+	return at && at.time !== undefined ? at.time : item().time ?? data.time.end;
+}
+
+async function goToOrigin(position, n, button) {
+	const told = await ask(`origin/${position}/${n}`);
+	if (told.why)
+		return button.append(make("small", { class: "why" }, told.why));
+	go({ at: told.time, view: "source" });
+	return settled;
+}
+
+function drawHere(h) {
+	const links = element("links");
+	if (h.why) {
+		links.append(make("p", { class: "why" }, h.why));
+		return;
+	}
+	const section = (title, list, act) => list.length && links.append(make("h2", {}, title), ...list.map(act));
+	if (h.arguments)
+		links.append(make("h2", {}, `arguments of ${h.at.function || "the function"}`), make("div", { class: "frame" }, h.arguments));
+	section("made at this moment", h.made, text => make("div", { class: "frame" }, text));
+	section("used: go to where it came from", h.used, (text, n) => {
+		const b = make("button", { "data-used": n, click: () => { settled = goToOrigin(h.position, n, b); } }, text);
+		return b;
+	});
+}
+
+function keepSource(h) {
+	const known = data.sources.find(s => s[0] === h.at.file);
+	if (known)
+		Object.assign(known[1], h.source);
+	else
+		data.sources.push([h.at.file, h.source, []]);
+}
+
+async function askHere() {
+	const position = timeShown(), asked = shown, h = here.get(position) || await ask(`here/${position}`);
+	if (!h.why && !here.has(position)) {
+		here.set(position, h);
+		keepSource(h);
+	}
+	if (asked !== shown)
+		return; // somebody has gone on
+	if (state.at >= 0) {
+		drawSource();
+		drawWhat();
+	}
+	drawHere(h);
 }
 
 // ---- inputs, heap, gdb --------------------------------------------------------------------------------
@@ -304,23 +379,31 @@ function drawInputs() {
 	}
 }
 
+// The picture is at the instant that is looked at.
 function drawHeap() {
-	const to = element("frame");
-	if (to.firstChild)
-		return;
-	if (!data.heap)
-		to.append(make("p", {}, "No heap: the program allocated nothing of which the types are known."));
-	else {
-		const frame = make("iframe", { id: "heap", title: "the heap" });
-		frame.srcdoc = data.heap;
-		to.append(frame);
+	const to = element("frame"), time = timeShown(), frame = element("heap");
+	if (!data.heap) {
+		to.replaceChildren(make("p", {}, "No heap: the program allocated nothing of which the types are known."));
+	} else if (data.served) {
+		if (frame && frame.dataset.time === String(time))
+			return;
+		const f = make("iframe", { id: "heap", title: "the heap", src: `heap/${time}`, "data-time": time });
+		settled = new Promise(done => f.addEventListener("load", () => done(f.contentWindow.goToTime(time))));
+		to.replaceChildren(f);
+	} else if (frame) {
+		frame.contentWindow.goToTime(time);
+	} else {
+		const f = make("iframe", { id: "heap", title: "the heap" });
+		f.addEventListener("load", () => f.contentWindow.goToTime(timeShown()));
+		f.srcdoc = data.heap;
+		to.replaceChildren(f);
 		if (data.heap_left_out)
 			to.prepend(make("p", {}, `${digits(data.heap_left_out)} changes before are left out: faultline graph --html`));
 	}
 }
 
 function drawText() {
-	const at = where(), time = at && at.time !== undefined ? at.time : item().time ?? data.time.end;
+	const time = timeShown();
 	element("text").replaceChildren(make("p", {}, "In gdb, forward and backward, at this moment:"),
 		make("pre", {}, `faultline debug ${data.capture.path}\n(gdb) monitor seek ${time}\n(gdb) reverse-step`),
 		make("p", {}, "All that had a part in it:"),
@@ -366,7 +449,9 @@ function drawTime() {
 	to.replaceChildren(s);
 	to.onclick = e => {
 		const r = to.getBoundingClientRect(), at = (e.clientX - r.left - 60) / (w - 70) * t.end, m = story() && story().moments;
-		if (m && m.length && e.target.tagName !== "path")
+		if (data.served && e.target.tagName !== "path")
+			go({ at: Math.max(0, Math.min(t.end - 1, Math.round(at))), step: -1 });
+		else if (m && m.length && e.target.tagName !== "path")
 			go({ moment: m.reduce((best, x, i) => Math.abs(x[AT] - at) < Math.abs(m[best][AT] - at) ? i : best, 0), step: -1 });
 	};
 }
@@ -388,16 +473,20 @@ function draw() {
 	drawList();
 	drawWhat();
 	drawLinks();
+	settled = Promise.resolve();
 	({ source: drawSource, inputs: drawInputs, heap: drawHeap, gdb: drawText })[state.view]();
 	drawCursor();
+	if (data.served && state.view === "source" && timeShown() < data.time.end)
+		settled = askHere();
 }
 
 function address() {
-	return `#item=${state.item}&moment=${state.moment}&step=${state.step}&view=${state.view}`;
+	return `#item=${state.item}&moment=${state.moment}&step=${state.step}&view=${state.view}` +
+		(state.at >= 0 ? `&at=${state.at}` : "");
 }
 
 function go(to) {
-	state = { ...state, place: undefined, ...to };
+	state = { ...state, place: undefined, at: to.view && Object.keys(to).length === 1 ? state.at : -1, ...to };
 	shown = address();
 	if (location.hash !== shown)
 		history.pushState(null, "", shown);
@@ -413,7 +502,9 @@ function fromAddress() {
 	const i = asked.has("item") ? Math.max(0, n("item", items.length)) : Math.max(0, items.findIndex(x => x.is_wrong)), s = items[i].story < 0 ? null : data.stories[items[i].story];
 	state = { item: i, step: n("step", items[i].chains.reduce((k, c) => k + c.links.length, 0)),
 		  moment: asked.has("moment") && s ? n("moment", s.moments.length) : items[i].root,
+		  at: data.served ? n("at", data.time.end) : -1,
 		  view: VIEWS.includes(asked.get("view")) ? asked.get("view") : "source" };
+	shown = address();
 	draw();
 }
 
@@ -448,7 +539,6 @@ function key(e) {
 
 function begin() {
 	data = JSON.parse(element("data").textContent);
-	data.stories.forEach(listMoments);
 	listItems();
 	const argv = data.capture.argv.join(" ");
 	document.title = `${argv}: faultline`;

@@ -57,13 +57,13 @@ reduce  --input --json --oracle
 repair  --also --commands --source --spec
 record  --end-core --object --snapshot
 replay  --stdout
-report  --sources --spec --with
+report  --serve --sources --spec --with
 sites   --list
 spec    --binary
 suite   --store --tests
 EOF
 # Arguments that are no names of files.
-values="[ADDR:]PORT OPTIONS BYTES CPOINT EVENT F FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
+values="[ADDR:]PORT OPTIONS BYTES CPOINT EVENT F FILTER FIRST-LAST FROM,TO FUNC INPUT SCRIPT FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N PORT
 A..B FIX METHOD NAME NAME,.. NAME=FUNC PERCENT PID PLACE PROCESS ROLE SEED SECONDS SIZE TEXT TID TIME TYPE WHAT"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.

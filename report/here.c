@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "report/here.h"
+
+#include <string.h>
+
+#include "decode/explain/express.h"
+#include "decode/explain/follow.h"
+#include "report/made.h"
+#include "report/script.h"
+#include "report/sources.h"
+
+#define CHECKPOINTS 48 // on the way to the end, equally far apart
+#define TEXT_BYTES 400
+#define AROUND 60    // lines of the source before and behind
+#define REFS_MOST 64 // of one instruction: some do a lot at once
+
+struct report_here {
+	struct dec_machine *machine;
+	struct dec_symbols *symbols;
+	const struct hg_graph *graph; ///< NULL: there is none
+	struct dec_past *past;
+	struct report_made made;
+	struct hg_view *view;
+	uint64_t end;
+};
+
+/** An instruction as it ran. */
+struct here {
+	struct report_here *h;
+	uint64_t position, rip;
+	uint32_t tid;
+	struct dec_insn insn;
+	struct dec_place place;
+	VEC(struct dec_past_ref) refs; ///< those that are shown
+	VEC(uint64_t) values;	       ///< a ref each
+};
+
+/* ---- memory of the heap: its history knows --------------------------------------------------- */
+
+/* A dec_past_known_fn. */
+static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64_t before,
+				 uint64_t *time)
+{
+	struct report_here *h = ctx;
+	struct hg_node_id id = before && h->graph ?
+				       hg_graph_find(h->graph, l->addr, before - 1) :
+				       (struct hg_node_id){ 0 };
+	uint64_t last = 0;
+
+	if (!id.v)
+		return DEC_PAST_UNKNOWN;
+	hg_view_seek(h->view, hg_graph_op_after(h->graph, before - 1));
+	for (uint32_t i = 0; i < l->size; i++) {
+		const struct hg_node *n = hg_graph_node(h->graph, id);
+		uint64_t offset = l->addr + i - n->start, at;
+
+		at = offset < n->size ? hg_view_last_write(h->view, id, offset) : last;
+		last = at > last ? at : last;
+	}
+	*time = hg_graph_op(h->graph, last).time;
+	return hg_graph_op(h->graph, last).kind == HG_OP_STORE ? DEC_PAST_AT :
+								 DEC_PAST_NEVER;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------- */
+
+static struct err *lay_checkpoints(struct report_here *h)
+{
+	struct err *err = NULL;
+
+	for (uint64_t i = 1; i <= CHECKPOINTS && !err; i++) {
+		struct dec_where w;
+
+		err = dec_machine_seek(h->machine, h->end / (CHECKPOINTS + 1) * i, &w);
+		if (!err)
+			err = dec_machine_checkpoint(h->machine);
+	}
+	return err;
+}
+
+struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbols,
+			       uint64_t end, const struct fl_namer *namer,
+			       struct report_here **ret)
+{
+	struct report_here *h = calloc(1, sizeof(*h));
+	struct err *err = h ? report_made_init(&h->made, namer) : &err_nomem;
+
+	if (err) {
+		free(h);
+		return err;
+	}
+	h->machine = m;
+	h->symbols = symbols;
+	h->end = end;
+	h->graph = namer ? namer->graph : NULL;
+	if (h->graph)
+		err = hg_view_create(h->graph, 0, &h->view);
+	if (!err)
+		err = dec_past_over(m, &h->past);
+	if (!err)
+		err = lay_checkpoints(h);
+	if (err) {
+		report_here_destroy(h);
+		return err;
+	}
+	dec_past_ask(h->past, known, h);
+	*ret = h;
+	return NULL;
+}
+
+void report_here_destroy(struct report_here *h)
+{
+	if (!h)
+		return;
+	report_made_deinit(&h->made);
+	hg_view_destroy(h->view);
+	dec_past_destroy(h->past);
+	free(h);
+}
+
+/* ---- one instruction ------------------------------------------------------------------------------ */
+
+static void here_deinit(struct here *x)
+{
+	vec_deinit(&x->refs);
+	vec_deinit(&x->values);
+}
+
+/* What a person asks about: memory and general registers, but for those that every instruction moves. */
+static bool is_of_interest(const struct dec_past_ref *r)
+{
+	return r->is_mem || (r->reg < CAP_GPRS && r->reg != CAP_RSP);
+}
+
+static struct err *keep_refs(struct here *x, const struct dec_past_step *step)
+{
+	const struct dec_past_ref *r;
+	struct err *err = NULL;
+
+	for (uint32_t i = 0;
+	     !err && i < REFS_MOST && (r = dec_past_ref(x->h->past, step, i)); i++) {
+		const uint8_t *bytes = dec_past_value(x->h->past, r);
+		uint64_t value = 0;
+
+		if (!bytes || !is_of_interest(r))
+			continue;
+		memcpy(&value, bytes, r->size < 8 ? r->size : 8);
+		err = vec_add(&x->refs, *r);
+		if (!err)
+			err = vec_add(&x->values, value);
+	}
+	return err;
+}
+
+static struct err *look_at(struct report_here *h, uint64_t position, struct here *x)
+{
+	const struct dec_past_step *step = NULL;
+	const struct dec_insn *insn = NULL;
+	struct err *err = NULL;
+
+	*x = (struct here){ .h = h, .position = position };
+	if (position >= h->end)
+		return err_new(ERR_NOT_FOUND, "the run ends before %lu", position);
+	err = dec_past_step_at(h->past, position, &step);
+	if (!err && step)
+		insn = dec_past_insn(h->past, step);
+	if (!insn)
+		return err;
+	x->insn = *insn;
+	x->rip = insn->rip;
+	x->tid = step->tid;
+	dec_symbols_place(h->symbols, x->rip, &x->place);
+	return keep_refs(x, step);
+}
+
+/* ---- as text ----------------------------------------------------------------------------------------- */
+
+/* What the program calls a thing that is used; "[0x..]", "rax" where it has no name. */
+static struct err *name_used(struct here *x, const struct dec_past_ref *r, char *name,
+			     size_t size)
+{
+	struct dec_expression e = {};
+	struct err *err =
+		r->is_mem ? dec_express_mem(x->h->past, x->h->symbols, x->position,
+					    &x->insn, x->tid, r->addr, r->size, &e) :
+			    dec_express_reg(x->h->past, x->h->symbols, x->position,
+					    x->rip, x->tid, r->reg, &e);
+	char reg[DEC_REG_NAME];
+
+	if (*e.text)
+		snprintf(name, size, "%s", e.text);
+	else if (r->is_mem)
+		snprintf(name, size, "[%#lx]", r->addr);
+	else
+		snprintf(name, size, "%s", dec_reg_name(r->reg, reg));
+	return err;
+}
+
+static struct err *put_ref(struct here *x, size_t i, FILE *out)
+{
+	const struct dec_past_ref *r = &x->refs.data[i];
+	struct fl_view_made made = { .has_value = true,
+				     .bytes = r->size < 8 ? r->size : 8,
+				     .value = x->values.data[i] };
+	char text[TEXT_BYTES];
+	struct err *err = name_used(x, r, made.name, sizeof(made.name));
+
+	report_made_text(&x->h->made, &made, r->is_mem ? r->addr : 0, x->position, text,
+			 sizeof(text));
+	report_script_string(out, text);
+	return err;
+}
+
+static struct err *put_refs(struct here *x, const char *name, bool is_def, FILE *out)
+{
+	const char *comma = "";
+	struct err *err = NULL;
+
+	fprintf(out, ",\"%s\":[", name);
+	for (size_t i = 0; i < x->refs.size && !err; i++) {
+		if (x->refs.data[i].is_def != is_def)
+			continue;
+		fputs(comma, out);
+		err = put_ref(x, i, out);
+		comma = ",";
+	}
+	fputc(']', out);
+	return err;
+}
+
+static void put_place(const struct dec_place *p, FILE *out)
+{
+	fputs("\"file\":", out);
+	report_script_string(out, p->file);
+	fprintf(out, ",\"line\":%d,\"function\":", p->line);
+	report_script_string(out, p->function ?: p->outer);
+}
+
+static struct err *put_arguments(struct here *x, FILE *out)
+{
+	_cleanup_free_ char *text = NULL;
+	struct dec_frame frame = {};
+	size_t n;
+	struct err *err = dec_express_frame(x->h->past, x->position, x->rip, &frame);
+	FILE *memory = err ? NULL : open_memstream(&text, &n);
+
+	if (err)
+		return err;
+	if (!memory)
+		return &err_nomem;
+	dec_symbols_arguments(x->h->symbols, &frame, 0, memory);
+	if (fclose(memory))
+		return &err_nomem;
+	fputs(",\"arguments\":", out);
+	report_script_string(out, text);
+	return NULL;
+}
+
+static void put_source(const struct here *x, FILE *out)
+{
+	struct report_sources sources = { .around = AROUND };
+
+	fputs(",\"source\":", out);
+	if (report_sources_add(&sources, &x->place) < 0)
+		fputs("{}", out);
+	else
+		report_sources_print(&sources, 0, x->h->symbols, out);
+	report_sources_deinit(&sources);
+}
+
+struct err *report_here_print(struct report_here *h, uint64_t position, FILE *out)
+{
+	_cleanup_(here_deinit) struct here x = {};
+	struct err *err = look_at(h, position, &x);
+
+	if (!err && !x.rip)
+		fputs("{\"why\":\"no instruction was executed at this moment\"}\n", out);
+	if (err || !x.rip)
+		return err;
+	fprintf(out, "{\"position\":%lu,\"thread\":%u,\"at\":{", position, x.tid);
+	put_place(&x.place, out);
+	fputc('}', out);
+	err = put_refs(&x, "made", true, out);
+	if (!err)
+		err = put_refs(&x, "used", false, out);
+	if (!err)
+		err = put_arguments(&x, out);
+	put_source(&x, out);
+	fputs("}\n", out);
+	return err;
+}
+
+/* ---- where it came from ------------------------------------------------------------------------------ */
+
+/* A dec_follow_stop_fn: a copy on another line is a step that a person sees. */
+static enum dec_follow_next is_elsewhere(void *ctx, const struct dec_hop *later,
+					 const struct dec_hop *hop)
+{
+	const struct here *x = ctx;
+	struct dec_place p = {};
+
+	(void)later;
+	dec_symbols_place(x->h->symbols, hop->rip, &p);
+	return p.line && (p.line != x->place.line || p.function != x->place.function) ?
+		       DEC_FOLLOW_LAST :
+		       DEC_FOLLOW_ON;
+}
+
+static void put_origin(const struct here *x, const struct dec_follow *f, FILE *out)
+{
+	const struct dec_hop *hop = f->hops.size ? &f->hops.data[f->hops.size - 1] : NULL;
+	struct dec_place p = {};
+
+	if (!hop) {
+		fprintf(out, "{\"why\":\"%s\"}\n",
+			f->is_far ? "it was written longer ago than is looked back" :
+				    "nothing has written it since the program began");
+		return;
+	}
+	dec_symbols_place(x->h->symbols, hop->rip, &p);
+	fprintf(out, "{\"time\":%lu,\"is_input\":%s,", hop->position,
+		hop->kind == DEC_HOP_KERNEL ? "true" : "false");
+	put_place(&p, out);
+	fputs("}\n", out);
+}
+
+struct err *report_here_print_origin(struct report_here *h, uint64_t position, uint32_t n,
+				     FILE *out)
+{
+	_cleanup_(here_deinit) struct here x = {};
+	struct dec_follow f = {};
+	struct err *err = look_at(h, position, &x);
+	size_t i = 0;
+
+	for (; !err && i < x.refs.size; i++)
+		if (!x.refs.data[i].is_def && !n--)
+			break;
+	if (!err && i == x.refs.size)
+		err = err_new(ERR_NOT_FOUND, "nothing more was used at %lu", position);
+	if (!err) {
+		const struct dec_past_ref *r = &x.refs.data[i];
+		const struct dec_location l = { .is_mem = r->is_mem,
+						.reg = r->reg,
+						.tid = x.tid,
+						.addr = r->addr,
+						.size = r->size < 8 ? r->size : 8 };
+
+		err = dec_follow(h->past, &l, position, DEC_FOLLOW_NUMBER, is_elsewhere,
+				 &x, &f);
+	}
+	if (!err)
+		put_origin(&x, &f, out);
+	dec_follow_deinit(&f);
+	return err;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A page and what it asks for, to browsers of this machine: HTTP by libmicrohttpd, which is loaded when
+ * it is wanted. One request at a time.
+ */
+#ifndef REPORT_SERVE_H
+#define REPORT_SERVE_H
+
+#include <stddef.h>
+
+#include "report/here.h"
+#include "report/page.h"
+#include "report/request.h"
+
+/** All borrowed. */
+struct report_serving {
+	int listener; ///< a listening socket of this machine alone
+	struct report_door door;
+	const char *page; ///< page_bytes, HTML
+	size_t page_bytes;
+	struct report_here *here;
+	const struct fl_page *heap; ///< of the whole history; NULL: there is none
+};
+
+/** @return ERR_NOT_FOUND when there is no libmicrohttpd. For who asks before long work. */
+struct err *report_serve_check(void);
+
+/** Serve until this process is ended. @return as above, ERR_OS: it cannot even begin. */
+struct err *report_serve(const struct report_serving *s);
+
+#endif
