@@ -2,9 +2,9 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * The heap's history from a replay in DEC_LOG_STORES mode. Allocator entry points are
- * watched: the log then holds their arguments, and each return holds rax, from which
- * heap_calls.c makes allocations and releases.
+ * The heap's history from a replay in DEC_LOG_STORES mode; where only calls are asked for, in
+ * DEC_LOG_CALLS. Allocator entry points are watched: the log then holds their arguments, and each
+ * return holds rax, from which heap_calls.c makes allocations and releases.
  */
 
 #define LOG_ROOM "decode"
@@ -546,7 +546,7 @@ static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_wher
 
 	if (h->o->step)
 		return dec_machine_trace_for(h->machine, until, &steps, w);
-	if (h->ev->plain && !h->o->n_vars)
+	if ((h->ev->plain || h->stores.mode == DEC_LOG_CALLS) && !h->o->n_vars)
 		h->reader.stretch = heap_on_blocks;
 	err = dec_machine_log(h->machine, h->stores.mode, heap_on_log, h);
 	return err ? err : dec_machine_run(h->machine, until, w);
@@ -590,6 +590,15 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	return NULL;
 }
 
+static enum dec_log_mode heap_log_mode(const struct heap_trace *h)
+{
+	if (dec_heap_roots_has_local(&h->roots))
+		return DEC_LOG_ALL_STORES;
+	// The allocator's own tell what some of its functions return.
+	return h->ev->stores || h->ev->alloc || h->o->n_vars ? DEC_LOG_STORES :
+							       DEC_LOG_CALLS;
+}
+
 struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 			   const struct dec_heap_options *o,
 			   const struct dec_heap_events *events, struct dec_run *ret)
@@ -623,9 +632,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 					 .calls = &h.calls,
 					 .roots = &h.roots,
 					 .skips_allocator = o->skips_allocator,
-					 .mode = dec_heap_roots_has_local(&h.roots) ?
-							 DEC_LOG_ALL_STORES :
-							 DEC_LOG_STORES };
+					 .mode = heap_log_mode(&h) };
 	heap_set_due(&h);
 	dec_log_reader_init(&h.reader, h.stores.mode, 0);
 	dec_frames_init(&h.frames, symbols, info->exe);

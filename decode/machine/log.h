@@ -160,7 +160,7 @@ struct log_reader {
 static inline uint32_t log_quiet(enum dec_log_mode mode, uint64_t quiet,
 				 const struct dec_rec *rec)
 {
-	return mode == DEC_LOG_STORES ? (uint32_t)quiet - rec->size : 0;
+	return dec_log_counts(mode) ? (uint32_t)quiet - rec->size : 0;
 }
 
 /** Start reading a log of @p mode at position @p time. */

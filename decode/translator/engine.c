@@ -321,7 +321,7 @@ void dec_engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *
 	assert(bytes >= 4 * ENGINE_GUARD_BYTES);
 	e->log_start = engine_guard(e, buffer, bytes - ENGINE_GUARD_BYTES);
 	e->log_end = buffer + bytes - ENGINE_GUARD_BYTES;
-	if (mode != DEC_LOG_STORES)
+	if (!dec_log_counts(mode))
 		return;
 	begin = dec_engine_log(e, DEC_REC_QUIET, sizeof(*begin) + 8);
 	begin->value[0] = 0;
@@ -933,7 +933,7 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 			}
 		} else {
 			left -= ENGINE_OVERRUN;
-			if (e->mode == DEC_LOG_STORES && left > ENGINE_QUIET)
+			if (dec_log_counts(e->mode) && left > ENGINE_QUIET)
 				left = ENGINE_QUIET;
 			v = engine_slice(e, left, &is_break);
 			engine_log_quiet(e);

@@ -68,9 +68,9 @@ struct translation_regs dec_translation_regs_start(const struct translation *t)
 {
 	return (struct translation_regs){
 		.known = dec_known_start(t->e->mode, t->is_watched),
-		.need = t->is_guarded				      ? 3 :
-			t->is_watched || t->e->mode == DEC_LOG_STORES ? 2 :
-									1,
+		.need = t->is_guarded				    ? 3 :
+			t->is_watched || dec_log_counts(t->e->mode) ? 2 :
+								      1,
 	};
 }
 
@@ -300,7 +300,7 @@ static void translation_header(struct translation *t)
 	if (b->log_bytes > 8)
 		emit_store_imm32(&t->out, b->scratch[0], b->log_bytes - 8, 0);
 	emit_store_imm32(&t->out, b->scratch[0], 0, b - t->e->blocks.data);
-	if (t->e->mode == DEC_LOG_STORES) {
+	if (dec_log_counts(t->e->mode)) {
 		emit_ctx_load(&t->out, b->scratch[1], CTX_QUIET);
 		emit_store32(&t->out, b->scratch[0], 4, b->scratch[1]);
 	}

@@ -29,7 +29,7 @@ bool dec_insn_is_told(const struct dec_insn *insn, enum dec_log_mode mode)
 	struct dec_known known = {};
 	struct dec_slot slots[DEC_SLOTS];
 
-	return mode != DEC_LOG_STORES || insn->flow == DEC_FLOW_JMP ||
+	return !dec_log_counts(mode) || insn->flow == DEC_FLOW_JMP ||
 	       insn->flow == DEC_FLOW_JMP_IND ||
 	       dec_insn_slots(insn, mode, &known, slots);
 }
@@ -86,16 +86,21 @@ static void slots_address(struct slots *s, const struct dec_mem *m)
 	slots_before(s, m->index);
 }
 
+/* @return whether it is a call or a return. */
+static bool slots_call(struct slots *s, const struct dec_insn *insn)
+{
+	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND &&
+	    insn->flow != DEC_FLOW_RET)
+		return false;
+	slots_add(s, DEC_SLOT_BEFORE, CAP_RSP, 8);
+	if (insn->flow == DEC_FLOW_RET)
+		slots_add(s, DEC_SLOT_BEFORE, CAP_RAX, 8);
+	return true;
+}
+
 /* Stores whose base is rsp are stack stores: no part of the heap's history, as a rule. */
 static void slots_stores(struct slots *s, const struct dec_insn *insn, bool with_stack)
 {
-	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND ||
-	    insn->flow == DEC_FLOW_RET) {
-		slots_add(s, DEC_SLOT_BEFORE, CAP_RSP, 8);
-		if (insn->flow == DEC_FLOW_RET)
-			slots_add(s, DEC_SLOT_BEFORE, CAP_RAX, 8);
-		return;
-	}
 	for (int i = 0; i < insn->n_mem; i++) {
 		if (!insn->mem[i].is_write ||
 		    (insn->mem[i].base == CAP_RSP && !with_stack))
@@ -142,9 +147,13 @@ int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
 	struct slots s = { slots, 0, known };
 
 	switch (mode) {
+	case DEC_LOG_CALLS:
+		slots_call(&s, insn);
+		break;
 	case DEC_LOG_STORES:
 	case DEC_LOG_ALL_STORES:
-		slots_stores(&s, insn, mode == DEC_LOG_ALL_STORES);
+		if (!slots_call(&s, insn))
+			slots_stores(&s, insn, mode == DEC_LOG_ALL_STORES);
 		break;
 	case DEC_LOG_ADDRESSES:
 		for (int i = 0; i < insn->n_mem; i++)

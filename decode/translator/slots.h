@@ -7,7 +7,7 @@
  * the emitter (translate.c) and the reader (machine/trace.c) both follow.
  *
  * The log is a sequence of 8-byte words. A block that ran leaves a header word (its
- * number; in DEC_LOG_STORES, in its upper half, the low one of what a DEC_REC_QUIET would have) and
+ * number; where others are counted, in its upper half, the low one of what a DEC_REC_QUIET would have) and
  * then its slots, so a block's record has the same size each time. Control
  * records (struct dec_rec) tell the rest: new blocks, system calls, partial blocks.
  */
@@ -20,8 +20,9 @@
 enum dec_log_mode {
 	DEC_LOG_NONE, ///< nothing: the fastest replay
 	DEC_LOG_FLOW, ///< blocks
-	DEC_LOG_STORES, ///< stores outside the stack with values, calls, and of blocks those with
-	///< one of them or a jump at the end: others are counted (DEC_REC_QUIET)
+	DEC_LOG_CALLS, ///< calls and returns, and of blocks those with one of them or a jump at the end:
+	///< others are counted (DEC_REC_QUIET)
+	DEC_LOG_STORES, ///< .. and stores outside the stack with values, and blocks with one
 	DEC_LOG_ALL_STORES, ///< blocks, stores with values, calls
 	DEC_LOG_ADDRESSES,  ///< blocks, addresses of all loads and stores
 	DEC_LOG_VALUES,	    ///< everything: addresses, values loaded, stored, defined
@@ -42,6 +43,12 @@ enum dec_slot_kind {
 struct dec_slot {
 	uint8_t kind, which, bytes;
 };
+
+/** @return whether blocks of which nothing is to be told are counted in a log of @p mode, not logged. */
+static inline bool dec_log_counts(enum dec_log_mode mode)
+{
+	return mode == DEC_LOG_CALLS || mode == DEC_LOG_STORES;
+}
 
 /** @return the log bytes of a slot: whole words. */
 static inline uint32_t dec_slot_size(const struct dec_slot *s)

@@ -224,7 +224,8 @@ static void check_quiet(int to)
 			mismatch(i, "the log has no record of %#lx", rip);
 			return;
 		}
-		check_all_stored(i, &insn, NULL, NULL, 0);
+		if (w.mode == DEC_LOG_STORES)
+			check_all_stored(i, &insn, NULL, NULL, 0);
 	}
 }
 

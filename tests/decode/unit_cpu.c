@@ -190,6 +190,7 @@ static void run_round(void)
 	if (!w.engine.ctx->lacks)
 		run_old();
 	run_log(DEC_LOG_FLOW, cpu_random(&w.seed) % 8 ? 0 : w.seq.n_steps / 2);
+	run_log(DEC_LOG_CALLS, 0);
 	run_log(DEC_LOG_STORES, 0);
 	run_log(DEC_LOG_ALL_STORES, 0);
 	run_log(DEC_LOG_ADDRESSES, 0);
