@@ -7,13 +7,17 @@
 
 #include "decode/explain/express.h"
 #include "decode/explain/follow.h"
+#include "decode/machine/trap.h"
 #include "report/made.h"
 #include "report/script.h"
 #include "report/sources.h"
 
-#define CHECKPOINTS 48 // on the way to the end, equally far apart
+#define CHECKPOINTS 56 // on the way to the end, equally far apart
+#define NEAR \
+	(1 << 17) // before a moment, where the machine goes back to while it is looked at
 #define TEXT_BYTES 400
-#define AROUND 60    // lines of the source before and behind
+#define AROUND 60 // lines of the source before and behind
+#define STACK (8 << 20)
 #define REFS_MOST 64 // of one instruction: some do a lot at once
 
 struct report_here {
@@ -37,9 +41,34 @@ struct here {
 	VEC(uint64_t) values;	       ///< a ref each
 };
 
-/* ---- memory of the heap: its history knows --------------------------------------------------- */
+/* ---- memory that was written long ago ------------------------------------------------------------ */
 
-/* A dec_past_known_fn. */
+/* Static data: where its page is not written to, the run is gone back through without a log. The stack's
+ * pages always are, but what is there was written just before. */
+static enum dec_past_known known_static(struct report_here *h,
+					const struct dec_location *l, uint64_t before,
+					uint64_t *time)
+{
+	const struct dec_trap trap = { .on = DEC_TRAP_WRITE,
+				       .addr = l->addr,
+				       .size = l->size };
+	struct dec_trapped found = { .trap = SIZE_MAX };
+	struct cap_regs regs = {};
+	struct dec_where w;
+	_cleanup_err_ struct err *err = dec_machine_seek(h->machine, before, &w);
+
+	if (!err)
+		err = dec_machine_regs(h->machine, &regs);
+	if (err || l->addr + STACK - regs.gpr[CAP_RSP] < 2 * STACK)
+		return DEC_PAST_UNKNOWN;
+	err = dec_machine_back(h->machine, &trap, 1, 0, &found);
+	if (err)
+		return DEC_PAST_UNKNOWN;
+	*time = found.position;
+	return found.trap == SIZE_MAX ? DEC_PAST_NEVER : DEC_PAST_AT;
+}
+
+/* A dec_past_known_fn: of the heap its history knows. */
 static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64_t before,
 				 uint64_t *time)
 {
@@ -50,7 +79,7 @@ static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64
 	uint64_t last = 0;
 
 	if (!id.v)
-		return DEC_PAST_UNKNOWN;
+		return known_static(h, l, before, time);
 	hg_view_seek(h->view, hg_graph_op_after(h->graph, before - 1));
 	for (uint32_t i = 0; i < l->size; i++) {
 		const struct hg_node *n = hg_graph_node(h->graph, id);
@@ -154,6 +183,20 @@ static struct err *keep_refs(struct here *x, const struct dec_past_step *step)
 	return err;
 }
 
+/* Whatever is asked of a moment goes back a little several times: once that is from far. */
+static struct err *go_near(struct report_here *h, uint64_t position)
+{
+	uint64_t near = position > NEAR ? position - NEAR : 0;
+	uint64_t before = dec_machine_checkpoint_before(h->machine, position);
+	struct dec_where w;
+	struct err *err;
+
+	if (before >= near)
+		return NULL;
+	err = dec_machine_seek(h->machine, near, &w);
+	return err ?: dec_machine_checkpoint(h->machine);
+}
+
 static struct err *look_at(struct report_here *h, uint64_t position, struct here *x)
 {
 	const struct dec_past_step *step = NULL;
@@ -163,7 +206,9 @@ static struct err *look_at(struct report_here *h, uint64_t position, struct here
 	*x = (struct here){ .h = h, .position = position };
 	if (position >= h->end)
 		return err_new(ERR_NOT_FOUND, "the run ends before %lu", position);
-	err = dec_past_step_at(h->past, position, &step);
+	err = go_near(h, position);
+	if (!err)
+		err = dec_past_step_at(h->past, position, &step);
 	if (!err && step)
 		insn = dec_past_insn(h->past, step);
 	if (!insn)
