@@ -272,7 +272,7 @@ demo: ## deps, build, record and analyze a buggy quad tree, draw it
 	@tools/demo.sh $(B)
 
 screenshots: ## pictures of the pages that are made, to be looked at (with chromium)
-	+@$(again) all examples
+	+@$(again) all examples $(B)/specs/hash-O0
 	@tools/screenshots.sh $(B)
 
 # No pointer-overflow: no bytes at a null pointer are fine everywhere.

@@ -457,7 +457,7 @@ static struct err *compose(struct reporting *r, struct composed *c)
 					    .symbols = r->symbols,
 					    .capture = r->args->capture };
 	c->heap = (struct fl_page){ .namer = &r->heap.sides[FL_SIDE_APP].namer,
-				    .title = r->args->capture,
+				    .title = "the heap",
 				    .to_op = graph ? hg_graph_ops(graph) : 0,
 				    .symbols = r->heap.symbols,
 				    .cpoints = r->heap.cpoints,

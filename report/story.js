@@ -421,21 +421,35 @@ function svg(name, attributes, text) {
 	return e;
 }
 
+// Which thread ran when, where there is more than one: a colour each.
+function drawThreads(s, x) {
+	const switches = data.time.events.filter(e => e[1] === "switch"), ids = [...new Set(data.time.events.map(e => e[2]))];
+	const end = data.time.is_cut && switches.length ? switches[switches.length - 1][0] : data.time.end;
+	switches.forEach(([at, , tid], i) => {
+		const until = i + 1 < switches.length ? switches[i + 1][0] : end;
+		const band = svg("rect", { class: "thread", x: x(at), width: Math.max(.5, x(until) - x(at)), y: 25, height: 8,
+			fill: `hsl(${ids.indexOf(tid) * 137 % 360} 55% 55%)` });
+		band.append(svg("title", {}, `thread ${tid}, from position ${digits(at)}`));
+		s.append(band);
+	});
+}
+
 function drawTime() {
 	const to = element("time"), w = to.clientWidth || 800, t = data.time, x = at => 60 + at / (t.end || 1) * (w - 70);
 	const s = svg("svg", { viewBox: `0 0 ${w} 84`, role: "img" }), css = name => `var(--${name})`;
 	const most = Math.max(1, ...t.alloc, ...t.free), part = (w - 70) / t.alloc.length;
-	t.alloc.forEach((n, i) => n && s.append(svg("rect", { x: 60 + i * part, width: Math.max(1, part - .5), y: 52 - 14 * n / most,
-		height: 14 * n / most, fill: css("link") })));
-	t.free.forEach((n, i) => n && s.append(svg("rect", { x: 60 + i * part, width: Math.max(1, part - .5), y: 52,
-		height: 14 * n / most, fill: css("dim") })));
-	for (const [at, kind, tid, name] of t.events) {
-		const tick = svg("line", { x1: x(at), x2: x(at), y1: kind === "switch" ? 6 : 70, y2: kind === "switch" ? 20 : 80,
-			stroke: kind === "signal" ? css("bad") : kind === "switch" ? css("now") : css("dim"), "stroke-opacity": .5 });
+	t.alloc.forEach((n, i) => n && s.append(svg("rect", { x: 60 + i * part, width: Math.max(1, part - .5), y: 54 - 13 * n / most,
+		height: 13 * n / most, fill: css("link") })));
+	t.free.forEach((n, i) => n && s.append(svg("rect", { x: 60 + i * part, width: Math.max(1, part - .5), y: 54,
+		height: 13 * n / most, fill: css("dim") })));
+	drawThreads(s, x);
+	for (const [at, kind, tid, name] of t.events.filter(e => e[1] !== "switch")) {
+		const tick = svg("line", { x1: x(at), x2: x(at), y1: 70, y2: 80, stroke: css(kind === "signal" ? "bad" : "dim"),
+			"stroke-opacity": .5 });
 		tick.append(svg("title", {}, `${kind} ${name} (thread ${tid}, position ${digits(at)})`));
 		s.append(tick);
 	}
-	for (const [y, text] of [[16, "wrong"], [50, "heap"], [79, "calls"]])
+	for (const [y, text] of [[18, "wrong"], [54, "heap"], [79, "calls"], ...(s.querySelector(".thread") ? [[32, "threads"]] : [])])
 		s.append(svg("text", { x: 8, y }, text));
 	items.forEach((i, k) => {
 		if (i.time === undefined || !i.is_wrong)

@@ -229,6 +229,7 @@ const must = (is, what) => { if (!is) throw new Error(what); };
 must(items[state.item].rule === "RACE", "the race is not what is shown");
 must(/two accesses/.test(element("links").textContent) && /thread \d+ writes 4 bytes, no lock held/.test(element("links").textContent),
 	"both sides are not told: " + element("links").textContent);
+must(new Set([...document.querySelectorAll("#time .thread")].map(e => e.getAttribute("fill"))).size >= 3, "threads are not in the time line");
 document.querySelectorAll("#links button")[1].click();
 must(document.querySelector("#source .now"), "the other side is not shown");
 END

@@ -3,9 +3,9 @@
 # Copyright 2026 The Faultline authors
 #
 # `report --serve` in a browser: the same page, in which any moment can be looked at. From the crash it is
-# gone back, from what a statement used to where that came from, to the statement that spoiled the ledger;
-# the time line leads to any moment, the heap is as it was then; keys, history and address work as in the
-# file. Others get nothing: who has not the token, comes by another name, or asks for something else.
+# gone back, from what a statement used to where that came from, to the statement that spoiled the ledger of
+# more than 10,000 entries; the time line leads to any moment, the heap is as it was then; keys, history and
+# address work as in the file. Others get nothing: who has not the token, comes by another name, or asks for something else.
 # FAULTLINE_SERVE=full does that with a run of some 10^9 instructions and tells how long interactions took.
 # time limit: 1800
 . tests/lib.sh
@@ -13,18 +13,18 @@ need cc chromium python3 jq
 need_bpf
 here=$PWD
 cd "$TMPDIR" || exit 1
-rounds=20000
-[ "${FAULTLINE_SERVE:-}" != full ] || rounds=14000000
+rounds=30000 slots=1024
+[ "${FAULTLINE_SERVE:-}" != full ] || rounds=2400000 slots=64
 
 cat >ledger.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 struct entry { struct entry *next; long key, sum; };
-struct ledger { struct entry *slot[1024]; long count; };
+struct ledger { struct entry *slot[SLOTS]; long count; };
 static struct ledger *ledger;
 static struct entry *find(long key)
 {
-	struct entry *e = ledger->slot[key % 1024];
+	struct entry *e = ledger->slot[key % SLOTS];
 	while (e && e->key != key)
 		e = e->next;
 	return e;
@@ -36,15 +36,15 @@ static void post(long key, long amount)
 		e = malloc(sizeof(*e));
 		e->key = key;
 		e->sum = 0;
-		e->next = ledger->slot[key % 1024]; // linked
-		ledger->slot[key % 1024] = e;
+		e->next = ledger->slot[key % SLOTS]; // linked
+		ledger->slot[key % SLOTS] = e;
 		ledger->count++;
 	}
 	e->sum += amount; // posted
 }
 static void drop(long key)
 {
-	struct entry **at = &ledger->slot[key % 1024], *e = *at;
+	struct entry **at = &ledger->slot[key % SLOTS], *e = *at;
 	while (e && e->key != key) {
 		at = &e->next;
 		e = *at;
@@ -64,24 +64,25 @@ int main(int argc, char **argv)
 	for (long i = 0; i < rounds; i++) {
 		seed = (seed * 1103515245 + 12345) & 0x7fffffff;
 		if (seed >> 8 & 7)
-			post(seed >> 11 & 8191, i);
+			post(seed >> 11 & 16383, i);
 		else
-			drop(seed >> 11 & 8191);
+			drop(seed >> 11 & 16383);
 	}
 	printf("%ld\n", ledger->count);
 	for (; !find(bad); bad++)
 		;
 	find(bad)->next = (struct entry *)bad; // spoiled
-	for (int k = 0; k < 1024; k++)
+	for (int k = 0; k < SLOTS; k++)
 		for (struct entry *e = ledger->slot[k]; e; e = e->next)
 			seed += e->sum; // crash
 	return seed & 1;
 }
 END
-cc -g -O1 -o ledger ledger.c || fail "cannot compile"
+cc -g -O1 -DSLOTS=$slots -o ledger ledger.c || fail "cannot compile"
 line_of() { grep -n "// $1" ledger.c | cut -d: -f1; }
 echo 77 >in.txt
 want_status=139 make_capture c ./ledger $rounds <in.txt
+[ "$("$FAULTLINE" replay --stdout c 2>/dev/null)" -ge 10000 ] || fail "the ledger has less than 10,000 entries"
 
 "$FAULTLINE" report c --serve >served 2>served.err &
 server=$!
@@ -212,9 +213,10 @@ for (let k = 0; k < 2; k++) {
 must(element("heap").contentDocument.querySelectorAll(".node").length > 2, "the heap is not drawn");
 const heap = element("heap").contentWindow;
 await act("search", () => {
-	heap.document.getElementById("find").value = "sum";
+	heap.document.getElementById("find").value = "key = 77";
 	heap.find(false);
 });
+must(/^n\d+ /.test(heap.document.getElementById("note").textContent), "an entry is not found: " + heap.document.getElementById("note").textContent);
 press("1");
 await settled;
 press("ArrowDown");

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
-"""drive.py URL SCRIPT [WIDTH HEIGHT [dark]] - look at a page in a real browser.
+"""drive.py URL SCRIPT [WIDTH HEIGHT [dark] [PICTURE.png]] - look at a page in a real browser.
 
-SCRIPT is the body of an async function that is run in the page; what it returns is printed, as JSON.
-Fails with a line when it throws, or when anything is told in the console. The browser is driven over
+SCRIPT is the body of an async function that is run in the page; what it returns is printed, as JSON;
+PICTURE is made then. Fails with a line when it throws, or when anything is told in the console. The browser is driven over
 pipes, as its debugger's protocol has it: there is no port that others could use.
 """
+import base64
 import json
 import os
 import subprocess
@@ -60,7 +61,7 @@ class Browser:
                 return one["result"]
 
 
-def look(browser, url, script, width, height, dark):
+def look(browser, url, script, width, height, dark, picture):
     target = browser.send("Target.createTarget", url="about:blank")["targetId"]
     page = browser.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
     for domain in ("Page", "Runtime", "Log"):
@@ -80,6 +81,9 @@ def look(browser, url, script, width, height, dark):
         sys.exit(details.get("exception", {}).get("description") or details["text"])
     if browser.complaints:
         sys.exit("in the console: " + "; ".join(browser.complaints))
+    if picture:
+        with open(picture, "wb") as f:
+            f.write(base64.b64decode(browser.send("Page.captureScreenshot", page, format="png")["data"]))
     print(json.dumps(answer["result"].get("value")))
 
 
@@ -91,7 +95,8 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(profile)
         try:
-            look(browser, url, text, width, height, "dark" in sys.argv[5:])
+            look(browser, url, text, width, height, "dark" in sys.argv[5:],
+                 next((a for a in sys.argv[5:] if a.endswith(".png")), None))
         finally:
             browser.process.kill()
             browser.process.wait()
