@@ -10,6 +10,7 @@
 #include "decode/symbols/variable.h"
 #include "report/check.h"
 #include "report/json.h"
+#include "report/uri.h"
 
 static bool add(cJSON *o, const char *key, cJSON *item)
 {
@@ -247,15 +248,14 @@ static cJSON *sarif_location(const struct fl_analysis *a, uint64_t rip, const ch
 {
 	cJSON *o = cJSON_CreateObject(), *physical, *part;
 	struct dec_place p = {};
+	_cleanup_free_ char *uri = NULL;
 	bool is_done;
 
 	a->places.place(a->places.ctx, rip, &p);
 	physical = o ? cJSON_AddObjectToObject(o, "physicalLocation") : NULL;
 	part = physical ? cJSON_AddObjectToObject(physical, "artifactLocation") : NULL;
-	is_done = part && add_text(part, "uri",
-				   p.file   ? p.file :
-				   p.module ? p.module :
-					      "unknown");
+	uri = report_uri(p.file ?: p.module ?: "unknown");
+	is_done = part && uri && add_text(part, "uri", uri);
 	if (is_done && p.line) {
 		part = cJSON_AddObjectToObject(physical, "region");
 		is_done = part && add_number(part, "startLine", p.line);

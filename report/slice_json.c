@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/slice.h"
+#include "report/uri.h"
 
 static cJSON *text_or_null(const char *text)
 {
@@ -122,9 +123,10 @@ static cJSON *location(const struct fl_view_statement *st, const char *message)
 {
 	cJSON *o = cJSON_CreateObject();
 	cJSON *physical = cJSON_AddObjectToObject(o, "physicalLocation");
+	_cleanup_free_ char *uri = report_uri(st->place.file);
 
 	cJSON_AddStringToObject(cJSON_AddObjectToObject(physical, "artifactLocation"),
-				"uri", st->place.file);
+				"uri", uri);
 	cJSON_AddNumberToObject(cJSON_AddObjectToObject(physical, "region"), "startLine",
 				st->place.line);
 	cJSON_AddStringToObject(cJSON_AddObjectToObject(o, "message"), "text", message);
