@@ -12,7 +12,8 @@
 #include "report/script.h"
 #include "report/sources.h"
 
-#define CHECKPOINTS 56 // on the way to the end, equally far apart
+#define CHECKPOINTS 56		     // on the way to the end, equally far apart
+#define AFFORDED (UINT64_C(1) << 30) // bytes: somebody waits for the answers
 #define NEAR \
 	(1 << 17) // before a moment, where the machine goes back to while it is looked at
 #define TEXT_BYTES 400
@@ -121,6 +122,7 @@ struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbol
 		return err;
 	}
 	h->machine = m;
+	dec_machine_afford(m, AFFORDED);
 	h->symbols = symbols;
 	h->end = end;
 	h->graph = namer ? namer->graph : NULL;

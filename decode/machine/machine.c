@@ -38,6 +38,7 @@ struct dec_machine {
 	VEC(struct machine_checkpoint) checkpoints; ///< ascending
 	uint64_t
 		guest_bytes; ///< the program's resident size at the last checkpoint; 0: none yet
+	uint64_t afforded; ///< bytes that checkpoints may hold in any case
 	uint32_t origin; ///< the active process went on from the checkpoint in this slot
 	enum dec_log_mode mode;
 	VEC(struct machine_break) breaks;
@@ -425,6 +426,7 @@ static void machine_make_room(struct dec_machine *m)
 				      answer->touched_bytes :
 				      from->resident;
 	most = most < answer->peak_bytes ? most : answer->peak_bytes;
+	most = most > m->afforded ? most : m->afforded;
 	while (m->checkpoints.size == CHILD_SLOTS - 2 ||
 	       (m->checkpoints.size > MACHINE_KEPT && machine_held(m) > most / 4 * 3))
 		machine_thin(m);
@@ -455,6 +457,11 @@ struct err *dec_machine_checkpoint(struct dec_machine *m)
 	m->checkpoints.data[i] = made;
 	m->origin = made.slot;
 	return NULL;
+}
+
+void dec_machine_afford(struct dec_machine *m, uint64_t bytes)
+{
+	m->afforded = bytes;
 }
 
 size_t dec_machine_checkpoints(const struct dec_machine *m)

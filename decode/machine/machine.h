@@ -204,6 +204,9 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
  * twice what the program has, replace the one whose neighbours are closest. */
 struct err *dec_machine_checkpoint(struct dec_machine *m);
 
+/** From here on checkpoints may together hold @p bytes, where that is more than they may else. */
+void dec_machine_afford(struct dec_machine *m, uint64_t bytes);
+
 /** @return how many there are. */
 size_t dec_machine_checkpoints(const struct dec_machine *m);
 

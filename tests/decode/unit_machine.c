@@ -240,6 +240,13 @@ static void checkpoints_hold_little(void **state)
 		assert_int_equal(w.at, DEC_AT_END);
 		assert_int_equal(w.position, end);
 	}
+	// Who affords more has more.
+	dec_machine_afford(m, UINT64_C(1) << 32);
+	for (uint64_t i = 0; i < 64; i++) {
+		ok(dec_machine_seek(m, end / 64 * i, &w));
+		ok(dec_machine_checkpoint(m));
+	}
+	assert_true(dec_machine_checkpoints(m) > kept);
 	dec_machine_destroy(m);
 	capture_close(c);
 }
