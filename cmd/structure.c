@@ -25,7 +25,8 @@ struct structure {
 	struct fl_lin_pairs pairs;
 	struct fl_lin_proof proof;
 	struct fl_lin_executions runs;
-	bool has_run, has_never, was_derived;
+	bool has_run, was_derived;
+	bool is_proven; ///< of all executions
 	int answer;
 	double seconds;
 };
@@ -207,6 +208,21 @@ static void print_moves(const struct structure *s)
 				s->steps.data[a].index + 1, how[s->pairs.move[a]]);
 }
 
+/* What a proof says nothing of. */
+static void print_reservations(const struct structure *s)
+{
+	for (size_t a = 0; a < s->steps.size; a++)
+		if (s->pairs.is_never[a])
+			log_note(
+				"%s:%d: this is never done: its conditions hold in no state",
+				s->path, s->steps.data[a].shown->line);
+		else if (s->pairs.may_wait[a])
+			log_note(
+				"%s:%d: one that has written may wait here for ever: only executions in "
+				"which none does are proven linearizable",
+				s->path, s->steps.data[a].shown->line);
+}
+
 static void print_text(const struct structure *s)
 {
 	fprintf(talk, "%s: %zu operations, %zu sub-operations: %s (%.2f s)\n", s->path,
@@ -220,11 +236,7 @@ static void print_text(const struct structure *s)
 	if (s->pairs.n_undecided)
 		log_note("%s: Z3 did not decide %zu pairs, which count against a proof",
 			 s->path, s->pairs.n_undecided);
-	for (size_t a = 0; a < s->steps.size; a++)
-		if (s->pairs.is_never[a])
-			log_note(
-				"%s:%d: this is never done: its conditions hold in no state",
-				s->path, s->steps.data[a].shown->line);
+	print_reservations(s);
 	if (s->answer == BROKEN)
 		print_execution(s);
 	else if (!s->proof.is_proven)
@@ -388,7 +400,7 @@ static void print_json(const struct structure *s)
 	cJSON_AddStringToObject(root, "answer", answers[s->answer]);
 	cJSON_AddNumberToObject(root, "operations", (double)s->steps.s->n_operations);
 	cJSON_AddNumberToObject(root, "sub_operations", (double)s->steps.size);
-	cJSON_AddBoolToObject(root, "proven", s->proof.is_proven);
+	cJSON_AddBoolToObject(root, "proven", s->is_proven);
 	cJSON_AddBoolToObject(root, "derived_before", s->was_derived);
 	cJSON_AddNumberToObject(root, "facts", (double)s->pairs.n_facts);
 	cJSON_AddNumberToObject(root, "undecided", (double)s->pairs.n_undecided);
@@ -457,17 +469,15 @@ static struct err *run(struct structure *s, struct fl_lin_derived *known)
 		err = fl_lin_pairs_derive(&s->steps, &s->pairs);
 	if (!err)
 		err = fl_lin_prove(&s->steps, &s->pairs, &s->proof);
-	s->has_run = !s->proof.is_proven || s->o->operations;
+	// Of what never ends, nothing is known by a proof.
+	s->is_proven = s->proof.is_proven &&
+		       fl_lin_pairs_reservation(&s->pairs) == s->pairs.n;
+	s->has_run = !s->is_proven || s->o->operations;
 	if (!err && s->has_run && !has_executed)
 		err = execute(s, operations);
 	if (!err && s->o->derived && (!s->was_derived || (s->has_run && !has_executed)))
 		err = fl_lin_derived_add(known, &s->steps, &s->pairs, &s->runs);
-	for (size_t a = 0; a < s->steps.size && !err; a++)
-		s->has_never |= s->pairs.is_never[a];
-	// Of what never ends, nothing is known by a proof.
-	s->answer = s->runs.is_broken			? BROKEN :
-		    s->proof.is_proven && !s->has_never ? PROVEN :
-							  NEITHER;
+	s->answer = s->runs.is_broken ? BROKEN : s->is_proven ? PROVEN : NEITHER;
 	s->seconds = clock_now_s() - start;
 	return err ?: s->o->svg ? draw(s) : NULL;
 }

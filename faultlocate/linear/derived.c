@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 
-#define FIRST_LINE "faultline derived pairs 2\n"
+#define FIRST_LINE "faultline derived pairs 3\n"
 
 enum {
 	ORDERABLE = 1,
@@ -163,6 +163,7 @@ bool fl_lin_derived_find(const struct fl_lin_derived *d, const struct fl_lin_ste
 	}
 	for (size_t k = 0; k < e->n; k++) {
 		pairs->is_never[k] = e->never[k] == '1';
+		pairs->may_wait[k] = e->never[k] == '2';
 		pairs->move[k] = e->moves[k] == '1' ? MOVE_LATE :
 				 e->moves[k] == '2' ? MOVE_SPLIT :
 						      MOVE_BY_PAIRS;
@@ -198,7 +199,7 @@ struct err *fl_lin_derived_add(struct fl_lin_derived *d, const struct fl_lin_ste
 			       p->is_undecided * UNDECIDED + (int)p->why * 16);
 	}
 	for (size_t k = 0; k < n; k++) {
-		never[k] = pairs->is_never[k] ? '1' : '0';
+		never[k] = pairs->is_never[k] ? '1' : pairs->may_wait[k] ? '2' : '0';
 		moves[k] = (char)('0' + pairs->move[k]);
 	}
 	if (runs->is_complete && !runs->is_broken)

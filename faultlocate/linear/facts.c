@@ -272,6 +272,13 @@ struct instance fl_lin_facts_instance_copy(struct facts *f, const struct instanc
 	return copy;
 }
 
+smt_term fl_lin_facts_value(struct facts *f, const struct spec_step_expr *e,
+			    const struct spec_step_expr *beside, const struct instance *i,
+			    const struct state *s)
+{
+	return value_beside(f, e, beside, i, s, NULL);
+}
+
 smt_term fl_lin_facts_condition(struct facts *f, const struct spec_step_condition *c,
 				const struct instance *i, const struct state *s)
 {

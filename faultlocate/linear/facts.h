@@ -3,8 +3,8 @@
 
 /**
  * @file
- * States as terms, and facts about all that can be reached. Private to facts.c, promises.c, pairs.c and
- * moves.c.
+ * States as terms, and facts about all that can be reached. Private to facts.c, promises.c, pairs.c, moves.c
+ * and ends.c.
  *
  * A fact holds always, or while an operation stands before a sub-operation, or while two do. All of a
  * few shapes are taken for true at first; what one step from a state in which they hold makes false
@@ -199,6 +199,11 @@ void fl_lin_facts_memory_write(struct facts *f, struct memory *m, smt_term at,
 
 typedef VEC(smt_term) fl_lin_facts_seen;
 
+/** What @p e, which is compared with @p beside, is for @p i in @p s. */
+smt_term fl_lin_facts_value(struct facts *f, const struct spec_step_expr *e,
+			    const struct spec_step_expr *beside, const struct instance *i,
+			    const struct state *s);
+
 /** When @p c holds of @p i in @p s. */
 smt_term fl_lin_facts_condition(struct facts *f, const struct spec_step_condition *c,
 				const struct instance *i, const struct state *s);
@@ -221,6 +226,15 @@ void fl_lin_promises_find(struct facts *f);
  * @p s: asserted. */
 void fl_lin_promises_assert(struct facts *f, size_t step, const struct instance *i,
 			    const struct state *s);
+
+/** Can whatever others do behind sub-operation @p a be done before it as well, and comes to the same? Whether
+ * they end or not. One that has only read is minded by nobody. */
+bool fl_lin_promises_is_minded_by_none(struct facts *f, size_t a);
+
+/* ---- ends.c ---- */
+
+/** Note in @p pairs before which sub-operations one that has written may wait for ever. */
+void fl_lin_ends_find(struct facts *f, struct fl_lin_pairs *pairs);
 
 /* ---- pairs.c ---- */
 

@@ -426,6 +426,8 @@ static struct err *ask_moves(struct facts *f, struct fl_lin_pairs *ret)
 		err = fl_lin_prove(f->steps, ret, &proof);
 		goes_on = !err && !proof.is_proven &&
 			  fl_lin_move_find(f, ret, proof.next);
+		if (!err && proof.is_proven)
+			fl_lin_ends_find(f, ret);
 		fl_lin_proof_deinit(&proof);
 	}
 	return err;
@@ -436,8 +438,9 @@ bool fl_lin_pairs_alloc(struct fl_lin_pairs *pairs, size_t n)
 	pairs->n = n;
 	pairs->data = calloc(n * n, sizeof(*pairs->data));
 	pairs->is_never = calloc(n, sizeof(*pairs->is_never));
+	pairs->may_wait = calloc(n, sizeof(*pairs->may_wait));
 	pairs->move = calloc(n, sizeof(*pairs->move));
-	return pairs->data && pairs->is_never && pairs->move;
+	return pairs->data && pairs->is_never && pairs->may_wait && pairs->move;
 }
 
 struct err *fl_lin_pairs_derive(const struct fl_lin_steps *steps,
@@ -467,10 +470,20 @@ struct err *fl_lin_pairs_derive(const struct fl_lin_steps *steps,
 	return err;
 }
 
+size_t fl_lin_pairs_reservation(const struct fl_lin_pairs *pairs)
+{
+	size_t k = 0;
+
+	while (k < pairs->n && !pairs->is_never[k] && !pairs->may_wait[k])
+		k++;
+	return k;
+}
+
 void fl_lin_pairs_deinit(struct fl_lin_pairs *pairs)
 {
 	free(pairs->data);
 	free(pairs->is_never);
+	free(pairs->may_wait);
 	free(pairs->move);
 	*pairs = (struct fl_lin_pairs){};
 }

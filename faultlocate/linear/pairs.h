@@ -44,6 +44,9 @@ struct fl_lin_pairs {
 	size_t n;
 	enum fl_lin_move *move; ///< of S
 	bool *is_never; ///< of each sub-operation: its conditions hold in no state
+	/** Of each: an operation that has written, and others mind, may wait for ever before it: a proof is
+	 * one of executions in which it does not. Known where there is a proof. */
+	bool *may_wait;
 	size_t n_facts, n_questions, n_undecided;
 };
 
@@ -58,6 +61,10 @@ static inline const struct fl_lin_pair *fl_lin_pair(const struct fl_lin_pairs *p
 {
 	return &p->data[a * p->n + b];
 }
+
+/** @return a sub-operation that is never done, or before which one that has written may wait for ever: a
+ * proof with these @p pairs says nothing of all executions; pairs->n: there is none. */
+size_t fl_lin_pairs_reservation(const struct fl_lin_pairs *pairs);
 
 /** What Algorithm 6 found. */
 struct fl_lin_proof {

@@ -94,17 +94,22 @@ static void find_from(struct facts *f, size_t step, size_t i,
 	}
 }
 
-/* Can whatever others do behind sub-operation @p a be done before it as well, and comes to the same? */
-static bool is_minded_by_none(struct facts *f, size_t a)
+bool fl_lin_promises_is_minded_by_none(struct facts *f, size_t a)
 {
+	struct touched w = fl_lin_facts_written(f, a);
+	__auto_type promised = f->promises;
 	bool is = true;
 
+	if (!w.globals && !w.memories)
+		return true;
+	memset(&f->promises, 0, sizeof(f->promises));
 	for (size_t b = 0; b < f->steps->size && is && !f->is_out_of_memory; b++) {
 		struct fl_lin_pair pair = {};
 
 		fl_lin_pair_ask(f, a, b, NULL, NULL, &pair);
 		is = !pair.is_orderable || pair.is_reversible;
 	}
+	f->promises = promised;
 	return is;
 }
 
@@ -112,12 +117,10 @@ void fl_lin_promises_find(struct facts *f)
 {
 	bool is_free = true; // what the operation did so far, nobody can tell
 
-	// Nobody has promised anything while it is asked who minds.
 	for (size_t k = 0; k < f->steps->size && !f->is_out_of_memory; k++) {
 		const struct fl_lin_step *it = &f->steps->data[k];
 		const struct spec_structure_operation *o =
 			fl_lin_steps_operation(f->steps, k);
-		struct touched w = fl_lin_facts_written(f, k);
 
 		is_free |= !it->index;
 		for (size_t i = it->first; i < it->end && is_free && it->index; i++) {
@@ -126,12 +129,7 @@ void fl_lin_promises_find(struct facts *f)
 			if (&o->steps[i] == it->shown)
 				break;
 		}
-		if ((w.globals || w.memories) && is_free && !it->is_last) {
-			__auto_type promised = f->promises;
-
-			memset(&f->promises, 0, sizeof(f->promises));
-			is_free = is_minded_by_none(f, k);
-			f->promises = promised;
-		}
+		is_free = is_free && !it->is_last &&
+			  fl_lin_promises_is_minded_by_none(f, k);
 	}
 }

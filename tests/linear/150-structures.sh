@@ -78,6 +78,17 @@ mutant herlihy-wing-queue 's/> v = AR.0.; AR.0. = 0;/> v = AR[0];\n\t1 AR[0] = 0
 sed 's/^\t1 < Top == T; > X.next = T; Top = X;/\t1 T = Top; X.next = T;\n\t1 Top = X;/' $specs/treiber-stack.steps >"$TMPDIR/m.steps"
 check "$TMPDIR/m.steps" 1 'not linearizable'
 
+# One that has written and waits for ever is no part of an order that is proven: an add that looks at the key
+# when it has written, and a write that ends unless somebody shuts, of which no execution tells.
+mutant vy-cas-set '/^Add_yes/,/^Add_no/ { /C.key > k/d; s/P.next = X;$/P.next = X;\n\t1 < C.key > k; > READ C.key;/ }'
+printf '%s\n' 'int x;' 'int shut;' 'Initialize()' '	1 x = 0; shut = 0;' 'Write(int to)' '	1 < shut == 0; > x = to;' \
+	'	1 < shut == 0; > READ shut;' 'Shut()' '	1 shut = 1;' 'Read()' '	int v;' '	GIVES v;' '	1 v = x;' >"$TMPDIR/x.steps"
+for before in false true; do
+	expect_status 2 "$FAULTLINE" linear --derived "$TMPDIR/waits" "$TMPDIR/x.steps"
+	grep -q '^no execution of up to 4 operations breaks it' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+	grep -q 'x.steps:7: one that has written may wait here for ever' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+done
+
 # The picture of an execution: who, which line, what.
 sed 's/^\t1 < Top == T; T != NULL; > N.*/\t1 < Top == T; T != NULL; > N = T.next; v = T.value;\n\t1 Top = N;/' \
 	$specs/treiber-stack.steps >"$TMPDIR/m.steps"

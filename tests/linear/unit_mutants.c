@@ -676,9 +676,20 @@ static bool mutate(const struct spec_structure *s, enum kind kind, size_t o, siz
 
 /* ---- the product against the judge --------------------------------------------------------------- */
 
+/* What the product says of one. All but the first are equivalent to the structure as far as the judge can
+ * tell, which went through all executions of three operations. */
+enum outcome { BROKEN, PROVEN, NEVER, WAITS, UNPROVEN, OUTCOMES };
+
+static const char *const outcomes[] = {
+	"broken", "equivalent: proven",
+	"equivalent by all executions of three: proven, but a step is never done",
+	"equivalent by all executions of three: proven but for one that waits",
+	"equivalent by all executions of three: not proven"
+};
+
 struct count {
 	unsigned step, met; ///< of those that there are, one in so many is tried
-	unsigned tried, broken, proven, neither, over, wrong;
+	unsigned tried, broken, of[OUTCOMES], over, wrong;
 };
 
 static void tell(const char *path, const struct spec_structure *s, size_t o, size_t k,
@@ -688,41 +699,42 @@ static void tell(const char *path, const struct spec_structure *s, size_t o, siz
 	       i + 1, what);
 }
 
-static bool is_proven(const struct fl_lin_steps *steps)
+static enum outcome prove(const struct fl_lin_steps *steps)
 {
 	struct fl_lin_pairs pairs = {};
 	struct fl_lin_proof proof = {};
-	bool is, is_never = false;
+	enum outcome is = UNPROVEN;
+	size_t k;
 
 	ok(fl_lin_pairs_derive(steps, &pairs));
 	ok(fl_lin_prove(steps, &pairs, &proof));
-	for (size_t k = 0; k < pairs.n; k++)
-		is_never |= pairs.is_never[k];
-	is = proof.is_proven && !is_never;
+	k = fl_lin_pairs_reservation(&pairs);
+	if (proof.is_proven)
+		is = k == pairs.n ? PROVEN : pairs.is_never[k] ? NEVER : WAITS;
 	fl_lin_proof_deinit(&proof);
 	fl_lin_pairs_deinit(&pairs);
 	return is;
 }
 
-/* @return "broken", "proven", "not known", or what is wrong with the product's answer. */
-static const char *compare(const struct spec_structure *s, int judged_as)
+/* @return what is wrong with the product's answer; NULL: nothing, and @p is is what it says. */
+static const char *compare(const struct spec_structure *s, int judged_as,
+			   enum outcome *is)
 {
 	struct fl_lin_steps steps = {};
 	struct fl_lin_executions runs = {};
-	const char *what = judged_as ? "broken" : "not known";
-	bool proven;
+	const char *what = NULL;
 
 	ok(fl_lin_steps_make(s, &steps));
 	ok(fl_lin_explore(&steps, AT_ONCE, 4000000, &runs));
-	proven = is_proven(&steps);
-	if (judged_as && proven)
+	*is = prove(&steps);
+	if (judged_as && *is == PROVEN)
 		what = "WRONG: it is broken, and proven";
 	else if (judged_as && !runs.is_broken)
 		what = "WRONG: it is broken, and that is not found";
 	else if (!judged_as && runs.is_broken)
 		what = "WRONG: it is not broken, and said to be";
-	else if (proven)
-		what = "equivalent: proven";
+	if (judged_as)
+		*is = BROKEN;
 	fl_lin_executions_deinit(&runs);
 	fl_lin_steps_deinit(&steps);
 	return what;
@@ -732,6 +744,7 @@ static void try(const char *path, const struct spec_structure *s, enum kind kind
 		size_t o, size_t k, size_t i, bool is_full, struct count *c)
 {
 	static struct mutant m;
+	enum outcome outcome;
 	const char *what;
 	int is;
 
@@ -743,12 +756,11 @@ static void try(const char *path, const struct spec_structure *s, enum kind kind
 	c->broken += is > 0;
 	if (is < 0)
 		return;
-	what = compare(&m.s, is);
-	c->proven += what[0] == 'e';
-	c->neither += what[0] == 'n';
-	c->wrong += what[0] == 'W';
-	if (is_full || what[0] == 'W')
-		tell(path, s, o, k, i, kind, what);
+	what = compare(&m.s, is, &outcome);
+	c->of[outcome]++;
+	c->wrong += what != NULL;
+	if (is_full || what)
+		tell(path, s, o, k, i, kind, what ?: outcomes[outcome]);
 }
 
 static void try_all(const char *path, const struct spec_structure *s, bool is_full,
@@ -796,8 +808,10 @@ int main(int argc, char **argv)
 		assert(spec_structure(spec));
 		assert(judge(spec_structure(spec)) == 0);
 		try_all(path, spec_structure(spec), is_full, &c);
-		printf("%s: %u mutants: %u broken, %u equivalent, %u not known, %u too large\n",
-		       all[f], c.tried, c.broken, c.proven, c.neither, c.over);
+		printf("%s: %u mutants: %u broken, %u proven, equivalent by execution: %u never "
+		       "do a step, %u wait, %u not proven; %u too large\n",
+		       all[f], c.tried, c.broken, c.of[PROVEN], c.of[NEVER], c.of[WAITS],
+		       c.of[UNPROVEN], c.over);
 		assert(!c.wrong && c.tried >= 8);
 		spec_destroy(spec);
 	}
