@@ -317,7 +317,13 @@ static void print_op(const struct linear *l, size_t i, size_t n, unsigned last)
 	       picture);
 	printf(op->end == LIN_PENDING ? "%s %lu, did not return" : "%s %lu to %lu",
 	       l->is_capture ? "at" : "line", op->call_at, op->end_at);
-	puts(op->is_settled ? ", after what is left out" : "");
+	if (l->verdict.witness.data[i] == l->verdict.settled)
+		printf(", after what is left out: it was %s",
+		       fl_lin_value_name(&l->history.values, l->verdict.left, who,
+					 sizeof(who)));
+	else if (op->is_settled)
+		fputs(", after what is left out", stdout);
+	putchar('\n');
 }
 
 static void print_witness(const struct linear *l)
@@ -371,6 +377,13 @@ static void print_text(const struct linear *l)
 
 /* ---- for machines -------------------------------------------------------------------------------- */
 
+/* The operation that stands for all before; NULL: none does. */
+static const struct fl_lin_op *of_settled(const struct linear *l)
+{
+	return l->verdict.settled == SIZE_MAX ? NULL :
+						&l->history.ops.data[l->verdict.settled];
+}
+
 static cJSON *op_json(const struct linear *l, const struct fl_lin_op *op)
 {
 	cJSON *o = cJSON_CreateObject(), *args;
@@ -391,8 +404,13 @@ static cJSON *op_json(const struct linear *l, const struct fl_lin_op *op)
 		cJSON_AddStringToObject(o, "result",
 					fl_lin_value_name(&l->history.values, op->ret,
 							  value, sizeof(value)));
-	if (op->is_settled)
+	if (op->is_settled || op == of_settled(l))
 		cJSON_AddTrueToObject(o, "settled");
+	if (op == of_settled(l))
+		cJSON_AddStringToObject(o, "left",
+					fl_lin_value_name(&l->history.values,
+							  l->verdict.left, value,
+							  sizeof(value)));
 	cJSON_AddNumberToObject(o, "called", op->call_at);
 	if (op->end == LIN_PENDING)
 		cJSON_AddNullToObject(o, "returned");

@@ -185,7 +185,9 @@ struct err *fl_lin_leave_out_before(const struct fl_lin_object *o,
 				    const struct fl_lin_history *h,
 				    const struct fl_lin_search *s, struct fl_lin_few *few)
 {
+	if (few->n <= AT_ONCE)
+		return NULL;
 	if (o->kind == LIN_COUNTER)
 		return before_sum(o, h, few);
-	return s->n_rest_states && few->n > AT_ONCE ? before_rest(o, h, s, few) : NULL;
+	return s->n_rest_states ? before_rest(o, h, s, few) : NULL;
 }

@@ -13,8 +13,7 @@
 #include "faultlocate/linear/parts.h"
 #include "faultlocate/linear/search.h"
 
-#define TRIES 64    ///< which values pops took that did not return
-#define AT_ONCE 256 ///< operations that fl_lin_fewer() makes fewer in no time
+#define TRIES 64 ///< which values pops took that did not return
 
 struct check {
 	const struct fl_lin_object *o;
@@ -149,98 +148,32 @@ static struct err *show_container(struct check *c, fl_lin_items *items)
 	return NULL;
 }
 
-/* @return who wrote @p value last of the first @p n operations of @p p, by its return; LIN_NO_OP: nobody. */
-static size_t last_writer(const struct check *c, const struct fl_lin_part *p, size_t n,
-			  int64_t value)
-{
-	size_t last = LIN_NO_OP;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct fl_lin_op *op = &c->h->ops.data[p->ops[i]];
-
-		if (fl_lin_op_leaves(op) == value &&
-		    (last == LIN_NO_OP || op->end > c->h->ops.data[last].end))
-			last = p->ops[i];
-	}
-	return last;
-}
-
-/* The last writers of @p values, and what was called since the last rest of @p s: is that wrong by itself, at
- * the same return? Then @p ops become these. */
-static struct err *try_since_rest(struct check *c, const struct fl_lin_part *p,
-				  const struct fl_lin_search *s, const int64_t *values,
-				  size_t n_values, size_t *ops, size_t *n, bool *ret)
-{
-	size_t kept = 0;
-	_cleanup_free_ size_t *less = calloc(*n + n_values + 1, sizeof(*less));
-	struct fl_lin_search again;
-	struct err *err;
-
-	*ret = false;
-	if (!less)
-		return &err_nomem;
-	for (size_t i = 0; i < n_values; i++) {
-		size_t writer = last_writer(c, p, s->rest, values[i]);
-
-		if (writer != LIN_NO_OP)
-			less[kept++] = writer;
-	}
-	fl_lin_sort(less, kept);
-	memcpy(less + kept, ops + s->rest, (*n - s->rest) * sizeof(*ops));
-	kept += *n - s->rest;
-	err = fl_lin_search(c->o, c->h, less, kept, 0, NULL, &again);
-	*ret = !err && kept < *n && again.answer == LIN_WRONG &&
-	       less[again.at] == p->ops[s->at];
-	if (*ret) {
-		memcpy(ops, less, kept * sizeof(*ops));
-		*n = kept;
-	}
-	return err;
-}
-
-/* Of what came before the last rest of @p s those matter who may have written last: each of them overlaps
- * the others, and any may have been the last. Leave out the others, but for who wrote what is read and
- * not explained: whoever reads this wants to know where that comes from. */
-static struct err *leave_out_before_rest(struct check *c, const struct fl_lin_part *p,
-					 const struct fl_lin_search *s, size_t *ops,
-					 size_t *n)
-{
-	int64_t values[5], read = c->h->ops.data[p->ops[s->at]].ret;
-	size_t n_values = s->n_rest_states;
-	bool is_known = read == LIN_NONE || c->o->kind == LIN_SET, is_less;
-	struct err *err;
-
-	memcpy(values, s->rest_states, n_values * sizeof(*values));
-	for (size_t i = 0; i < n_values; i++)
-		is_known |= values[i] == read;
-	values[n_values] = read;
-	err = try_since_rest(c, p, s, values, n_values + !is_known, ops, n, &is_less);
-	if (!err && !is_less && !is_known)
-		err = try_since_rest(c, p, s, values, n_values, ops, n, &is_less);
-	return err;
-}
-
 /* Up to the return that nothing explains. */
 static struct err *show_search(struct check *c, const struct fl_lin_part *p,
 			       const struct fl_lin_search *s)
 {
 	const struct fl_lin_op *at = &c->h->ops.data[p->ops[s->at]];
 	_cleanup_free_ size_t *ops = calloc(p->n + 1, sizeof(*ops));
+	_cleanup_free_ bool *may = calloc(p->n + 1, sizeof(*may));
+	struct fl_lin_few few = { .ops = ops, .may = may, .at = p->ops[s->at] };
 	char text[128], value[64];
-	size_t n_ops = 0;
-	struct err *err = ops ? NULL : &err_nomem;
+	struct err *err = ops && may ? NULL : &err_nomem;
 	int n;
 
 	for (size_t i = 0; !err && i < p->n; i++)
 		if (c->h->ops.data[p->ops[i]].call < at->end)
-			ops[n_ops++] = p->ops[i];
-	if (!err && s->n_rest_states && n_ops > AT_ONCE)
-		err = leave_out_before_rest(c, p, s, ops, &n_ops);
+			ops[few.n++] = p->ops[i];
 	if (!err)
-		err = fl_lin_fewer(c->o, c->h, p->ops[s->at], ops, &n_ops,
-				   &c->ret->is_minimal);
-	for (size_t i = 0; !err && i < n_ops; i++)
+		err = fl_lin_leave_out_before(c->o, c->h, s, &few);
+	if (!err)
+		err = fl_lin_fewer(c->o, c->h, &few);
+	for (size_t i = 0; !err && i < few.n; i++)
 		err = witness_op(c, ops[i]);
+	c->ret->is_minimal = few.is_minimal;
+	if (few.settled) {
+		c->ret->settled = few.settled - c->h->ops.data;
+		c->ret->left = few.left;
+	}
 	n = snprintf(c->ret->why, sizeof(c->ret->why), "no order explains %s",
 		     fl_lin_op_text(c->o, &c->h->values, at, text, sizeof(text)));
 	for (unsigned i = 0; i < s->n_before && n > 0 && n < (int)sizeof(c->ret->why);
@@ -277,7 +210,9 @@ static bool take_answer(struct check *c, const struct fl_lin_part *p,
 static struct err *search_part(struct check *c, const struct fl_lin_part *p)
 {
 	struct fl_lin_search s;
-	struct err *err = fl_lin_search(c->o, c->h, p->ops, p->n, c->most, NULL, &s);
+	struct err *err = fl_lin_search(c->o, c->h, p->ops, p->n,
+					&(struct fl_lin_search_how){ .most = c->most },
+					&s);
 
 	c->has_searched = true;
 	if (err)
@@ -391,7 +326,7 @@ static struct err *show_register(struct check *c, const struct fl_lin_part *p,
 	};
 	struct fl_lin_search s;
 	char a[64], b[64];
-	struct err *err = fl_lin_search(c->o, c->h, few.ops, few.n, 0, NULL, &s);
+	struct err *err = fl_lin_search(c->o, c->h, few.ops, few.n, NULL, &s);
 
 	if (err)
 		return err;
@@ -450,6 +385,7 @@ struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_hist
 	struct err *err;
 
 	*ret = (struct fl_lin_verdict){ .answer = LIN_RIGHT,
+					.settled = LIN_NO_OP,
 					.n_ops = h->ops.size + h->n_gone };
 	for (size_t i = 0; i < h->ops.size; i++)
 		ret->n_pending += h->ops.data[i].end == LIN_PENDING;

@@ -14,17 +14,15 @@
 #include "faultlocate/linear/search.h"
 
 enum {
-	LOOKED_AT = 1 << 22, ///< operations, at most
+	LOOKED_AT = 1 << 24, ///< configurations and operations, at most
 	AMONG = 1 << 12,     ///< configurations at once
 };
 
 struct fewer {
 	const struct fl_lin_object *o;
 	const struct fl_lin_history *h;
-	size_t *ops, n; ///< those that are left, and those that may have happened
-	bool *may;	///< of each: it may have happened, or not
-	size_t at;	///< of the history's: it stays
-	size_t *less;	///< scratch
+	struct fl_lin_few *few;
+	size_t *less; ///< scratch
 	bool *less_may;
 	struct map seen; ///< values, by who is left
 	uint64_t looked_at;
@@ -33,7 +31,7 @@ struct fewer {
 
 static const struct fl_lin_op *op_of(const struct fewer *w, size_t i)
 {
-	return &w->h->ops.data[w->ops[i]];
+	return &w->h->ops.data[w->few->ops[i]];
 }
 
 int64_t fl_lin_op_leaves(const struct fl_lin_op *op)
@@ -66,10 +64,13 @@ int64_t fl_lin_op_settles(const struct fl_lin_op *op)
 {
 	switch (op->does) {
 	case LIN_READ:
+		return op->is_settled && op->arg[2] != LIN_NONE ? op->arg[2] : op->ret;
 	case LIN_GET:
 	case LIN_SET_CONTAINS:
 		return op->ret;
 	case LIN_ADD:
+		if (op->is_settled && op->arg[2] != LIN_NONE)
+			return op->arg[2];
 		return op->ret == LIN_NONE ?
 			       LIN_NONE :
 			       (int64_t)((uint64_t)op->ret + (uint64_t)op->arg[0]);
@@ -84,7 +85,7 @@ static struct err *note_seen(struct fewer *w)
 	struct err *err = NULL;
 
 	map_deinit(&w->seen);
-	for (size_t i = 0; !err && i < w->n; i++) {
+	for (size_t i = 0; !err && i < w->few->n; i++) {
 		const struct fl_lin_op *op = op_of(w, i);
 		bool is_read = op->does == LIN_READ || op->does == LIN_GET;
 		bool is_cas = op->does == LIN_CAS && op->ret != 0;
@@ -92,7 +93,7 @@ static struct err *note_seen(struct fewer *w)
 				is_cas	? op->arg[op->arg[2] != LIN_NONE ? 1 : 0] :
 					  LIN_NONE;
 
-		if (!w->may[i] && value != LIN_NONE &&
+		if (!w->few->may[i] && value != LIN_NONE &&
 		    map_put(&w->seen, (uint64_t)value, 1))
 			err = &err_nomem;
 	}
@@ -113,8 +114,8 @@ static bool can_go(const struct fewer *w, const struct fl_lin_model *m, size_t i
 {
 	const struct fl_lin_op *op = op_of(w, i);
 
-	if (w->ops[i] == w->at || w->may[i] || op->end == LIN_PENDING ||
-	    fl_lin_model_observes(m, op) != looks)
+	if (w->few->ops[i] == w->few->at || w->few->may[i] || op == w->few->settled ||
+	    op->end == LIN_PENDING || fl_lin_model_observes(m, op) != looks)
 		return false;
 	return looks || !is_seen(w, op);
 }
@@ -124,6 +125,12 @@ static struct err *try_without(struct fewer *w, size_t lo, size_t hi, bool looks
 			       bool *ret)
 {
 	const struct fl_lin_model m = { .object = w->o };
+	struct fl_lin_few *few = w->few;
+	const struct fl_lin_search_how how = { .most = AMONG,
+					       .work = LOOKED_AT - w->looked_at,
+					       .may = w->less_may,
+					       .settled = few->settled,
+					       .left = few->left };
 	size_t kept = 0, tried = 0;
 	struct fl_lin_search s;
 	struct err *err;
@@ -132,26 +139,26 @@ static struct err *try_without(struct fewer *w, size_t lo, size_t hi, bool looks
 	err = looks ? NULL : note_seen(w);
 	if (err)
 		return err;
-	for (size_t i = 0; i < w->n; i++) {
+	for (size_t i = 0; i < few->n; i++) {
 		bool goes = i >= lo && i < hi && can_go(w, &m, i, looks);
 
 		tried += goes;
 		if (goes && looks)
 			continue;
-		w->less[kept] = w->ops[i];
-		w->less_may[kept++] = w->may[i] || goes;
+		w->less[kept] = few->ops[i];
+		w->less_may[kept++] = few->may[i] || goes;
 	}
 	if (!tried)
 		return NULL;
-	w->looked_at += kept;
-	err = fl_lin_search(w->o, w->h, w->less, kept, AMONG, w->less_may, &s);
+	err = fl_lin_search(w->o, w->h, w->less, kept, &how, &s);
+	w->looked_at += kept + s.work;
 	*ret = !err && s.answer == LIN_WRONG;
 	if (!*ret)
 		return err;
 	w->has_changed = true;
-	memcpy(w->ops, w->less, kept * sizeof(*w->ops));
-	memcpy(w->may, w->less_may, kept * sizeof(*w->may));
-	w->n = kept;
+	memcpy(few->ops, w->less, kept * sizeof(*few->ops));
+	memcpy(few->may, w->less_may, kept * sizeof(*few->may));
+	few->n = kept;
 	return NULL;
 }
 
@@ -159,8 +166,8 @@ static struct err *leave_out(struct fewer *w, bool looks)
 {
 	struct err *err = NULL;
 
-	for (size_t chunk = w->n; !err && chunk; chunk /= 2)
-		for (size_t lo = 0; !err && lo < w->n && w->looked_at < LOOKED_AT;) {
+	for (size_t chunk = w->few->n; !err && chunk; chunk /= 2)
+		for (size_t lo = 0; !err && lo < w->few->n && w->looked_at < LOOKED_AT;) {
 			bool is_without;
 
 			err = try_without(w, lo, lo + chunk, looks, &is_without);
@@ -172,18 +179,16 @@ static struct err *leave_out(struct fewer *w, bool looks)
 }
 
 struct err *fl_lin_fewer(const struct fl_lin_object *o, const struct fl_lin_history *h,
-			 size_t at, size_t *ops, size_t *n, bool *is_minimal)
+			 struct fl_lin_few *few)
 {
-	struct fewer w = { .o = o, .h = h, .ops = ops, .n = *n, .at = at };
-	_cleanup_free_ bool *may = calloc(*n + 1, sizeof(*may));
-	_cleanup_free_ bool *less_may = calloc(*n + 1, sizeof(*less_may));
-	_cleanup_free_ size_t *less = calloc(*n + 1, sizeof(*less));
-	struct err *err = may && less && less_may ? NULL : &err_nomem;
+	_cleanup_free_ bool *less_may = calloc(few->n + 1, sizeof(*less_may));
+	_cleanup_free_ size_t *less = calloc(few->n + 1, sizeof(*less));
+	struct fewer w = {
+		.o = o, .h = h, .few = few, .less = less, .less_may = less_may
+	};
+	struct err *err = less && less_may ? NULL : &err_nomem;
 	size_t kept = 0;
 
-	w.may = may;
-	w.less = less;
-	w.less_may = less_may;
 	do {
 		w.has_changed = false;
 		if (!err)
@@ -191,11 +196,11 @@ struct err *fl_lin_fewer(const struct fl_lin_object *o, const struct fl_lin_hist
 		if (!err)
 			err = leave_out(&w, false);
 	} while (!err && w.has_changed && w.looked_at < LOOKED_AT);
-	for (size_t i = 0; i < w.n; i++)
-		if (!may || !may[i])
-			ops[kept++] = ops[i];
-	*n = kept;
+	for (size_t i = 0; i < few->n; i++)
+		if (!few->may[i])
+			few->ops[kept++] = few->ops[i];
+	few->n = kept;
 	map_deinit(&w.seen);
-	*is_minimal = w.looked_at < LOOKED_AT;
+	few->is_minimal = w.looked_at < LOOKED_AT;
 	return err;
 }

@@ -18,13 +18,29 @@ int64_t fl_lin_op_leaves(const struct fl_lin_op *op);
 /** @return what there is behind @p op, which it leaves or has seen; LIN_NONE: it does not tell. */
 int64_t fl_lin_op_settles(const struct fl_lin_op *op);
 
-/**
- * @param ops  @p *n indices of @p h's operations, by their calls, which have no order; become fewer.
- * @param at   one of them that stays: the one whose return nothing explains.
- * @param is_minimal  false: there was more to try.
- * @return NULL or ERR_NOMEM.
- */
+/** A history that has no order. */
+struct fl_lin_few {
+	size_t *ops, n; ///< of a history: indices, by their calls
+	size_t at;	///< one of them: the one whose return nothing explains
+	bool *may;	///< of each: it may have happened before its return, or not
+	/** One of them that did nothing but leave `left`, whatever was before; NULL: none. */
+	const struct fl_lin_op *settled;
+	int64_t left;
+	bool is_minimal; ///< set by fl_lin_fewer(); false: there was more to try
+};
+
+struct fl_lin_search;
+
+/** Leave out of @p few, which search @p s found wrong, what came long before (before.c).
+ * @return NULL or ERR_NOMEM. */
+struct err *fl_lin_leave_out_before(const struct fl_lin_object *o,
+				    const struct fl_lin_history *h,
+				    const struct fl_lin_search *s,
+				    struct fl_lin_few *few);
+
+/** Leave out of @p few what can be, at last those that may have happened, but neither `at` nor `settled`.
+ * @return NULL or ERR_NOMEM. */
 struct err *fl_lin_fewer(const struct fl_lin_object *o, const struct fl_lin_history *h,
-			 size_t at, size_t *ops, size_t *n, bool *is_minimal);
+			 struct fl_lin_few *few);
 
 #endif

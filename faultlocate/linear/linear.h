@@ -129,8 +129,10 @@ struct fl_lin_op {
 	bool is_wrong; ///< its part is known to be wrong by those that are marked so, which come first
 	bool is_settled; ///< what was before was asked about, and is left out: it begins with this
 	int64_t process; ///< who called it: a thread, or what the file says
-	int64_t arg[3];	 ///< in the order of the object's table; LIN_NONE behind the last
-	int64_t ret;	 ///< LIN_NONE: it gives nothing, or that is not known
+	/** In the order of the object's table; LIN_NONE behind the last. Of a counter's that is settled the
+	 * last is what there was behind it. */
+	int64_t arg[3];
+	int64_t ret;		  ///< LIN_NONE: it gives nothing, or that is not known
 	int64_t instance;	  ///< which of several objects; 0 when there is one
 	uint64_t call, end;	  ///< moments; end may be LIN_PENDING
 	uint64_t call_at, end_at; ///< where that was: lines of a file, or positions
@@ -181,6 +183,10 @@ struct fl_lin_verdict {
 	 * value less it has an order. Of others it ends with the first return that nothing explains. */
 	VEC(size_t) witness;
 	bool is_minimal;
+	/** One of the witness, SIZE_MAX: none, that stands for all that had returned before the others
+	 * were called: a counter was `left` then. */
+	size_t settled;
+	int64_t left;
 	bool has_key; ///< which part that is:
 	int64_t key;
 	char why[256];	///< WRONG: in a sentence; UNKNOWN: what stood in the way

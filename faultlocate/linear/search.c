@@ -34,6 +34,7 @@ struct search {
 	size_t n_under_way;	 ///< operations
 	uint64_t forever[WORDS]; ///< of operations that do not return
 	bool has_forever;
+	const struct fl_lin_search_how *how;
 	size_t most;
 	struct fl_lin_search *ret;
 };
@@ -285,14 +286,15 @@ static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size
 		return -1;
 	s->open[*slot] = op;
 	s->may[*slot] = may;
-	if (may || op->is_settled) {
+	if (may || op->is_settled || op == s->how->settled) {
 		s->any[*slot] = *op;
 		s->any[*slot].ret = LIN_NONE;
 		s->open[*slot] = &s->any[*slot];
 	}
-	if (op->is_settled) { // whatever it did, all that matters is what it left
+	if (op->is_settled || op == s->how->settled) { // all that matters is what it left
 		s->any[*slot].does = LIN_WRITE;
-		s->any[*slot].arg[0] = fl_lin_op_settles(op);
+		s->any[*slot].arg[0] = op == s->how->settled ? s->how->left :
+							       fl_lin_op_settles(op);
 	}
 	s->n_under_way++;
 	if (*slot >= s->n_open)
@@ -353,6 +355,10 @@ static struct err *end_op(struct search *s, size_t slot, size_t op)
 			unknown(s, "more than %llu orders are possible at once", s->most);
 			return NULL;
 		}
+		if (++s->ret->work > s->how->work && s->how->work) {
+			unknown(s, "more than %llu orders were looked at", s->how->work);
+			return NULL;
+		}
 		if (s->model.states.bytes > LIN_STATE_BYTES) {
 			unknown(s, "the object's states take more than %llu MiB",
 				LIN_STATE_BYTES >> 20);
@@ -390,9 +396,10 @@ static int by_end(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-static struct err *walk(struct search *s, const size_t *ops, size_t n, const bool *may,
-			struct due *dues, size_t n_dues)
+static struct err *walk(struct search *s, const size_t *ops, size_t n, struct due *dues,
+			size_t n_dues)
 {
+	const bool *may = s->how->may;
 	_cleanup_free_ size_t *slot_of = calloc(n + 1, sizeof(*slot_of));
 	size_t called = 0;
 	struct err *err = NULL;
@@ -424,13 +431,15 @@ static struct err *walk(struct search *s, const size_t *ops, size_t n, const boo
 }
 
 struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_history *h,
-			  const size_t *ops, size_t n, size_t most, const bool *may,
-			  struct fl_lin_search *ret)
+			  const size_t *ops, size_t n,
+			  const struct fl_lin_search_how *how, struct fl_lin_search *ret)
 {
+	static const struct fl_lin_search_how as_it_is;
 	struct search s = {
 		.model = { .object = o, .values = (struct fl_lin_values *)&h->values },
 		.h = h,
-		.most = most ?: LIN_CONFIGS,
+		.how = how ?: &as_it_is,
+		.most = how && how->most ? how->most : LIN_CONFIGS,
 		.ret = ret,
 	};
 	_cleanup_free_ struct due *dues = calloc(n + 1, sizeof(*dues));
@@ -449,7 +458,7 @@ struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_his
 	first.state = fl_lin_model_begin(&s.model);
 	err = configs_add(&s.now, &first) || s.model.states.is_out_of_memory ?
 		      &err_nomem :
-		      walk(&s, ops, n, may, dues, n_dues);
+		      walk(&s, ops, n, dues, n_dues);
 	configs_deinit(&s.now);
 	configs_deinit(&s.next);
 	fl_lin_model_deinit(&s.model);

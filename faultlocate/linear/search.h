@@ -28,17 +28,27 @@ struct fl_lin_search {
 	size_t rest;
 	int64_t rest_states[4];
 	unsigned n_rest_states;
+	uint64_t work; ///< configurations looked at
 	char why[160]; ///< UNKNOWN
 };
 
+/** How a search is done. All 0: as it is. */
+struct fl_lin_search_how {
+	size_t most;   ///< configurations that may be kept; 0: LIN_CONFIGS
+	uint64_t work; ///< configurations that may be looked at; 0: any number
+	/** Of each operation: it has happened before its return, with any result, or never. NULL: of none. */
+	const bool *may;
+	const struct fl_lin_op
+		*settled; ///< one that did nothing but leave `left`; NULL: none
+	int64_t left;
+};
+
 /**
- * @param ops   @p n of them, indices into @p h, by the moments of their calls.
- * @param most  configurations that may be kept; 0: LIN_CONFIGS.
- * @param may   of each: it has happened before its return, with any result, or never. NULL: of none.
+ * @param ops  @p n of them, indices into @p h, by the moments of their calls.
  * @return NULL or ERR_NOMEM.
  */
 struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_history *h,
-			  const size_t *ops, size_t n, size_t most, const bool *may,
-			  struct fl_lin_search *ret);
+			  const size_t *ops, size_t n,
+			  const struct fl_lin_search_how *how, struct fl_lin_search *ret);
 
 #endif

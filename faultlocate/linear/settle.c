@@ -29,7 +29,7 @@ static struct err *search(const struct fl_lin_object *o, const struct fl_lin_his
 			  const size_t *ops, size_t n, struct known *ret)
 {
 	struct fl_lin_search s;
-	struct err *err = fl_lin_search(o, h, ops, n, 0, NULL, &s);
+	struct err *err = fl_lin_search(o, h, ops, n, NULL, &s);
 
 	if (err)
 		return err;
@@ -96,6 +96,23 @@ static size_t last_of(const struct fl_lin_history *h, const struct fl_lin_part *
 		is_writer = writes;
 	}
 	return last;
+}
+
+/* A counter is the sum of what was added: whoever returned last stays for that. */
+static struct err *keep_sum(struct fl_lin_history *h, const struct fl_lin_part *p,
+			    int64_t sum)
+{
+	size_t last = 0;
+
+	for (size_t i = 1; i < p->n; i++)
+		if (h->ops.data[p->ops[i]].end > h->ops.data[p->ops[last]].end)
+			last = i;
+	for (size_t i = 0; i < p->n; i++)
+		if (i != last)
+			h->ops.data[p->ops[i]].does = -1;
+	h->ops.data[p->ops[last]].is_settled = true;
+	h->ops.data[p->ops[last]].arg[2] = sum;
+	return NULL;
 }
 
 static bool is_same(const struct known *a, const struct known *b)
@@ -182,7 +199,8 @@ static struct err *settle(const struct fl_lin_object *o, struct fl_lin_history *
 	if (err)
 		return err;
 	if (now.answer == LIN_RIGHT && now.n_last && now.n_last < p->n)
-		return keep_last(o, h, p, &now);
+		return o->kind == LIN_COUNTER ? keep_sum(h, p, now.last[0]) :
+						keep_last(o, h, p, &now);
 	if (now.answer == LIN_WRONG)
 		keep_wrong(h, p, now.end);
 	return NULL;

@@ -55,6 +55,9 @@ static bool plain_step(const struct fl_lin_object *o, struct plain *p,
 			return plain_takes(op, 0);
 		p->number = op->arg[1];
 		return plain_takes(op, 1);
+	case LIN_ADD:
+		p->number += op->arg[0];
+		return plain_takes(op, p->number - op->arg[0]);
 	case LIN_SET_ADD:
 	case LIN_SET_REMOVE:
 	case LIN_SET_CONTAINS: {
@@ -125,6 +128,11 @@ static void random_op(const struct fl_lin_object *o, struct fl_lin_op *op, int64
 			   is_distinct || rnd(2) ? LIN_WRITE :
 						   LIN_CAS;
 		break;
+	case LIN_COUNTER:
+		op->does = rnd(2) ? LIN_READ : LIN_ADD;
+		if (op->does == LIN_ADD)
+			op->arg[0] = (int64_t)rnd(3) - 1;
+		return;
 	case LIN_SET:
 		op->does = of_set[rnd(3)];
 		break;
@@ -148,6 +156,12 @@ static void happen(const struct fl_lin_object *o, struct plain *p, struct fl_lin
 	struct plain tried;
 	int64_t results[MOST + 8], n = 0;
 
+	if (o->kind == LIN_COUNTER) {
+		op->ret = p->number;
+		plain_step(o, p, op);
+		op->ret = op->does == LIN_ADD && rnd(3) ? LIN_NONE : op->ret;
+		return;
+	}
 	for (int64_t v = 0; v < MOST + 4; v++)
 		results[n++] = v;
 	results[n++] = LIN_EMPTY;
@@ -213,7 +227,8 @@ static void make_history(const struct fl_lin_object *o, struct fl_lin_history *h
 	}
 }
 
-static size_t n_gone; ///< operations that were taken out at rests
+static size_t n_gone;	 ///< operations that were taken out at rests
+static size_t n_settled; ///< witnesses of which one stands for what came before
 
 static bool judge(const struct fl_lin_object *o, const struct fl_lin_history *h)
 {
@@ -230,7 +245,7 @@ static enum fl_lin_answer ask_search(const struct fl_lin_object *o,
 
 	for (size_t i = 0; i < h->ops.size; i++)
 		ops[i] = i;
-	ok(fl_lin_search(o, h, ops, h->ops.size, 0, NULL, &s));
+	ok(fl_lin_search(o, h, ops, h->ops.size, NULL, &s));
 	return s.answer;
 }
 
@@ -255,6 +270,12 @@ static void check_witness(const struct fl_lin_object *o, const struct fl_lin_his
 	assert_true(v->witness.size > 0);
 	for (size_t i = 0; i < v->witness.size; i++)
 		ok(vec_add(&part.ops, h->ops.data[v->witness.data[i]]));
+	for (size_t i = 0; i < v->witness.size; i++)
+		if (v->witness.data[i] == v->settled) {
+			part.ops.data[i].is_settled = true;
+			part.ops.data[i].arg[2] = v->left;
+			n_settled++;
+		}
 	part.moments = h->moments;
 	ok(fl_lin_check(o, &part, 0, &again));
 	if (again.answer != LIN_WRONG) {
@@ -326,8 +347,8 @@ static void compare(const struct fl_lin_object *o, const struct fl_lin_history *
 	fl_lin_verdict_deinit(&v);
 }
 
-static const enum fl_lin_object_kind kinds[] = { LIN_QUEUE, LIN_STACK, LIN_PRIORITY,
-						 LIN_REGISTER, LIN_SET };
+static const enum fl_lin_object_kind kinds[] = { LIN_QUEUE,    LIN_STACK, LIN_PRIORITY,
+						 LIN_REGISTER, LIN_SET,	  LIN_COUNTER };
 
 static void many(unsigned rounds, size_t n, bool is_distinct, bool has_judge,
 		 bool has_pending)
@@ -424,6 +445,41 @@ static void test_long(void **state)
 	}
 }
 
+/* A counter of which an operation is always under way, and whose adds give nothing: one that is read as it
+ * was long before is wrong by two operations, one of which stands for all before. */
+static void test_long_counter(void **state)
+{
+	const struct fl_lin_object o = { .kind = LIN_COUNTER };
+	struct fl_lin_history h = {};
+	struct fl_lin_verdict v;
+	size_t n = 400000;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		bool is_add = i % 2 == 0;
+		struct fl_lin_op op = { .does = is_add ? LIN_ADD : LIN_READ,
+					.arg = { is_add ? 1 : LIN_NONE, LIN_NONE,
+						 LIN_NONE },
+					.ret = is_add ? LIN_NONE : (int64_t)i / 2 + 1,
+					.call = i * 2,
+					.end = i * 2 + 3 };
+
+		op.ret -= i == n - 1 ? 50 : 0;
+		ok(vec_add(&h.ops, op));
+	}
+	h.moments = n * 2 + 2;
+	ok(fl_lin_check(&o, &h, 0, &v));
+	assert_int_equal(v.answer, LIN_WRONG);
+	assert_true(v.is_minimal);
+	assert_int_equal(v.witness.size, 2);
+	assert_int_equal(v.witness.data[0], v.settled);
+	assert_in_range(v.left, n / 2 - 2, n / 2);
+	check_witness(&o, &h, &v);
+	assert_int_equal(n_settled, 1);
+	fl_lin_verdict_deinit(&v);
+	fl_lin_history_deinit(&h);
+}
+
 /* Add a write or read of @p value behind all. */
 static void add_op(struct fl_lin_history *h, int does, int64_t value)
 {
@@ -515,6 +571,7 @@ int main(void)
 		cmocka_unit_test(test_judged_pending),
 		cmocka_unit_test(test_searched),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_long_counter),
 		cmocka_unit_test(test_wrong_before),
 		cmocka_unit_test(test_read),
 	};
