@@ -295,6 +295,13 @@ static unsigned column(const struct linear *l, size_t n, uint64_t moment)
 	return before;
 }
 
+/* The operation that stands for all before; NULL: none does. */
+static const struct fl_lin_op *of_settled(const struct linear *l)
+{
+	return l->verdict.settled == SIZE_MAX ? NULL :
+						&l->history.ops.data[l->verdict.settled];
+}
+
 /* `  thread 17  enqueue(5)    |-----|      at 1200 to 1300` */
 static void print_op(const struct linear *l, size_t i, size_t n, unsigned last)
 {
@@ -317,12 +324,12 @@ static void print_op(const struct linear *l, size_t i, size_t n, unsigned last)
 	       picture);
 	printf(op->end == LIN_PENDING ? "%s %lu, did not return" : "%s %lu to %lu",
 	       l->is_capture ? "at" : "line", op->call_at, op->end_at);
-	if (l->verdict.witness.data[i] == l->verdict.settled)
-		printf(", after what is left out: it was %s",
+	if (op->is_settled || op == of_settled(l))
+		fputs(", after what is left out", stdout);
+	if (op == of_settled(l) && l->verdict.left != LIN_NONE)
+		printf(": it was %s",
 		       fl_lin_value_name(&l->history.values, l->verdict.left, who,
 					 sizeof(who)));
-	else if (op->is_settled)
-		fputs(", after what is left out", stdout);
 	putchar('\n');
 }
 
@@ -377,13 +384,6 @@ static void print_text(const struct linear *l)
 
 /* ---- for machines -------------------------------------------------------------------------------- */
 
-/* The operation that stands for all before; NULL: none does. */
-static const struct fl_lin_op *of_settled(const struct linear *l)
-{
-	return l->verdict.settled == SIZE_MAX ? NULL :
-						&l->history.ops.data[l->verdict.settled];
-}
-
 static cJSON *op_json(const struct linear *l, const struct fl_lin_op *op)
 {
 	cJSON *o = cJSON_CreateObject(), *args;
@@ -406,7 +406,7 @@ static cJSON *op_json(const struct linear *l, const struct fl_lin_op *op)
 							  value, sizeof(value)));
 	if (op->is_settled || op == of_settled(l))
 		cJSON_AddTrueToObject(o, "settled");
-	if (op == of_settled(l))
+	if (op == of_settled(l) && l->verdict.left != LIN_NONE)
 		cJSON_AddStringToObject(o, "left",
 					fl_lin_value_name(&l->history.values,
 							  l->verdict.left, value,

@@ -8,6 +8,8 @@
  * Of what came before the last rest, that is a moment at which no operation was under way, those matter
  * who may have written last: each of them overlaps the others, and any may have been the last.
  *
+ * Of a machine of the user's one of them stands for all, where it was in one state only.
+ *
  * A counter needs no rest: at any moment it is the sum of what had returned by then, and of what was under
  * way and had happened. One that had returned stands for all of them; what was under way may have
  * happened or not, with any result. That is less than what is known, and if it is wrong still, so is all.
@@ -179,7 +181,33 @@ static struct err *before_sum(const struct fl_lin_object *o,
 	return err;
 }
 
-/* ---- both -------------------------------------------------------------------------------------- */
+/* ---- what was known at a rest ------------------------------------------------------------------ */
+
+/* Of a machine of which one state was possible at the last rest of @p s: who had returned last by then
+ * stands for all before. */
+static struct err *before_state(const struct fl_lin_object *o,
+				const struct fl_lin_history *h,
+				const struct fl_lin_search *s, struct fl_lin_few *few)
+{
+	const struct fl_lin_search_how how = { .at_rest = &few->row };
+	const struct fl_lin_op *last = NULL;
+	struct fl_lin_search again;
+	size_t from = s->rest;
+	struct err *err = fl_lin_search(o, h, few->ops, few->n, &how, &again);
+
+	if (err || !few->row.at)
+		return err;
+	for (size_t i = 0; i < from; i++)
+		if (!last || h->ops.data[few->ops[i]].end > last->end)
+			last = &h->ops.data[few->ops[i]];
+	few->settled = last;
+	few->ops[--from] = (size_t)(last - h->ops.data);
+	few->n -= from;
+	memmove(few->ops, few->ops + from, few->n * sizeof(*few->ops));
+	return NULL;
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
 
 struct err *fl_lin_leave_out_before(const struct fl_lin_object *o,
 				    const struct fl_lin_history *h,
@@ -189,5 +217,8 @@ struct err *fl_lin_leave_out_before(const struct fl_lin_object *o,
 		return NULL;
 	if (o->kind == LIN_COUNTER)
 		return before_sum(o, h, few);
-	return s->n_rest_states ? before_rest(o, h, s, few) : NULL;
+	if (!s->n_rest_states)
+		return NULL;
+	return o->kind == LIN_MACHINE ? before_state(o, h, s, few) :
+					before_rest(o, h, s, few);
 }

@@ -172,8 +172,9 @@ static struct err *show_search(struct check *c, const struct fl_lin_part *p,
 	c->ret->is_minimal = few.is_minimal;
 	if (few.settled) {
 		c->ret->settled = few.settled - c->h->ops.data;
-		c->ret->left = few.left;
+		c->ret->left = few.row.at ? LIN_NONE : few.left;
 	}
+	free(few.row.at);
 	n = snprintf(c->ret->why, sizeof(c->ret->why), "no order explains %s",
 		     fl_lin_op_text(c->o, &c->h->values, at, text, sizeof(text)));
 	for (unsigned i = 0; i < s->n_before && n > 0 && n < (int)sizeof(c->ret->why);

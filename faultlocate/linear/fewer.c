@@ -109,12 +109,19 @@ static bool is_seen(const struct fewer *w, const struct fl_lin_op *op)
 	       map_get(&w->seen, (uint64_t)value);
 }
 
+/* What stands for all that was before stays where there is no way to tell what was without it. */
+static bool stands_for_all(const struct fewer *w, const struct fl_lin_op *op)
+{
+	return op == w->few->settled || (op->is_settled && (w->o->kind == LIN_COUNTER ||
+							    w->o->kind == LIN_MACHINE));
+}
+
 static bool can_go(const struct fewer *w, const struct fl_lin_model *m, size_t i,
 		   bool looks)
 {
 	const struct fl_lin_op *op = op_of(w, i);
 
-	if (w->few->ops[i] == w->few->at || w->few->may[i] || op == w->few->settled ||
+	if (w->few->ops[i] == w->few->at || w->few->may[i] || stands_for_all(w, op) ||
 	    op->end == LIN_PENDING || fl_lin_model_observes(m, op) != looks)
 		return false;
 	return looks || !is_seen(w, op);
@@ -130,7 +137,8 @@ static struct err *try_without(struct fewer *w, size_t lo, size_t hi, bool looks
 					       .work = LOOKED_AT - w->looked_at,
 					       .may = w->less_may,
 					       .settled = few->settled,
-					       .left = few->left };
+					       .left = few->left,
+					       .row = few->row.at ? &few->row : NULL };
 	size_t kept = 0, tried = 0;
 	struct fl_lin_search s;
 	struct err *err;

@@ -23,10 +23,12 @@ struct fl_lin_few {
 	size_t *ops, n; ///< of a history: indices, by their calls
 	size_t at;	///< one of them: the one whose return nothing explains
 	bool *may;	///< of each: it may have happened before its return, or not
-	/** One of them that did nothing but leave `left`, whatever was before; NULL: none. */
+	/** One of them that did nothing but leave `left`, of a machine `row`, whatever was before; NULL:
+	 * none. */
 	const struct fl_lin_op *settled;
 	int64_t left;
-	bool is_minimal; ///< set by fl_lin_fewer(); false: there was more to try
+	struct fl_lin_row row; ///< the caller's to free
+	bool is_minimal;       ///< set by fl_lin_fewer(); false: there was more to try
 };
 
 struct fl_lin_search;

@@ -88,7 +88,8 @@ enum fl_lin_does {
 	LIN_LOCK,
 	LIN_TRY_LOCK,
 	LIN_UNLOCK,
-	LIN_STEP, ///< of LIN_MACHINE, from here on: + index of the operation
+	LIN_SETTLED, ///< of a machine: whatever it was, a known state was left (search.c)
+	LIN_STEP,    ///< of LIN_MACHINE, from here on: + index of the operation
 };
 
 struct fl_lin_object {
@@ -128,6 +129,7 @@ struct fl_lin_op {
 	int does; ///< enum fl_lin_does
 	bool is_wrong; ///< its part is known to be wrong by those that are marked so, which come first
 	bool is_settled; ///< what was before was asked about, and is left out: it begins with this
+	uint16_t row;	 ///< is_settled, of a machine: 1 + which row it left
 	int64_t process; ///< who called it: a thread, or what the file says
 	/** In the order of the object's table; LIN_NONE behind the last. Of a counter's that is settled the
 	 * last is what there was behind it. */
@@ -138,14 +140,23 @@ struct fl_lin_op {
 	uint64_t call_at, end_at; ///< where that was: lines of a file, or positions
 };
 
+/** What a machine is like: a state of states.h. */
+struct fl_lin_row {
+	int64_t *at; ///< malloc()ed
+	size_t n;
+};
+
 struct fl_lin_history {
 	VEC(struct fl_lin_op) ops;
 	uint64_t moments; ///< how many there are so far
-	/** Called each time that so many more were read, to take out what matters no more of operations that
-	 * are not under way; NULL: all are kept. No operation is under way then, but of sets and maps. */
+	/** Called each time that `rest_after` more were read, to take out what matters no more of operations
+	 * that are not under way; NULL: all are kept. No operation is under way then, but of sets, maps and
+	 * machines BY key. */
 	struct err *(*rest)(struct fl_lin_history *h, void *of);
 	void *rest_of;
-	uint64_t n_gone; ///< that were taken out
+	size_t rest_after;	     ///< 0: half a million
+	uint64_t n_gone;	     ///< that were taken out
+	VEC(struct fl_lin_row) rows; ///< of those that are settled
 	struct fl_lin_values values;
 };
 
@@ -184,7 +195,7 @@ struct fl_lin_verdict {
 	VEC(size_t) witness;
 	bool is_minimal;
 	/** One of the witness, SIZE_MAX: none, that stands for all that had returned before the others
-	 * were called: a counter was `left` then. */
+	 * were called: a counter was `left` then; of a machine that is LIN_NONE. */
 	size_t settled;
 	int64_t left;
 	bool has_key; ///< which part that is:
@@ -200,11 +211,12 @@ struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_hist
 void fl_lin_verdict_deinit(struct fl_lin_verdict *v);
 
 /** Ask about @p h, to which more will come, and take out what matters no more. No operation may be under
- * way, but of sets and maps. Of a queue and a priority queue of distinct values what has come out is taken
- * out; where the answer is not LIN_RIGHT, or not a monitor's, nothing is, and h->rest becomes NULL. Of
- * a register, a counter, each element of a set and key of a map of which no operation is under way who
- * left last what is there now stays, as is_settled; of what is wrong all up to the return that tells. Of
- * others h->rest becomes NULL. @return NULL or ERR_NOMEM. */
+ * way, but of sets, maps and machines BY key. Of a queue and a priority queue of distinct values what has come
+ * out is taken out, and of a stack where no two of what stays were put in at once; where the answer is not
+ * LIN_RIGHT, or not a monitor's, nothing is, and h->rest becomes NULL. Of others, part by part (each element of
+ * a set, ..) of which no operation is under way, who left last what is there now stays, as is_settled; of a
+ * machine only where one state is possible; of what is wrong all up to the return that tells.
+ * @return NULL or ERR_NOMEM. */
 struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h);
 
 /** Write operation @p op as a call: `enqueue(5)`, `dequeue() = 7`. @return @p buf. */

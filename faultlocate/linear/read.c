@@ -39,6 +39,11 @@ struct reader {
 	const char *passed; ///< of a file that is mapped: what was given back; NULL
 };
 
+static size_t rest_after(const struct fl_lin_history *h)
+{
+	return h->rest_after ? h->rest_after : REST_AFTER;
+}
+
 enum event { CALL, RETURN, FAIL, LOST };
 
 /* What one line or map says. */
@@ -233,14 +238,16 @@ static struct err *take_out(struct reader *r)
 		if (h->ops.data[i].end == LIN_PENDING && !h->ops.data[i].end_at)
 			*open.data[n++] = i;
 	vec_deinit(&open);
-	r->rest_at = h->ops.size + REST_AFTER;
+	// What is left is asked about once more: not too often.
+	r->rest_at = h->ops.size * 2 > rest_after(h) ? h->ops.size * 2 : rest_after(h);
 	return err;
 }
 
-/* Is there less to keep? Of sets and maps part by part, of others where no operation is under way. */
+/* Is there less to keep? Of sets, maps and machines BY key part by part, of others where no operation is under way. */
 static struct err *rest(struct reader *r)
 {
-	bool is_in_parts = r->o->kind == LIN_SET || r->o->kind == LIN_MAP;
+	bool is_in_parts = r->o->kind == LIN_SET || r->o->kind == LIN_MAP ||
+			   (r->o->kind == LIN_MACHINE && r->o->machine->key >= 0);
 
 	pass(&r->passed, r->at);
 	if (!r->h->rest || (r->n_open && !is_in_parts) || r->h->ops.size < r->rest_at ||
@@ -543,7 +550,7 @@ static struct err *parse(const char *path, const char *text, size_t size,
 			    .end = text + size,
 			    .o = o,
 			    .h = h,
-			    .rest_at = REST_AFTER,
+			    .rest_at = rest_after(h),
 			    .passed = is_mapped ? text : NULL };
 	struct err *err;
 

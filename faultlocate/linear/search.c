@@ -9,6 +9,7 @@
 
 #define SLOTS 256 ///< operations under way at once
 #define WORDS (SLOTS / 64)
+#define NOT_KNOWN UINT32_MAX ///< which state
 
 struct config {
 	uint32_t state;
@@ -35,6 +36,8 @@ struct search {
 	uint64_t forever[WORDS]; ///< of operations that do not return
 	bool has_forever;
 	const struct fl_lin_search_how *how;
+	uint32_t
+		rest_state; ///< at the last rest; NOT_KNOWN: several are possible, or there was none
 	size_t most;
 	struct fl_lin_search *ret;
 };
@@ -277,6 +280,20 @@ static int drop_dominated(struct search *s)
 
 /* ---- calls and returns ------------------------------------------------------------------------ */
 
+/* All that matters of @p op is what it left: @p as does that. */
+static void settle(struct search *s, const struct fl_lin_op *op, struct fl_lin_op *as)
+{
+	bool is_now = op == s->how->settled;
+	const struct fl_lin_row *row = is_now  ? s->how->row :
+				       op->row ? &s->h->rows.data[op->row - 1] :
+						 NULL;
+
+	as->does = row ? LIN_SETTLED : LIN_WRITE;
+	as->arg[0] = row    ? fl_lin_state(&s->model.states, row->at, row->n) :
+		     is_now ? s->how->left :
+			      fl_lin_op_settles(op);
+}
+
 /* @return 0, or -1 when there are too many at once. */
 static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size_t *slot)
 {
@@ -291,11 +308,8 @@ static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size
 		s->any[*slot].ret = LIN_NONE;
 		s->open[*slot] = &s->any[*slot];
 	}
-	if (op->is_settled || op == s->how->settled) { // all that matters is what it left
-		s->any[*slot].does = LIN_WRITE;
-		s->any[*slot].arg[0] = op == s->how->settled ? s->how->left :
-							       fl_lin_op_settles(op);
-	}
+	if (op->is_settled || op == s->how->settled)
+		settle(s, op, &s->any[*slot]);
 	s->n_under_way++;
 	if (*slot >= s->n_open)
 		s->n_open = *slot + 1;
@@ -338,6 +352,24 @@ static void tell_rest(struct search *s, size_t called)
 
 	r->rest = called;
 	r->n_rest_states = s->now.all.size <= 4 ? tell_states(s, r->rest_states) : 0;
+	s->rest_state = s->now.all.size == 1 ? s->now.all.data[0].state : NOT_KNOWN;
+}
+
+/* Copy what the object was like at the last rest to where it is wanted. */
+static struct err *copy_rest(const struct search *s)
+{
+	struct fl_lin_row *to = s->how->at_rest;
+	const struct fl_lin_state *from;
+
+	if (!to || s->rest_state == NOT_KNOWN)
+		return NULL;
+	from = &s->model.states.all.data[s->rest_state];
+	to->at = calloc(from->n + 1, sizeof(*to->at));
+	if (!to->at)
+		return &err_nomem;
+	memcpy(to->at, from->at, from->n * sizeof(*to->at));
+	to->n = from->n;
+	return NULL;
 }
 
 static struct err *end_op(struct search *s, size_t slot, size_t op)
@@ -439,6 +471,7 @@ struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_his
 		.model = { .object = o, .values = (struct fl_lin_values *)&h->values },
 		.h = h,
 		.how = how ?: &as_it_is,
+		.rest_state = NOT_KNOWN,
 		.most = how && how->most ? how->most : LIN_CONFIGS,
 		.ret = ret,
 	};
@@ -459,6 +492,8 @@ struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_his
 	err = configs_add(&s.now, &first) || s.model.states.is_out_of_memory ?
 		      &err_nomem :
 		      walk(&s, ops, n, dues, n_dues);
+	if (!err)
+		err = copy_rest(&s);
 	configs_deinit(&s.now);
 	configs_deinit(&s.next);
 	fl_lin_model_deinit(&s.model);

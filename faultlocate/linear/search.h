@@ -38,9 +38,13 @@ struct fl_lin_search_how {
 	uint64_t work; ///< configurations that may be looked at; 0: any number
 	/** Of each operation: it has happened before its return, with any result, or never. NULL: of none. */
 	const bool *may;
-	const struct fl_lin_op
-		*settled; ///< one that did nothing but leave `left`; NULL: none
+	/** One that did nothing but leave `left`, or of a machine the state `row`; NULL: none. */
+	const struct fl_lin_op *settled;
 	int64_t left;
+	const struct fl_lin_row *row;
+	/** Becomes what the object was like at the last rest, where one state was possible. NULL: nobody asks;
+	 * else it is empty, and the caller's to free. */
+	struct fl_lin_row *at_rest;
 };
 
 /**

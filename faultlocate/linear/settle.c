@@ -22,14 +22,18 @@ struct known {
 	enum fl_lin_answer answer;
 	uint64_t end; ///< WRONG: what was called later does not matter
 	int64_t last[4];
-	unsigned n_last; ///< RIGHT: what it may be now; 0: not known
+	unsigned n_last;       ///< RIGHT: what it may be now; 0: not known
+	struct fl_lin_row row; ///< RIGHT, of a machine: what it is now; empty: not known
 };
 
 static struct err *search(const struct fl_lin_object *o, const struct fl_lin_history *h,
 			  const size_t *ops, size_t n, struct known *ret)
 {
+	const struct fl_lin_search_how how = { .at_rest = o->kind == LIN_MACHINE ?
+								  &ret->row :
+								  NULL };
 	struct fl_lin_search s;
-	struct err *err = fl_lin_search(o, h, ops, n, NULL, &s);
+	struct err *err = fl_lin_search(o, h, ops, n, &how, &s);
 
 	if (err)
 		return err;
@@ -98,9 +102,8 @@ static size_t last_of(const struct fl_lin_history *h, const struct fl_lin_part *
 	return last;
 }
 
-/* A counter is the sum of what was added: whoever returned last stays for that. */
-static struct err *keep_sum(struct fl_lin_history *h, const struct fl_lin_part *p,
-			    int64_t sum)
+/* Who returned last stays for all of @p p. */
+static struct fl_lin_op *keep_one(struct fl_lin_history *h, const struct fl_lin_part *p)
 {
 	size_t last = 0;
 
@@ -111,7 +114,26 @@ static struct err *keep_sum(struct fl_lin_history *h, const struct fl_lin_part *
 		if (i != last)
 			h->ops.data[p->ops[i]].does = -1;
 	h->ops.data[p->ops[last]].is_settled = true;
-	h->ops.data[p->ops[last]].arg[2] = sum;
+	return &h->ops.data[p->ops[last]];
+}
+
+/* A machine is in one state, @p row, which becomes the history's. */
+static struct err *keep_row(struct fl_lin_history *h, const struct fl_lin_part *p,
+			    struct fl_lin_row *row)
+{
+	uint16_t place = h->ops.data[p->ops[0]].row; // who left it goes
+
+	if (!place && h->rows.size == UINT16_MAX)
+		return NULL;
+	if (!place) {
+		if (vec_add(&h->rows, (struct fl_lin_row){}))
+			return &err_nomem;
+		place = (uint16_t)h->rows.size;
+	}
+	free(h->rows.data[place - 1].at);
+	h->rows.data[place - 1] = *row;
+	*row = (struct fl_lin_row){};
+	keep_one(h, p)->row = place;
 	return NULL;
 }
 
@@ -183,6 +205,24 @@ static void drop_later(struct fl_lin_history *h, const struct fl_lin_part *p)
 			h->ops.data[p->ops[i]].does = -1;
 }
 
+/* Leave of @p p what tells what it is @p now. */
+static struct err *keep(const struct fl_lin_object *o, struct fl_lin_history *h,
+			const struct fl_lin_part *p, struct known *now)
+{
+	if (now->answer == LIN_WRONG)
+		keep_wrong(h, p, now->end);
+	if (now->answer != LIN_RIGHT)
+		return NULL;
+	if (now->row.at)
+		return keep_row(h, p, &now->row);
+	if (!now->n_last || now->n_last == p->n || o->kind == LIN_MACHINE)
+		return NULL;
+	if (o->kind != LIN_COUNTER)
+		return keep_last(o, h, p, now);
+	keep_one(h, p)->arg[2] = now->last[0]; // the sum of what was added
+	return NULL;
+}
+
 static struct err *settle(const struct fl_lin_object *o, struct fl_lin_history *h,
 			  const struct fl_lin_part *p)
 {
@@ -196,14 +236,10 @@ static struct err *settle(const struct fl_lin_object *o, struct fl_lin_history *
 	if (p->n == 1 || !is_number(h, p))
 		return NULL;
 	err = ask(o, h, p, &now);
-	if (err)
-		return err;
-	if (now.answer == LIN_RIGHT && now.n_last && now.n_last < p->n)
-		return o->kind == LIN_COUNTER ? keep_sum(h, p, now.last[0]) :
-						keep_last(o, h, p, &now);
-	if (now.answer == LIN_WRONG)
-		keep_wrong(h, p, now.end);
-	return NULL;
+	if (!err)
+		err = keep(o, h, p, &now);
+	free(now.row.at);
+	return err;
 }
 
 static struct err *settle_all(const struct fl_lin_object *o, struct fl_lin_history *h)
@@ -221,15 +257,17 @@ static struct err *settle_all(const struct fl_lin_object *o, struct fl_lin_histo
 	return err;
 }
 
-/* ---- queues ---------------------------------------------------------------------------------- */
+/* ---- queues and stacks ------------------------------------------------------------------------ */
 
-/* Pushes of what is inside stay, and no more. */
-static struct err *keep_inside(struct fl_lin_history *h)
+/* Operations that put in what did not come out. @return whether they did one after the other. */
+static struct err *mark_inside(struct fl_lin_history *h, bool *is_inside,
+			       bool *are_in_order)
 {
 	struct map popped = {};
 	struct err *err = NULL;
-	size_t kept = 0;
+	uint64_t last = 0;
 
+	*are_in_order = true;
 	for (size_t i = 0; !err && i < h->ops.size; i++)
 		if (h->ops.data[i].does == LIN_POP &&
 		    map_put(&popped, (uint64_t)h->ops.data[i].ret, 1))
@@ -237,35 +275,50 @@ static struct err *keep_inside(struct fl_lin_history *h)
 	for (size_t i = 0; !err && i < h->ops.size; i++) {
 		const struct fl_lin_op *op = &h->ops.data[i];
 
-		if (op->does == LIN_PUSH && op->ret != 0 &&
-		    !map_get(&popped, (uint64_t)op->arg[0]))
-			h->ops.data[kept++] = *op;
-	}
-	if (!err) {
-		h->n_gone += h->ops.size - kept;
-		h->ops.size = kept;
+		if (op->does != LIN_PUSH || op->ret == 0 ||
+		    map_get(&popped, (uint64_t)op->arg[0]))
+			continue;
+		is_inside[i] = true;
+		*are_in_order &= op->call >= last;
+		last = op->end > last ? op->end : last;
 	}
 	map_deinit(&popped);
 	return err;
 }
 
-static struct err *settle_queue(const struct fl_lin_object *o, struct fl_lin_history *h)
+static bool has_one_part(const struct fl_lin_history *h)
 {
-	struct fl_lin_verdict v = {};
-	bool is_settled = true;
-	struct err *err = NULL;
+	for (size_t i = 0; i < h->ops.size; i++)
+		if (h->ops.data[i].instance)
+			return false;
+	return true;
+}
 
-	for (size_t i = 0; is_settled && i < h->ops.size; i++)
-		is_settled = !h->ops.data[i].instance;
+/* Pushes of what is inside stay, and no more. Of two in a stack that went in at once what came and went tells
+ * which is above: then all stays, for now. */
+static struct err *settle_container(const struct fl_lin_object *o,
+				    struct fl_lin_history *h)
+{
+	_cleanup_free_ bool *is_inside = calloc(h->ops.size + 1, sizeof(*is_inside));
+	struct fl_lin_verdict v = {};
+	bool is_settled = has_one_part(h), are_in_order;
+	struct err *err = is_inside ? mark_inside(h, is_inside, &are_in_order) :
+				      &err_nomem;
+
+	if (err || (is_settled && o->kind == LIN_STACK && !are_in_order))
+		return err;
 	if (is_settled) {
 		err = fl_lin_check(o, h, 1, &v);
 		is_settled = !err && v.answer == LIN_RIGHT &&
 			     !strcmp(v.method, "monitor");
 	}
 	fl_lin_verdict_deinit(&v);
-	if (is_settled)
-		return keep_inside(h);
-	h->rest = NULL; // nor will it be later
+	if (!is_settled)
+		h->rest = NULL; // nor will it be later
+	for (size_t i = 0; is_settled && i < h->ops.size; i++)
+		if (!is_inside[i])
+			h->ops.data[i].does = -1;
+	h->n_gone += fl_lin_history_drop(h);
 	return err;
 }
 
@@ -273,17 +326,20 @@ static struct err *settle_queue(const struct fl_lin_object *o, struct fl_lin_his
 
 struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h)
 {
+	fl_lin_history_drop(h); // what did not happen is not counted
 	switch (o->kind) {
 	case LIN_QUEUE:
+	case LIN_STACK:
 	case LIN_PRIORITY:
-		return settle_queue(o, h);
+		return settle_container(o, h);
 	case LIN_REGISTER:
 	case LIN_COUNTER:
 	case LIN_SET:
 	case LIN_MAP:
+	case LIN_MUTEX:
+	case LIN_MACHINE:
 		return settle_all(o, h);
 	default:
-		h->rest = NULL;
 		return NULL;
 	}
 }

@@ -82,6 +82,9 @@ void fl_lin_values_deinit(struct fl_lin_values *v)
 void fl_lin_history_deinit(struct fl_lin_history *h)
 {
 	vec_deinit(&h->ops);
+	for (size_t i = 0; i < h->rows.size; i++)
+		free(h->rows.data[i].at);
+	vec_deinit(&h->rows);
 	fl_lin_values_deinit(&h->values);
 }
 

@@ -37,12 +37,20 @@ static bool plain_takes(const struct fl_lin_op *op, int64_t value)
 	return op->ret == LIN_NONE || op->ret == value;
 }
 
+/* Operations of the machine: a counter whose add gives nothing. */
+enum { ADDS = LIN_STEP, LOOKS };
+
+static const char machine[] = "OBJECT sum { STATE n; OPERATION adds(d) { n = n + d; } "
+			      "OPERATION looks() GIVES is { REQUIRE is == n; } }";
+
 static bool plain_step(const struct fl_lin_object *o, struct plain *p,
 		       const struct fl_lin_op *op)
 {
 	int at = 0;
 
 	switch (op->does) {
+	case LOOKS:
+		return plain_takes(op, p->number);
 	case LIN_READ:
 		if (p->number == LIN_ANY && op->ret != LIN_NONE)
 			p->number = op->ret;
@@ -56,6 +64,7 @@ static bool plain_step(const struct fl_lin_object *o, struct plain *p,
 		p->number = op->arg[1];
 		return plain_takes(op, 1);
 	case LIN_ADD:
+	case ADDS:
 		p->number += op->arg[0];
 		return plain_takes(op, p->number - op->arg[0]);
 	case LIN_SET_ADD:
@@ -133,6 +142,11 @@ static void random_op(const struct fl_lin_object *o, struct fl_lin_op *op, int64
 		if (op->does == LIN_ADD)
 			op->arg[0] = (int64_t)rnd(3) - 1;
 		return;
+	case LIN_MACHINE:
+		op->does = rnd(2) ? LOOKS : ADDS;
+		if (op->does == ADDS)
+			op->arg[0] = (int64_t)rnd(3) - 1;
+		return;
 	case LIN_SET:
 		op->does = of_set[rnd(3)];
 		break;
@@ -156,10 +170,11 @@ static void happen(const struct fl_lin_object *o, struct plain *p, struct fl_lin
 	struct plain tried;
 	int64_t results[MOST + 8], n = 0;
 
-	if (o->kind == LIN_COUNTER) {
+	if (o->kind == LIN_COUNTER || o->kind == LIN_MACHINE) {
 		op->ret = p->number;
 		plain_step(o, p, op);
-		op->ret = op->does == LIN_ADD && rnd(3) ? LIN_NONE : op->ret;
+		if (op->does == ADDS || (op->does == LIN_ADD && rnd(3)))
+			op->ret = LIN_NONE;
 		return;
 	}
 	for (int64_t v = 0; v < MOST + 4; v++)
@@ -227,8 +242,8 @@ static void make_history(const struct fl_lin_object *o, struct fl_lin_history *h
 	}
 }
 
-static size_t n_gone;	 ///< operations that were taken out at rests
-static size_t n_settled; ///< witnesses of which one stands for what came before
+static size_t n_gone[LIN_OBJECTS]; ///< operations that were taken out at rests
+static size_t n_settled;	   ///< witnesses of which one stands for what came before
 
 static bool judge(const struct fl_lin_object *o, const struct fl_lin_history *h)
 {
@@ -307,7 +322,7 @@ static void check_rests(const struct fl_lin_object *o, const struct fl_lin_histo
 			if (h->ops.data[i].call < moment)
 				ok(vec_add(&so_far.ops, h->ops.data[i]));
 		ok(fl_lin_check_rest(o, &so_far));
-		n_gone += so_far.n_gone;
+		n_gone[o->kind] += so_far.n_gone;
 		for (size_t i = 0; i < h->ops.size; i++)
 			if (h->ops.data[i].call >= moment)
 				ok(vec_add(&so_far.ops, h->ops.data[i]));
@@ -320,7 +335,7 @@ static void check_rests(const struct fl_lin_object *o, const struct fl_lin_histo
 		}
 		assert_int_equal(v.n_ops, h->ops.size);
 		fl_lin_verdict_deinit(&v);
-		vec_deinit(&so_far.ops);
+		fl_lin_history_deinit(&so_far);
 	}
 }
 
@@ -348,13 +363,20 @@ static void compare(const struct fl_lin_object *o, const struct fl_lin_history *
 }
 
 static const enum fl_lin_object_kind kinds[] = { LIN_QUEUE,    LIN_STACK, LIN_PRIORITY,
-						 LIN_REGISTER, LIN_SET,	  LIN_COUNTER };
+						 LIN_REGISTER, LIN_SET,	  LIN_COUNTER,
+						 LIN_MACHINE };
 
 static void many(unsigned rounds, size_t n, bool is_distinct, bool has_judge,
 		 bool has_pending)
 {
+	struct spec *spec;
+
+	ok(spec_create(&spec));
+	ok(spec_add_objects_text(spec, "machine", machine, strlen(machine)));
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		struct fl_lin_object o = { .kind = kinds[k], .initial = LIN_ANY };
+		struct fl_lin_object o = { .kind = kinds[k],
+					   .initial = LIN_ANY,
+					   .machine = spec_object(spec, 0) };
 		unsigned counts[2] = {};
 
 		for (unsigned i = 0; i < rounds; i++) {
@@ -370,6 +392,7 @@ static void many(unsigned rounds, size_t n, bool is_distinct, bool has_judge,
 		// Both kinds were there.
 		assert_true(counts[0] > rounds / 20 && counts[1] > rounds / 400);
 	}
+	spec_destroy(spec);
 }
 
 static void test_judged(void **state)
@@ -396,7 +419,8 @@ static void test_searched(void **state)
 	(void)state;
 	many(1500, 40, true, false, false);
 	many(500, 16, true, false, true);
-	assert_true(n_gone > 1000);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		assert_true(n_gone[kinds[k]] > 1000);
 }
 
 /* @p n operations of two processes, each second one a write of one of @p n_values, right but for the last,
@@ -477,6 +501,28 @@ static void test_long_counter(void **state)
 	check_witness(&o, &h, &v);
 	assert_int_equal(n_settled, 1);
 	fl_lin_verdict_deinit(&v);
+	fl_lin_history_deinit(&h);
+}
+
+/* 1 and 2 go into a stack at once, but 3 came and went above 1 and below where 2 is: 2 is above 1. That 3 was
+ * there must not be forgotten before somebody takes 1. */
+static void test_stack_at_once(void **state)
+{
+	static const struct fl_lin_op ops[] = {
+		{ .does = LIN_PUSH, .arg = { 1 }, .ret = LIN_NONE, .call = 0, .end = 4 },
+		{ .does = LIN_PUSH, .arg = { 3 }, .ret = LIN_NONE, .call = 1, .end = 2 },
+		{ .does = LIN_PUSH, .arg = { 2 }, .ret = LIN_NONE, .call = 3, .end = 7 },
+		{ .does = LIN_POP, .ret = 3, .call = 5, .end = 6 },
+		{ .does = LIN_POP, .ret = 1, .call = 8, .end = 9 },
+	};
+	const struct fl_lin_object o = { .kind = LIN_STACK };
+	struct fl_lin_history h = { .moments = 10 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		ok(vec_add(&h.ops, ops[i]));
+	assert_int_equal(ask_search(&o, &h), LIN_WRONG);
+	check_rests(&o, &h, LIN_WRONG);
 	fl_lin_history_deinit(&h);
 }
 
@@ -572,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_searched),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_long_counter),
+		cmocka_unit_test(test_stack_at_once),
 		cmocka_unit_test(test_wrong_before),
 		cmocka_unit_test(test_read),
 	};
