@@ -39,7 +39,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 typedef int command_fn(int argc, char **argv);
 command_fn cmd_replay, cmd_dump, cmd_analyze, cmd_graph, cmd_recover, cmd_encode,
-	cmd_decode, cmd_sites, cmd_spec;
+	cmd_decode, cmd_sites, cmd_spec, cmd_linear;
 
 static void expect(bool is_so)
 {
@@ -74,6 +74,7 @@ static struct file {
 	{ .path = "flight/files/program", .kind = KIND_ELF },
 	{ .path = "flight/perf.data", .kind = KIND_PERF },
 	{ .path = "list.spec", .kind = KIND_OTHER },
+	{ .path = "list.obj", .kind = KIND_OTHER },
 };
 
 #define FILES (sizeof(files) / sizeof(*files))
@@ -123,6 +124,11 @@ static const struct {
 	  8,
 	  9 },
 	{ cmd_recover, { "recover", "--window", "3", "@flight" }, 9, 9 },
+	{ cmd_linear, { "linear", "--object", "@list.obj", "@replay" }, 0, 4 },
+	{ cmd_linear,
+	  { "linear", "--json", "--object", "@list.obj", "@replay" },
+	  11,
+	  11 },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -464,12 +470,12 @@ static void bundle_copy(void)
 
 	snprintf(
 		command, sizeof(command),
-		"cp -r %s/replay %s/flight %s/list.spec %s && cd %s && chmod -R u+w . && "
+		"cp -r %s/replay %s/flight %s/list.spec %s/list.obj %s && cd %s && chmod -R u+w . && "
 		"mv replay/files/*-* replay/files/program && "
 		"mv flight/files/*-* flight/files/program && "
 		"sed -i 's/[0-9a-f]\\{40\\}-[0-9a-f]*/program/' */manifest.json "
 		"*/files/index",
-		BUNDLE, BUNDLE, BUNDLE, scratch, scratch);
+		BUNDLE, BUNDLE, BUNDLE, BUNDLE, scratch, scratch);
 	expect(!system(command));
 }
 
