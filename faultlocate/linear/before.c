@@ -215,10 +215,16 @@ struct err *fl_lin_leave_out_before(const struct fl_lin_object *o,
 {
 	if (few->n <= AT_ONCE)
 		return NULL;
-	if (o->kind == LIN_COUNTER)
+	switch (o->kind) {
+	case LIN_COUNTER:
 		return before_sum(o, h, few);
-	if (!s->n_rest_states)
-		return NULL;
-	return o->kind == LIN_MACHINE ? before_state(o, h, s, few) :
-					before_rest(o, h, s, few);
+	case LIN_MACHINE:
+		return s->n_rest_states ? before_state(o, h, s, few) : NULL;
+	case LIN_QUEUE:
+	case LIN_STACK:
+	case LIN_PRIORITY:
+		return NULL; // each that went in may be what matters
+	default:
+		return s->n_rest_states ? before_rest(o, h, s, few) : NULL;
+	}
 }

@@ -87,7 +87,8 @@ static struct err *note_seen(struct fewer *w)
 	map_deinit(&w->seen);
 	for (size_t i = 0; !err && i < w->few->n; i++) {
 		const struct fl_lin_op *op = op_of(w, i);
-		bool is_read = op->does == LIN_READ || op->does == LIN_GET;
+		bool is_read = op->does == LIN_READ || op->does == LIN_GET ||
+			       op->does == LIN_POP || op->does == LIN_PEEK;
 		bool is_cas = op->does == LIN_CAS && op->ret != 0;
 		int64_t value = is_read ? op->ret :
 				is_cas	? op->arg[op->arg[2] != LIN_NONE ? 1 : 0] :
@@ -100,10 +101,10 @@ static struct err *note_seen(struct fewer *w)
 	return err;
 }
 
-/* Did @p op write a value that one has seen who is left? */
+/* Did @p op write or put in a value that one has seen who is left? */
 static bool is_seen(const struct fewer *w, const struct fl_lin_op *op)
 {
-	int64_t value = fl_lin_op_leaves(op);
+	int64_t value = op->does == LIN_PUSH ? op->arg[0] : fl_lin_op_leaves(op);
 
 	return op->does != LIN_REMOVE && value != LIN_NONE &&
 	       map_get(&w->seen, (uint64_t)value);
