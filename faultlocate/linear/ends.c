@@ -152,6 +152,6 @@ static bool is_minded(struct facts *f, size_t step)
 void fl_lin_ends_find(struct facts *f, struct fl_lin_pairs *pairs)
 {
 	for (size_t k = 0; k < f->steps->size && !f->is_out_of_memory; k++)
-		pairs->may_wait[k] = f->steps->data[k].index && !is_possible(f, k) &&
-				     is_minded(f, k);
+		pairs->may_wait[k] = f->steps->data[k].index && is_minded(f, k) &&
+				     !is_possible(f, k);
 }

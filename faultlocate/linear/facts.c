@@ -983,6 +983,7 @@ struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *re
 	f->first = fl_lin_facts_need(f, all);
 	f->count = fl_lin_facts_need(f, all);
 	f->follows = fl_lin_facts_need(f, steps->size * steps->size);
+	f->minded = fl_lin_facts_need(f, steps->size * sizeof(*f->minded));
 	if (f->is_out_of_memory)
 		return &err_nomem;
 	memset(f->dropped, 0, all);
@@ -990,6 +991,7 @@ struct err *fl_lin_facts_find(const struct fl_lin_steps *steps, struct facts *re
 	memset(f->first, 0, all);
 	memset(f->count, 0, all);
 	memset(f->follows, 0, steps->size * steps->size);
+	memset(f->minded, 0, steps->size * sizeof(*f->minded));
 	fl_lin_facts_propose(f);
 	fl_lin_facts_sample(f);
 	err = smt_create(f->has_order ? SMT_WHOLE : SMT_NAMES, MOST_STEPS, &f->smt);

@@ -120,6 +120,8 @@ struct facts {
 	size_t *kind; ///< of globals, memories, locals and ID: another of the same, or itself
 	VEC(struct facts_number) of_kinds;
 	VEC(struct promise) promises;
+	/** Of each sub-operation: does nobody mind what it writes (promises.c)? */
+	enum { MINDED_NOT_ASKED, MINDED, MINDED_BY_NONE } * minded;
 	bool *follows; ///< a * n + b: b of another followed a at once, in some execution
 	size_t *first, *count; ///< of facts about two, one or none: in `all`
 	uint64_t *

@@ -102,6 +102,8 @@ bool fl_lin_promises_is_minded_by_none(struct facts *f, size_t a)
 
 	if (!w.globals && !w.memories)
 		return true;
+	if (f->minded[a])
+		return f->minded[a] == MINDED_BY_NONE;
 	memset(&f->promises, 0, sizeof(f->promises));
 	for (size_t b = 0; b < f->steps->size && is && !f->is_out_of_memory; b++) {
 		struct fl_lin_pair pair = {};
@@ -110,6 +112,7 @@ bool fl_lin_promises_is_minded_by_none(struct facts *f, size_t a)
 		is = !pair.is_orderable || pair.is_reversible;
 	}
 	f->promises = promised;
+	f->minded[a] = is ? MINDED_BY_NONE : MINDED;
 	return is;
 }
 
