@@ -301,12 +301,12 @@ CALLED void spin_unlock(void)
 
 static void call_stack(long me, int i)
 {
-	i % 2 ? (void)stack_pop() : stack_push(me * 1000 + i);
+	i % 2 ? (void)stack_pop() : stack_push(me * rounds + i);
 }
 
 static void call_queue(long me, int i)
 {
-	i % 2 ? (void)queue_get() : queue_put(me * 1000 + i);
+	i % 2 ? (void)queue_get() : queue_put(me * rounds + i);
 }
 
 static void call_set(long me, int i)
@@ -321,7 +321,7 @@ static void call_map(long me, int i)
 	long value;
 
 	if ((me + i) % 3 == 0)
-		map_put(i % 3, me * 1000 + i);
+		map_put(i % 3, me * rounds + i);
 	else if ((me + i) % 3 == 1)
 		map_get(i % 3, &value);
 	else
@@ -330,7 +330,7 @@ static void call_map(long me, int i)
 
 static void call_register(long me, int i)
 {
-	(me + i) % 2 ? (void)register_read() : register_write(me * 1000 + i + 1);
+	(me + i) % 2 ? (void)register_read() : register_write(me * rounds + i + 1);
 }
 
 static void call_counter(long me, int i)
