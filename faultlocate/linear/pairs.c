@@ -268,6 +268,46 @@ static void explain(struct facts *f, const struct order *back,
 	}
 }
 
+/* Does sub-operation @p b guess a thing of a type of which @p a gives others one that is new to them? */
+static bool may_guess_new(const struct facts *f, size_t a, size_t b)
+{
+	const struct spec_structure_operation *u = fl_lin_steps_operation(f->steps, a);
+	const struct spec_structure_operation *v = fl_lin_steps_operation(f->steps, b);
+	uint64_t given = fl_lin_steps_given(f->steps, a);
+	uint64_t guessed = fl_lin_steps_guessed(f->steps, b);
+
+	for (size_t x = 0; x < u->n_locals; x++)
+		for (size_t y = 0; y < v->n_locals; y++)
+			if (given >> x & 1 && guessed >> y & 1 &&
+			    v->locals[y].type >= 0 &&
+			    u->locals[x].type == v->locals[y].type)
+				return true;
+	return false;
+}
+
+/* When the second could have guessed what it did before the first, too: that had not made it. */
+static smt_term is_not_new(struct facts *f, const struct question *q)
+{
+	const struct spec_structure_operation *u = q->u.of, *v = q->v.of;
+	uint64_t given = fl_lin_steps_given(f->steps, q->u.before);
+	uint64_t guessed = fl_lin_steps_guessed(f->steps, q->v.before);
+	smt_term all = smt_truth(f->smt, true);
+
+	for (size_t x = 0; x < u->n_locals; x++)
+		for (size_t y = 0; y < v->n_locals; y++) {
+			smt_term made = q->u.has_fresh >> x & 1 ? q->u.fresh[x] :
+								  q->u.local[x];
+
+			if (given >> x & 1 && guessed >> y & 1 &&
+			    v->locals[y].type >= 0 &&
+			    u->locals[x].type == v->locals[y].type)
+				all = smt_and(f->smt, all,
+					      smt_not(f->smt, smt_eq(f->smt, made,
+								     q->v.local[y])));
+		}
+	return all;
+}
+
 static void ask_reversible(struct facts *f, const struct order *forth,
 			   const struct question *q, struct fl_lin_pair *ret)
 {
@@ -280,6 +320,8 @@ static void ask_reversible(struct facts *f, const struct order *forth,
 	f->watched = &conditions;
 	order_run(f, q, true, &back);
 	f->watched = NULL;
+	if (!f->is_out_of_memory)
+		back.first = smt_and(f->smt, back.first, is_not_new(f, q));
 	if (!f->is_out_of_memory)
 		same(&e, forth, &back);
 	if (!f->is_out_of_memory) {
@@ -325,15 +367,16 @@ static bool is_apart(const struct touched *a, const struct touched *b)
 	return !(a->globals & b->globals) && !(a->memories & b->memories);
 }
 
-/* Does neither of the two touch what the other writes? Then they can change places. */
+/* Does neither of the two touch what the other writes, nor the second what the first made? Then they can
+ * change places. */
 static bool are_apart(const struct facts *f, size_t a, size_t b)
 {
 	struct touched read_a = read_by(f, a), read_b = read_by(f, b);
 	struct touched wrote_a = fl_lin_facts_written(f, a),
 		       wrote_b = fl_lin_facts_written(f, b);
 
-	return is_apart(&wrote_a, &read_b) && is_apart(&wrote_a, &wrote_b) &&
-	       is_apart(&read_a, &wrote_b);
+	return !may_guess_new(f, a, b) && is_apart(&wrote_a, &read_b) &&
+	       is_apart(&wrote_a, &wrote_b) && is_apart(&read_a, &wrote_b);
 }
 
 void fl_lin_pair_ask(struct facts *f, size_t a, size_t b, fl_lin_pair_when when, void *of,

@@ -43,6 +43,32 @@ uint64_t fl_lin_steps_used(const struct fl_lin_steps *steps, size_t i)
 	return all;
 }
 
+uint64_t fl_lin_steps_guessed(const struct fl_lin_steps *steps, size_t i)
+{
+	const struct spec_structure_operation *o = fl_lin_steps_operation(steps, i);
+	uint64_t bound = steps->data[i].bound, guessed = 0;
+
+	for (size_t k = steps->data[i].first; k < steps->data[i].end; k++) {
+		const struct spec_step *s = &o->steps[k];
+
+		for (size_t c = 0; c < s->n_conditions; c++)
+			guessed |= (fl_lin_steps_locals(s->conditions[c].a) |
+				    fl_lin_steps_locals(s->conditions[c].b)) &
+				   ~bound;
+		bound |= guessed;
+		for (size_t c = 0; c < s->n_statements; c++) {
+			const struct spec_step_statement *t = &s->statements[c];
+
+			guessed |= fl_lin_steps_locals(t->value) & ~bound;
+			if (t->is == STEP_READ || t->is == STEP_FREE ||
+			    t->target->op == STEP_MEMORY)
+				guessed |= fl_lin_steps_locals(t->target) & ~bound;
+			bound |= guessed | fl_lin_steps_locals(t->target);
+		}
+	}
+	return guessed;
+}
+
 /* Is @p e the operation's own? @p fresh: locals whose things nobody else can reach. */
 static bool is_own(const struct spec_step_expr *e, uint64_t fresh)
 {
@@ -55,9 +81,7 @@ static bool is_own(const struct spec_step_expr *e, uint64_t fresh)
 	return is_own(e->a, fresh) && is_own(e->b, fresh);
 }
 
-/* The types of which a condition asks whether there is none such, bit by number: what is made of them can be
- * seen at once. */
-static uint64_t types_looked_for(const struct spec_structure *s)
+uint64_t fl_lin_steps_looked_for(const struct spec_structure *s)
 {
 	uint64_t all = 0;
 
@@ -74,6 +98,59 @@ static uint64_t types_looked_for(const struct spec_structure *s)
 			}
 	}
 	return all;
+}
+
+/* Which locals have things that the operation made, and of which others know. */
+struct made {
+	uint64_t made, given;
+	uint64_t looked_for; ///< types
+	bool has_stored;     ///< something that others can reach
+};
+
+static void make(struct made *m, const struct spec_step_statement *t)
+{
+	uint64_t to = t->target->op == STEP_LOCAL ? 1ull << t->target->value : 0;
+	uint64_t from = t->is == STEP_ASSIGN && t->value->op == STEP_LOCAL ?
+				1ull << t->value->value :
+				0;
+	bool is_given = t->is == STEP_MALLOC ? m->looked_for >> t->type & 1 :
+					       (m->given & from) != 0;
+
+	if (t->is == STEP_ASSIGN && !to) {
+		if (is_own(t->target, m->made & ~m->given))
+			return;
+		m->given |= from & m->made;
+		m->has_stored = true;
+		return;
+	}
+	if (t->is != STEP_ASSIGN && t->is != STEP_MALLOC)
+		return;
+	m->has_stored |= t->is == STEP_MALLOC && is_given;
+	m->given = is_given ? m->given | to : m->given & ~to;
+	m->made = t->is == STEP_MALLOC || (m->made & from) ? m->made | to : m->made & ~to;
+}
+
+uint64_t fl_lin_steps_given(const struct fl_lin_steps *steps, size_t i)
+{
+	const struct spec_structure_operation *o = fl_lin_steps_operation(steps, i);
+	struct made m = { .looked_for = fl_lin_steps_looked_for(steps->s) };
+	uint64_t before = 0;
+
+	for (size_t k = 0; k < steps->data[i].end; k++)
+		for (size_t c = 0; c < o->steps[k].n_statements; c++) {
+			const struct spec_step_statement *t = &o->steps[k].statements[c];
+
+			if (k < steps->data[i].first) {
+				make(&m, t);
+				before = m.given;
+				m.has_stored = false;
+				continue;
+			}
+			make(&m, t);
+			if (t->is == STEP_MALLOC)
+				before &= ~(1ull << t->target->value);
+		}
+	return m.has_stored ? m.made & ~before : 0;
 }
 
 /* What @p s allocates, and gives away. */
@@ -116,7 +193,7 @@ static size_t take_operation(struct fl_lin_steps *steps, size_t o, size_t n)
 {
 	const struct spec_structure_operation *op = &steps->s->operations[o];
 	uint64_t fresh = 0, bound = (1ull << op->n_args) - 1,
-		 seen = types_looked_for(steps->s);
+		 seen = fl_lin_steps_looked_for(steps->s);
 	struct fl_lin_step *last = NULL, now = { .operation = o, .bound = bound };
 
 	for (size_t i = 0; i < op->n_steps; i++) {

@@ -42,6 +42,17 @@ fl_lin_steps_operation(const struct fl_lin_steps *steps, size_t i)
 	return &steps->s->operations[steps->data[i].operation];
 }
 
+/** The types of which a condition asks whether there is none such, bit by number: what is made of them can be
+ * seen at once. */
+uint64_t fl_lin_steps_looked_for(const struct spec_structure *s);
+
+/** The locals that sub-operation @p i reads and nobody gave a value, bit by number: they have any. */
+uint64_t fl_lin_steps_guessed(const struct fl_lin_steps *steps, size_t i);
+
+/** The locals whose things the operation of sub-operation @p i made, and others may not come by before that,
+ * but may behind it; bit by number. */
+uint64_t fl_lin_steps_given(const struct fl_lin_steps *steps, size_t i);
+
 /** The locals that sub-operation @p i reads or assigns, bit by number. */
 uint64_t fl_lin_steps_used(const struct fl_lin_steps *steps, size_t i);
 

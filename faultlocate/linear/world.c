@@ -93,6 +93,34 @@ static bool holds(struct doing *d, const struct spec_step_condition *c)
 	return is_so(d, c->compare, value_of(d, c->a), value_of(d, c->b));
 }
 
+/* Whoever has come by thing @p x has what its fields lead to. */
+static void make_known(struct doing *d, int64_t x)
+{
+	const struct spec_structure *s = d->x->s;
+
+	if (x <= 0 || x > d->w->n_things || d->w->known >> x & 1)
+		return;
+	d->w->known |= (uint16_t)(1u << x);
+	for (size_t m = 0; m < s->n_memories; m++)
+		if (s->memories[m].type >= 0 && s->memories[m].of == d->w->type_of[x] - 1)
+			make_known(d, d->w->memory[m][x]);
+}
+
+/* @p value was stored at @p to: can others come by it? */
+static void note_stored(struct doing *d, const struct spec_step_expr *to, int64_t value)
+{
+	const struct spec_structure *s = d->x->s;
+	int64_t in = 0;
+
+	if (to->op == STEP_LOCAL ||
+	    (to->op == STEP_GLOBAL ? s->globals : s->memories)[to->value].type < 0)
+		return;
+	if (to->op == STEP_MEMORY && s->memories[to->value].of >= 0)
+		in = value_of(d, to->a);
+	if (!in || d->w->known >> in & 1)
+		make_known(d, value);
+}
+
 static int16_t allocate(struct doing *d, int type)
 {
 	struct fl_lin_world *w = d->w;
@@ -104,6 +132,8 @@ static int16_t allocate(struct doing *d, int type)
 		return 0;
 	}
 	w->type_of[at] = (int8_t)(type + 1);
+	if (d->x->looked_for >> type & 1)
+		w->known |= (uint16_t)(1u << at);
 	for (size_t m = 0; m < d->x->s->n_memories; m++)
 		if (d->x->s->memories[m].of == type)
 			w->memory[m][at] = (int16_t)d->x->s->memories[m].initial;
@@ -125,6 +155,7 @@ static void do_statement(struct doing *d, const struct spec_step_statement *t)
 	if (d->is_wrong)
 		return;
 	*to = t->is == STEP_MALLOC ? allocate(d, t->type) : (int16_t)value;
+	note_stored(d, t->target, *to);
 }
 
 /* Steps [first, end) of @p o, by instance @p i. @return whether they can be done. */
@@ -145,42 +176,11 @@ static bool do_steps(struct fl_lin_worlds *x, struct fl_lin_world *w, unsigned i
 
 /* ---- variables that have any value ---------------------------------------------------------------- */
 
-static uint16_t read_in(const struct spec_step_expr *e)
-{
-	if (!e)
-		return 0;
-	return (uint16_t)fl_lin_steps_locals(e);
-}
-
-/* The locals that steps [first, end) read before they assign them. */
-static uint16_t wanted(const struct spec_structure_operation *o, size_t first, size_t end,
-		       uint16_t bound)
-{
-	uint16_t want = 0;
-
-	for (size_t k = first; k < end; k++) {
-		for (size_t c = 0; c < o->steps[k].n_conditions; c++)
-			want |= (read_in(o->steps[k].conditions[c].a) |
-				 read_in(o->steps[k].conditions[c].b)) &
-				~bound;
-		bound |= want;
-		for (size_t c = 0; c < o->steps[k].n_statements; c++) {
-			const struct spec_step_statement *t = &o->steps[k].statements[c];
-
-			want |= read_in(t->value) & ~bound;
-			if (t->is == STEP_READ || t->target->op == STEP_MEMORY)
-				want |= read_in(t->target) & ~bound;
-			bound |= want | read_in(t->target);
-		}
-	}
-	return want;
-}
-
 static bool may_be(const struct fl_lin_world *w, int type, int value)
 {
 	return type < 0 ?
 		       value < NUMBERS :
-		       !value || (value <= w->n_things && w->type_of[value] == type + 1);
+		       !value || (w->known >> value & 1 && w->type_of[value] == type + 1);
 }
 
 /* Sub-operation @p k of instance @p i, in all ways in which it can be done. */
@@ -219,8 +219,7 @@ void fl_lin_world_next(struct fl_lin_worlds *x, const struct fl_lin_world *w, un
 	const struct fl_lin_step *k =
 		&x->steps->data[x->steps->of[x->operation[i]] + w->of[i].at];
 	struct fl_lin_world begun = *w;
-	uint16_t want = wanted(&x->s->operations[x->operation[i]], k->first, k->end,
-			       (uint16_t)k->bound);
+	uint16_t want = (uint16_t)fl_lin_steps_guessed(x->steps, k - x->steps->data);
 
 	if (!w->of[i].at)
 		for (unsigned j = 0; j < x->n; j++)
@@ -286,5 +285,6 @@ void fl_lin_worlds_make(const struct fl_lin_steps *steps, struct fl_lin_worlds *
 {
 	*ret = (struct fl_lin_worlds){ .steps = steps,
 				       .s = steps->s,
+				       .looked_for = fl_lin_steps_looked_for(steps->s),
 				       .over = too_large(steps->s) };
 }

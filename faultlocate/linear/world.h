@@ -6,8 +6,8 @@
  * Executions of a few operations of a structure, a sub-operation at a time, on small numbers. For all of
  * them: explore.h; for some, at random: fl_lin_sample().
  *
- * A variable that nobody assigned has any value (numbers: 0 to 3; things that were made) at which the
- * conditions hold; memory is never used again.
+ * A variable that nobody assigned has any value (numbers: 0 to 3; things that others can have come by, as a
+ * global or what others know leads to them) at which the conditions hold; memory is never used again.
  */
 #ifndef FAULTLOCATE_LINEAR_WORLD_H
 #define FAULTLOCATE_LINEAR_WORLD_H
@@ -24,6 +24,7 @@ struct fl_lin_world {
 	int16_t memory[WORLD_MEMORIES][LIN_MOST_VALUES];
 	int8_t type_of[LIN_MOST_VALUES]; ///< of each thing: its struct + 1
 	uint8_t n_things;
+	uint16_t known; ///< things that others can have come by: bit by number
 	struct {
 		int16_t local[LIN_MOST_VALUES];
 		uint16_t bound;
@@ -40,6 +41,8 @@ struct fl_lin_worlds {
 	const struct spec_structure *s;
 	size_t operation[LIN_MOST_INSTANCES];
 	unsigned n;
+	uint64_t
+		looked_for; ///< types of things that a condition says there are none of: known when made
 	const char *over; ///< why nothing more can be told; NULL: it can
 };
 

@@ -78,6 +78,14 @@ mutant herlihy-wing-queue 's/> v = AR.0.; AR.0. = 0;/> v = AR[0];\n\t1 AR[0] = 0
 sed 's/^\t1 < Top == T; > X.next = T; Top = X;/\t1 T = Top; X.next = T;\n\t1 Top = X;/' $specs/treiber-stack.steps >"$TMPDIR/m.steps"
 check "$TMPDIR/m.steps" 1 'not linearizable'
 
+# A dequeue that finds what an enqueue is about to put in cannot have found it before: nobody had made it. Nor
+# is what a push has not given to others found by a pop, with whatever conditions.
+mutant ms-queue '/^Dequeue_empty/,$ s/Q.head == X; Q.tail == X;/Q.tail != X;/'
+sed -e 's/> X.next = T; Top = X;/> X.next = T;\n\t1 Top = X;/' -e 's/< Top == T; T != NULL; > N/< Top != T; T != NULL; > N/' \
+	$specs/treiber-stack.steps >"$TMPDIR/m.steps"
+expect_status 2 "$FAULTLINE" linear --operations 3 "$TMPDIR/m.steps"
+grep -q '^but no execution of up to 3 operations breaks it' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
 # One that has written and waits for ever is no part of an order that is proven: an add that looks at the key
 # when it has written, and a write that ends unless somebody shuts, of which no execution tells.
 mutant vy-cas-set '/^Add_yes/,/^Add_no/ { /C.key > k/d; s/P.next = X;$/P.next = X;\n\t1 < C.key > k; > READ C.key;/ }'
@@ -128,6 +136,9 @@ expect_error 'x.steps:3:4: error: there is no variable of this name'
 printf 'struct s { int a };\ns g;\nF()\n\t1 g.b = 1;\n' >"$TMPDIR/x.steps"
 expect_status 2 "$FAULTLINE" linear "$TMPDIR/x.steps"
 expect_error "struct 's' has no such field"
+printf 'struct s { int a };\ns g;\nF()\n\t1 < g == 1; > g.a = 1;\n' >"$TMPDIR/x.steps"
+expect_status 2 "$FAULTLINE" linear "$TMPDIR/x.steps"
+expect_error 'x.steps:4:.*a pointer is compared with a number that is not NULL'
 printf 'int x;\n' >"$TMPDIR/x.steps"
 expect_status 2 "$FAULTLINE" linear "$TMPDIR/x.steps"
 expect_error 'there are no operations'

@@ -10,6 +10,8 @@
  * operations. Where it finds none the product must say so, and where the product has a proof the judge
  * must have found nothing.
  *
+ * time limit: 300
+ *
  * FAULTLINE_MUTANTS=full: of all structures, each mutant named; else of those that take few seconds, and a
  * few of those that take some more.
  */
