@@ -272,6 +272,19 @@ static bool parse_local(struct reading *r)
 	return !p->is_panicking;
 }
 
+static bool is_other_number(const struct spec_step_expr *e)
+{
+	return e && e->op == STEP_NUMBER && e->value;
+}
+
+/* Which number is a thing? Nobody knows. */
+static bool has_number_of_thing(const struct reading *r,
+				const struct spec_step_condition *c)
+{
+	return (is_other_number(c->b) && type_of(r, c->a) >= 0) ||
+	       (is_other_number(c->a) && type_of(r, c->b) >= 0);
+}
+
 static bool parse_comparison(struct reading *r, struct spec_step_condition *ret)
 {
 	static const enum spec_compare ops[] = {
@@ -279,6 +292,7 @@ static bool parse_comparison(struct reading *r, struct spec_step_condition *ret)
 		[OP_GE] = STEP_GE, [OP_LT] = STEP_LT, [OP_GT] = STEP_GT
 	};
 	struct parser *p = r->p;
+	struct spec_span at;
 
 	ret->a = parse_rhs(r);
 	if (!p->is_panicking && p->tok.kind != TOK_COMPARE)
@@ -287,7 +301,11 @@ static bool parse_comparison(struct reading *r, struct spec_step_condition *ret)
 		return false;
 	ret->compare = ops[p->tok.op];
 	spec_parse_advance(p);
+	at = p->tok.span;
 	ret->b = parse_rhs(r);
+	if (!p->is_panicking && has_number_of_thing(r, ret))
+		spec_parse_error(p, at, NULL,
+				 "a pointer is compared with a number that is not NULL");
 	return !p->is_panicking;
 }
 
