@@ -5,7 +5,7 @@
  * @file
  * Mutants of the structures of specs/concurrent: each condition and statement left out, each two
  * statements and steps swapped, each step of several statements torn, each comparison turned and each
- * number one more. A judge that shares nothing with the product but the parser goes through all
+ * number one more; and some of them with two changes at once. A judge that shares nothing with the product but the parser goes through all
  * interleavings of two and three operations, step by step as written, and looks for an order of whole
  * operations. Where it finds none the product must say so, and where the product has a proof the judge
  * must have found nothing.
@@ -555,6 +555,12 @@ static const char *const names[] = { "a condition less",   "a statement less",
 				     "steps swapped",	   "a comparison turned",
 				     "a number one more" };
 
+/* A place for a change. */
+struct change {
+	enum kind kind;
+	size_t o, k, i;
+};
+
 /* A structure with one thing changed. */
 struct mutant {
 	struct spec_structure s;
@@ -618,14 +624,17 @@ static bool turn(struct spec_step_condition *c)
 	return true;
 }
 
-static bool one_more(struct mutant *m, struct spec_step_condition *c)
+static bool one_more(struct mutant *m, const struct spec_structure_var *locals,
+		     struct spec_step_condition *c)
 {
 	const struct spec_structure_var *all = c->a->op == STEP_GLOBAL ? m->s.globals :
 									 m->s.memories;
 
-	if ((c->a->op == STEP_GLOBAL || c->a->op == STEP_MEMORY) &&
-	    all[c->a->value].type >= 0)
-		return false;
+	if (c->a->op == STEP_LOCAL ?
+		    locals[c->a->value].type >= 0 :
+		    (c->a->op == STEP_GLOBAL || c->a->op == STEP_MEMORY) &&
+			    all[c->a->value].type >= 0)
+		return false; // a pointer is no number
 	if (c->b->op != STEP_NUMBER || c->compare == STEP_NE)
 		return false;
 	m->number = *c->b;
@@ -634,45 +643,47 @@ static bool one_more(struct mutant *m, struct spec_step_condition *c)
 	return true;
 }
 
-/* @return false: there is no mutant of this kind at @p i of step @p k of operation @p o. */
-static bool mutate(const struct spec_structure *s, enum kind kind, size_t o, size_t k,
-		   size_t i, struct mutant *m)
+/* @return false: there is no mutant of this kind at @p at. */
+static bool mutate(const struct spec_structure *s, struct change at, struct mutant *m)
 {
-	struct spec_step *it = make_room(m, s, o, k);
+	struct spec_step *it = make_room(m, s, at.o, at.k);
 	struct spec_step_statement t;
 	struct spec_step swap;
 
-	switch (kind) {
+	switch (at.kind) {
 	case NO_CONDITION:
-		if (i >= it->n_conditions)
+		if (at.i >= it->n_conditions)
 			return false;
-		leave_out(m->conditions, it->n_conditions--, i, sizeof(*m->conditions));
+		leave_out(m->conditions, it->n_conditions--, at.i,
+			  sizeof(*m->conditions));
 		return true;
 	case NO_STATEMENT:
-		if (i >= it->n_statements || m->statements[i].is != STEP_ASSIGN)
+		if (at.i >= it->n_statements || m->statements[at.i].is != STEP_ASSIGN)
 			return false;
-		leave_out(m->statements, it->n_statements--, i, sizeof(*m->statements));
+		leave_out(m->statements, it->n_statements--, at.i,
+			  sizeof(*m->statements));
 		return true;
 	case SWAPPED:
-		if (i + 1 >= it->n_statements)
+		if (at.i + 1 >= it->n_statements)
 			return false;
-		t = m->statements[i];
-		m->statements[i] = m->statements[i + 1];
-		m->statements[i + 1] = t;
+		t = m->statements[at.i];
+		m->statements[at.i] = m->statements[at.i + 1];
+		m->statements[at.i + 1] = t;
 		return true;
 	case TORN:
-		return tear(m, o, k, i);
+		return tear(m, at.o, at.k, at.i);
 	case STEPS_SWAPPED:
-		if (i || k + 1 >= m->operations[o].n_steps)
+		if (at.i || at.k + 1 >= m->operations[at.o].n_steps)
 			return false;
 		swap = it[0];
 		it[0] = it[1];
 		it[1] = swap;
 		return true;
 	case TURNED:
-		return i < it->n_conditions && turn(&m->conditions[i]);
+		return at.i < it->n_conditions && turn(&m->conditions[at.i]);
 	default:
-		return i < it->n_conditions && one_more(m, &m->conditions[i]);
+		return at.i < it->n_conditions &&
+		       one_more(m, s->operations[at.o].locals, &m->conditions[at.i]);
 	}
 }
 
@@ -696,11 +707,11 @@ struct count {
 	unsigned tried, broken, of[OUTCOMES], over, wrong;
 };
 
-static void tell(const char *path, const struct spec_structure *s, size_t o, size_t k,
-		 size_t i, enum kind kind, const char *what)
+static void tell(const char *path, const struct spec_structure *s, struct change at,
+		 const char *what)
 {
-	printf("%s:%d: %s %zu: %s\n", path, s->operations[o].steps[k].line, names[kind],
-	       i + 1, what);
+	printf("%s:%d: %s %zu: %s\n", path, s->operations[at.o].steps[at.k].line,
+	       names[at.kind], at.i + 1, what);
 }
 
 static enum outcome prove(const struct fl_lin_steps *steps)
@@ -758,37 +769,70 @@ static const char *compare(const struct spec_structure *s, int judged_as, bool i
 	return what;
 }
 
-static void try(const char *path, const struct spec_structure *s, enum kind kind,
-		size_t o, size_t k, size_t i, bool is_full, struct count *c)
+/* Judge @p mutant of @p s, which @p last made of it. */
+static void try(const char *path, const struct spec_structure *s, struct change last,
+		const struct spec_structure *mutant, bool is_full, struct count *c)
 {
-	static struct mutant m;
 	enum outcome outcome;
 	const char *what;
-	int is;
+	int is = judge(mutant);
 
-	if (!mutate(s, kind, o, k, i, &m) || c->met++ % c->step)
-		return;
 	c->tried++;
-	is = judge(&m.s);
 	c->over += is < 0;
 	c->broken += is > 0;
 	if (is < 0)
 		return;
-	what = compare(&m.s, is, is_full, &outcome);
+	what = compare(mutant, is, is_full, &outcome);
 	c->of[outcome]++;
 	c->wrong += what != NULL;
 	if (is_full || what)
-		tell(path, s, o, k, i, kind, what ?: outcomes[outcome]);
+		tell(path, s, last, what ?: outcomes[outcome]);
 }
 
 static void try_all(const char *path, const struct spec_structure *s, bool is_full,
 		    struct count *c)
 {
-	for (enum kind kind = 0; kind < KINDS; kind++)
-		for (size_t o = 0; o < s->n_operations; o++)
-			for (size_t k = 0; k < s->operations[o].n_steps; k++)
-				for (size_t i = 0; i < 16; i++)
-					try(path, s, kind, o, k, i, is_full, c);
+	static struct mutant m;
+	struct change at;
+
+	for (at.kind = 0; at.kind < KINDS; at.kind++)
+		for (at.o = 0; at.o < s->n_operations; at.o++)
+			for (at.k = 0; at.k < s->operations[at.o].n_steps; at.k++)
+				for (at.i = 0; at.i < 16; at.i++)
+					if (mutate(s, at, &m) && c->met++ % c->step == 0)
+						try(path, s, at, &m.s, is_full, c);
+}
+
+static struct change draw(const struct spec_structure *s, unsigned *seed)
+{
+	struct change at = { .kind = rand_r(seed) % KINDS,
+			     .o = rand_r(seed) % s->n_operations,
+			     .i = rand_r(seed) % 5 };
+
+	at.k = rand_r(seed) % s->operations[at.o].n_steps;
+	return at;
+}
+
+/* @p n mutants with two changes, of which those are told that are answered wrongly. */
+static void try_two(const char *path, const struct spec_structure *s, unsigned n,
+		    struct count *c)
+{
+	static struct mutant m, both;
+	unsigned seed = 23, end = c->tried + n;
+
+	while (c->tried < end) {
+		struct change first = draw(s, &seed), then;
+		unsigned wrong = c->wrong;
+
+		if (!mutate(s, first, &m))
+			continue;
+		then = draw(&m.s, &seed);
+		if (!mutate(&m.s, then, &both))
+			continue;
+		try(path, &m.s, then, &both.s, false, c);
+		if (c->wrong > wrong)
+			tell(path, s, first, "and this");
+	}
 }
 
 int main(int argc, char **argv)
@@ -826,6 +870,8 @@ int main(int argc, char **argv)
 		assert(spec_structure(spec));
 		assert(judge(spec_structure(spec)) == 0);
 		try_all(path, spec_structure(spec), is_full, &c);
+		if (f < QUICK)
+			try_two(path, spec_structure(spec), is_full ? 400 : 12, &c);
 		printf("%s: %u mutants: %u broken, %u by four operations, %u proven, equivalent by execution: %u never "
 		       "do a step, %u wait, %u not proven; %u too large\n",
 		       all[f], c.tried, c.broken, c.of[BROKEN_BY_FOUR], c.of[PROVEN],
