@@ -11,7 +11,7 @@ need dh help2man lintian make python3
 grep -qs -e -fsanitize= "$BUILD/.flags" && skip "a sanitizer's library is no package's"
 grep -qx "faultline ($("$FAULTLINE" --version | cut -d' ' -f2)) .*" debian/changelog ||
 	fail "debian/changelog is of another version: $(head -n 1 debian/changelog)"
-env -u MAKEFLAGS DEB_BUILD_OPTIONS=noautodbgsym make -s -o "$BUILD/faultline" \
+env -u MAKEFLAGS DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_LEVEL=0 make -s -o "$BUILD/faultline" \
 	-o "$BUILD/libfaultline.so.0" O="$BUILD" deb >"$TMPDIR/log" 2>&1 || fail "$(cat "$TMPDIR/log")"
 mv "$BUILD"/deb/*.deb "$TMPDIR"
 rm -rf "$BUILD/deb"

@@ -17,8 +17,8 @@
 #include "tests/unit.h"
 
 #define TRAPS 3
-#define STOPS_MOST 8 ///< looked at in each direction
-#define BACK_MOST 32 ///< events that are gone back to, from the last
+#define STOPS_MOST 4 ///< looked at in each direction
+#define BACK_MOST 8 ///< events that are gone back to, from the last
 
 /** Something that a trap is for, as the trace tells. */
 struct event {
@@ -241,7 +241,7 @@ static void as_traced(void **state)
 		begin(&r, command);
 		// The second only writes, in pieces of the run that are told without a log; of the
 		// last program, long and of changing mappings, nothing else.
-		dec_trap_piece = programs[i + 1] ? 1 << 12 : 1 << 20;
+		dec_trap_piece = programs[i + 1] ? 1 << 14 : 1 << 20;
 		for (int round = programs[i + 1] ? 0 : 1; round < 2; round++) {
 			r.n_seen = 0;
 			ok(dec_machine_seek(r.machine, 0, &w));
