@@ -295,7 +295,7 @@ for how in near far; do
 		jq 'del(.runs, .search_seconds)' "$TMPDIR/out" >>$how.rank
 	done
 	jq -e '.ivmps | length > 0' $how.rank >/dev/null || fail "nothing was found: $(cat $how.rank)"
-	jq -S . $how.state >$how.kept
+	jq . $how.state >$how.kept
 done
 same kept
 same rank

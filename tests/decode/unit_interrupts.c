@@ -191,7 +191,7 @@ static void a_trace_decides(void **state)
 	struct run alone, told, later;
 	struct dec_interrupts *p;
 	struct stop *stop;
-	uint32_t tid;
+	uint32_t tid = 0;
 
 	(void)state;
 	replay(&alone, NULL);

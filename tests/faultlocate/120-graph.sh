@@ -129,11 +129,11 @@ data() {
 	"$FAULTLINE" graph mixed.fl "$@" --html page.html 2>err || fail "graph $*: $(cat err)"
 	page_log page.html
 }
-data --from END | jq -S .start >last
+data --from END | jq .start >last
 jq -e 'length >= 3' last >/dev/null || fail "few nodes at the end"
 end=$("$FAULTLINE" graph mixed.fl | sed -n 's/^after \([0-9]*\) .*/\1/p')
 for from in 0 $((end - 2000)); do
-	data --from "$from" | jq -S 'reduce .steps[] as $s (.start;
+	data --from "$from" | jq 'reduce .steps[] as $s (.start;
 		($s[2] | tostring) as $node
 		| if $s[1] == "free" then del(.[$node])
 		else reduce $s[4][] as $c (.; .[$node][$c[0]] = $c[1]) end)' >stepped

@@ -6,12 +6,12 @@
 # Each header compiles alone.
 . tests/lib.sh
 
-cc=${CC:-cc} n=0
+cc=${CC:-cc} n=0 llvm=$(llvm-config --includedir)
 for header in $(find base csource capture storeplan pt-collect decode heapgraph specdsl faultlocate \
 	suppress-hw report bench debug cmd -name '*.h'); do
 	[ -f "$header" ] || continue
 	"$cc" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function \
-		-fsyntax-only -I. -I"$BUILD" -isystem "$(llvm-config --includedir)" -x c -include "$header" - </dev/null ||
+		-fsyntax-only -I. -I"$BUILD" -isystem "$llvm" -x c -include "$header" - </dev/null ||
 		fail "$header"
 	n=$((n + 1))
 done

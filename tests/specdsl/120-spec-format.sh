@@ -9,7 +9,7 @@ need jq
 
 meaning() {
 	"$FAULTLINE" spec check --json "$1" |
-		jq -cS '[.statements, .errors, [.constraints[] | [.name, .variables]]]'
+		jq -c '[.statements, .errors, [.constraints[] | [.name, .variables]]]'
 }
 
 n=0

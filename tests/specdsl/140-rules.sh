@@ -9,7 +9,7 @@ need jq
 
 meaning() {
 	"$FAULTLINE" spec check --json "$1" |
-		jq -cS '[.errors, [.rules[] | [.name, .point, .severity, .off, (.text | gsub("\\s"; ""))]]]'
+		jq -c '[.errors, [.rules[] | [.name, .point, .severity, .off, (.text | gsub("\\s"; ""))]]]'
 }
 
 cat >"$TMPDIR/figure.rules" <<'END'
