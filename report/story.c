@@ -196,6 +196,8 @@ static struct err *find_ran(struct writing *w)
 		struct dec_place p;
 		int file;
 
+		if (!dec_symbols_has_debug(w->s->symbols, insn->insn.rip))
+			continue;
 		dec_symbols_place(w->s->symbols, insn->insn.rip, &p);
 		file = p.file && p.line > 0 ? report_sources_find(&w->sources, &p) : -1;
 		if (file < 0 || map_get(&known, (uint64_t)file << 32 | p.line))

@@ -53,11 +53,9 @@ static const struct {
 
 static bool is_in_libc(struct dec_symbols *symbols, uint64_t entry)
 {
-	struct dec_place place;
-	const char *name;
+	const char *module = dec_symbols_module(symbols, entry);
+	const char *name = module ? strrchr(module, '/') : NULL;
 
-	dec_symbols_place(symbols, entry, &place);
-	name = place.module ? strrchr(place.module, '/') : NULL;
 	return name && !strncmp(name, "/libc", 5);
 }
 

@@ -36,13 +36,13 @@ struct search {
 static bool is_own(struct search *s, uint64_t rip)
 {
 	const uint64_t *known = map_get(&s->is_own, rip);
-	struct dec_place place;
+	const char *module;
 	bool is;
 
 	if (known)
 		return *known;
-	dec_symbols_place(s->symbols, rip, &place);
-	is = place.module && s->executable && !strcmp(place.module, s->executable);
+	module = dec_symbols_module(s->symbols, rip);
+	is = module && s->executable && !strcmp(module, s->executable);
 	map_put(&s->is_own, rip, is);
 	return is;
 }

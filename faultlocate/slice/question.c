@@ -507,9 +507,9 @@ static uint64_t end_of(struct dec_symbols *symbols, uint64_t entry)
 	struct dec_place first, place;
 	uint64_t at = entry + 1;
 
-	dec_symbols_place(symbols, entry, &first);
+	dec_symbols_place_bare(symbols, entry, &first);
 	while (at - entry < 1u << 20) {
-		dec_symbols_place(symbols, at, &place);
+		dec_symbols_place_bare(symbols, at, &place);
 		if (!place.outer || !first.outer || strcmp(place.outer, first.outer) ||
 		    place.offset != at - entry + first.offset)
 			break;
@@ -593,10 +593,8 @@ struct err *fl_question_cut_linker(struct fl_trace *t, struct dec_symbols *symbo
 
 	for (size_t i = 0; i < t->modules.size && !err; i++) {
 		const struct dec_range *m = &t->modules.data[i];
-		struct dec_place place;
 
-		dec_symbols_place(symbols, m->start, &place);
-		if (is_linker(place.module))
+		if (is_linker(dec_symbols_module(symbols, m->start)))
 			err = vec_add(prunes, (struct fl_prune){ FL_PRUNE_STORES,
 								 m->start, m->end });
 	}

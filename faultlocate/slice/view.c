@@ -42,15 +42,19 @@ static struct err *find_statement(struct making *m, uint64_t key, uint32_t *ret,
 
 /* ---- instructions ------------------------------------------------------------------------------ */
 
-static bool is_own(const struct making *m, uint64_t rip, const struct dec_place *place)
+/* Where @p rip is, if it is shown. A library's is not asked for: its debug information would be unpacked. */
+static bool find_shown(const struct making *m, uint64_t rip, struct dec_place *ret)
 {
-	if (m->with_libraries)
-		return true;
+	const char *module = dec_symbols_module(m->symbols, rip);
 	// Without lines, the executable's own instructions.
-	return m->v->is_by_insn ? place->module && m->executable &&
-					  !strcmp(place->module, m->executable) :
-				  place->line && place->file &&
-					  dec_symbols_has_debug(m->symbols, rip);
+	bool is_own = m->v->is_by_insn ?
+			      module && m->executable && !strcmp(module, m->executable) :
+			      dec_symbols_has_debug(m->symbols, rip);
+
+	if (!is_own && !m->with_libraries)
+		return false;
+	dec_symbols_place(m->symbols, rip, ret);
+	return m->with_libraries || m->v->is_by_insn || (ret->line && ret->file);
 }
 
 static struct err *place_insn(struct making *m, uint32_t i, const struct dec_insn *insn)
@@ -61,8 +65,7 @@ static struct err *place_insn(struct making *m, uint32_t i, const struct dec_ins
 	bool is_new;
 	struct err *err;
 
-	dec_symbols_place(m->symbols, insn->rip, &place);
-	if (!is_own(m, insn->rip, &place)) {
+	if (!find_shown(m, insn->rip, &place)) {
 		m->v->n_folded++;
 		return NULL;
 	}

@@ -33,39 +33,34 @@ static const char *const no_return[] = {
 
 bool sup_is_own(struct sup_session *s, uint64_t rip)
 {
+	const char *exe = capture_info(s->ret->capture)->exe, *module;
 	struct dec_place p = {};
-	const struct cap_info *info = capture_info(s->ret->capture);
 
 	if (!rip)
 		return false;
-	dec_symbols_place(s->ret->symbols, rip, &p);
-	if (dec_symbols_has_debug(s->ret->symbols, rip))
+	if (dec_symbols_has_debug(s->ret->symbols, rip)) {
+		dec_symbols_place(s->ret->symbols, rip, &p);
 		return p.line;
-	return !dec_symbols_has_debug(s->ret->symbols, 0) && p.module && info->exe &&
-	       !strcmp(p.module, info->exe);
+	}
+	module = dec_symbols_module(s->ret->symbols, rip);
+	return !dec_symbols_has_debug(s->ret->symbols, 0) && module && exe &&
+	       !strcmp(module, exe);
 }
 
 void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, size_t n,
 	       struct sup_place *ret)
 {
-	struct dec_place inner = {};
-
-	*ret = (struct sup_place){ .rip = rip };
-	dec_symbols_place(s->ret->symbols, rip, &inner);
-	ret->place = inner;
-	ret->is_own = sup_is_own(s, rip);
-	if (ret->is_own)
-		return;
-	for (size_t i = 0; i < n; i++)
+	*ret = (struct sup_place){ .rip = rip, .is_own = sup_is_own(s, rip) };
+	for (size_t i = 0; i < n && !ret->is_own; i++)
 		if (sup_is_own(s, callers[i] - 1)) {
-			struct dec_place called = inner;
+			struct dec_place called;
 
-			ret->rip = callers[i] - 1;
-			dec_symbols_place(s->ret->symbols, ret->rip, &ret->place);
+			dec_symbols_place_bare(s->ret->symbols, rip, &called);
 			ret->by = called.outer;
+			ret->rip = callers[i] - 1;
 			ret->is_own = true;
-			return;
 		}
+	dec_symbols_place(s->ret->symbols, ret->rip, &ret->place);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */

@@ -45,7 +45,7 @@ static const char *function_at(struct sup_session *s, uint64_t rip)
 {
 	struct dec_place p = {};
 
-	dec_symbols_place(s->ret->symbols, rip, &p);
+	dec_symbols_place_bare(s->ret->symbols, rip, &p);
 	return p.outer;
 }
 
