@@ -499,8 +499,8 @@ static uint64_t some_maker(const struct fl_slice *s, uint64_t *seed)
 	return 0;
 }
 
-/* A slice of @p s that does not know of something. @return NULL: it has the same instances as one that
- * does. */
+/* A slice of @p s that does not know of something: without data, or without what one of some instructions
+ * used. @return NULL: it has the same instances as one that does. */
 static struct fl_slice *wrong_slice(struct run *r, const struct fl_seed *s,
 				    enum wrong how, uint64_t *seed, uint64_t *what)
 {
@@ -508,22 +508,26 @@ static struct fl_slice *wrong_slice(struct run *r, const struct fl_seed *s,
 				      .keeps_saves = true,
 				      .without_control = how == WRONG_INSN };
 	struct fl_prune cut = { .kind = FL_PRUNE_CODE };
-	struct fl_slice *right, *wrong;
+	struct fl_slice *right, *wrong = NULL;
+	int tries = how == WRONG_INSN ? 10 : 1;
 
 	ok(fl_slice_walk(r->trace, s, 1, &o, &right));
-	if (how == WRONG_INSN) {
-		cut.from = some_maker(right, seed);
-		cut.to = cut.from + 1;
-		o.prunes = &cut;
-		o.n_prunes = 1;
-	}
 	o.without_data = how == WRONG_DATA;
-	*what = cut.from;
-	ok(fl_slice_walk(r->trace, s, 1, &o, &wrong));
-	if (fl_slice_stats(wrong)->n_instances == fl_slice_stats(right)->n_instances) {
-		fl_slice_destroy(wrong);
-		wrong = NULL;
+	while (!wrong && tries--) {
+		if (how == WRONG_INSN) {
+			cut.from = some_maker(right, seed);
+			cut.to = cut.from + 1;
+			o.prunes = &cut;
+			o.n_prunes = 1;
+		}
+		ok(fl_slice_walk(r->trace, s, 1, &o, &wrong));
+		if (fl_slice_stats(wrong)->n_instances ==
+		    fl_slice_stats(right)->n_instances) {
+			fl_slice_destroy(wrong);
+			wrong = NULL;
+		}
 	}
+	*what = cut.from;
 	fl_slice_destroy(right);
 	return wrong;
 }
