@@ -18,7 +18,7 @@
 
 #define TRAPS 3
 #define STOPS_MOST 4 ///< looked at in each direction
-#define BACK_MOST 8 ///< events that are gone back to, from the last
+#define BACK_MOST 8  ///< events that are gone back to, from the last
 
 /** Something that a trap is for, as the trace tells. */
 struct event {
