@@ -16,6 +16,7 @@ struct eval {
 	const struct bug
 		*all; ///< of this quantifier every element is told, one after the other,
 	uint32_t *next; ///< .. from here on
+	uint32_t taken; ///< slots that patterns have bound: bits
 };
 
 typedef struct spec_bug_value value;
@@ -205,7 +206,18 @@ static bool take(struct eval *e, int slot, value v)
 	if (e->slot[slot].is_bound)
 		return e->slot[slot].n == v.n;
 	e->slot[slot] = v;
+	e->taken |= 1u << slot;
 	return true;
+}
+
+_Static_assert(SPEC_BUG_SLOTS <= 32, "bits of taken");
+
+/* What was bound since @p before, for what does not hold, or is said not to, is forgotten. */
+static void forget(struct eval *e, uint32_t before)
+{
+	for (uint32_t left = e->taken & ~before; left; left &= left - 1)
+		e->slot[__builtin_ctz(left)] = (value){};
+	e->taken = before;
 }
 
 /* Does block @p bid match the pattern? */
@@ -232,23 +244,18 @@ static bool match(struct eval *e, const struct bug *n, uint32_t bid)
 	}
 }
 
-/* One element; what was bound for one that does not do is forgotten. */
 static bool element(struct eval *e, const struct bug *n, uint32_t i)
 {
-	value kept[BUG_PATTERN];
+	uint32_t before = e->taken;
 	bool is_there;
 
-	for (int k = 0; k < BUG_PATTERN; k++)
-		kept[k] = n->pattern[k] < 0 ? (value){} : e->slot[n->pattern[k]];
 	is_there = n->set == BUG_SET_POINTER ? take(e, n->pattern[0], e->w->pointers[i]) :
 					       match(e, n, i + 1);
 	if (n->kind == BUG_EXISTS && is_there && (!n->a || holds(e, n->a)))
 		return true;
 	if (n->kind == BUG_FORALL && is_there && !holds(e, n->a))
 		return true;
-	for (int k = 0; k < BUG_PATTERN; k++)
-		if (n->pattern[k] >= 0)
-			e->slot[n->pattern[k]] = kept[k];
+	forget(e, before);
 	return false;
 }
 
@@ -306,13 +313,21 @@ static bool word_holds(struct eval *e, const struct bug *n)
 
 static bool holds(struct eval *e, const struct bug *n)
 {
+	uint32_t before = e->taken;
+	bool is_so;
+
 	switch (n->kind) {
 	case BUG_AND:
 		return holds(e, n->a) && holds(e, n->b);
 	case BUG_OR:
-		return holds(e, n->a) || holds(e, n->b);
+		if (holds(e, n->a))
+			return true;
+		forget(e, before);
+		return holds(e, n->b);
 	case BUG_NOT:
-		return !holds(e, n->a);
+		is_so = !holds(e, n->a);
+		forget(e, before);
+		return is_so;
 	case BUG_COMPARE:
 		return compare(n->op, number(e, n->a), number(e, n->b));
 	case BUG_EXISTS:
@@ -332,7 +347,7 @@ static bool holds(struct eval *e, const struct bug *n)
 bool spec_bug_holds(const struct spec *s, size_t i, const struct spec_bug_world *w,
 		    struct spec_bug_value slots[SPEC_BUG_SLOTS])
 {
-	struct eval e = { w, slots, NULL, NULL };
+	struct eval e = { .w = w, .slot = slots };
 
 	return holds(&e, s->bugs.data[i]->condition);
 }
@@ -341,7 +356,10 @@ bool spec_bug_next(const struct spec *s, size_t i, const struct spec_bug_world *
 		   struct spec_bug_value slots[SPEC_BUG_SLOTS], uint32_t *next)
 {
 	const struct bug *n = s->bugs.data[i]->condition;
-	struct eval e = { w, slots, n->kind == BUG_EXISTS ? n : NULL, next };
+	struct eval e = { .w = w,
+			  .slot = slots,
+			  .all = n->kind == BUG_EXISTS ? n : NULL,
+			  .next = next };
 
 	if (!e.all && (*next)++)
 		return false;
