@@ -305,6 +305,36 @@ struct err *fl_check_add(struct fl_check *c, struct frames *frames,
 	return NULL;
 }
 
+/* What a library's header allocated did a statement of the user's. */
+static void name_users(struct frames *frames, struct fl_error *e)
+{
+	uint32_t i = 0;
+
+	while (i < e->callers.n && !dec_frames_is_users(frames, e->rip))
+		e->rip = e->callers.rip[i++];
+	e->callers.n -= i;
+	memmove(e->callers.rip, e->callers.rip + i,
+		e->callers.n * sizeof(*e->callers.rip));
+}
+
+struct err *fl_check_add_block(struct fl_check *c, struct frames *frames, size_t i,
+			       uint64_t time, const struct spec_bug_value *block)
+{
+	struct fl_error e = { .rule = i, .time = time, .bound = *block };
+	struct hg_node_id id = { block->bid };
+
+	if (id.v) {
+		const struct hg_node *n = hg_graph_node(c->graph, id);
+
+		e.rip = e.pc = n->alloc_rip;
+		e.bytes = n->size;
+		hg_access_allocated(c->finder, id, &e.callers);
+		if (dec_frames_is_own(frames, e.rip))
+			name_users(frames, &e);
+	}
+	return fl_check_add(c, frames, &e);
+}
+
 /* ---- accesses ----------------------------------------------------------------------------------- */
 
 static bool is_asked(const struct spec_bug *b, bool is_write)
@@ -418,7 +448,11 @@ static struct err *ask(struct fl_check *c, struct frames *frames, size_t i,
 							    true };
 		if (!spec_bug_next(c->rules, i, w, slots, &next))
 			return NULL;
-		err = found(c, frames, i, p, slots);
+		if (p->kind == HG_POINT_RETURN && slots[b->n_args].bid)
+			err = fl_check_add_block(c, frames, i, p->position,
+						 &slots[b->n_args]);
+		else
+			err = found(c, frames, i, p, slots);
 	}
 	return err;
 }

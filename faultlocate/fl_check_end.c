@@ -185,37 +185,6 @@ static bool is_reachable(void *ctx, uint32_t bid)
 
 /* ---- leaks -------------------------------------------------------------------------------------- */
 
-/* What a library's header allocated did a statement of the user's. */
-static void name_users(struct frames *frames, struct fl_error *e)
-{
-	uint32_t i = 0;
-
-	while (i < e->callers.n && !dec_frames_is_users(frames, e->rip))
-		e->rip = e->callers.rip[i++];
-	e->callers.n -= i;
-	memmove(e->callers.rip, e->callers.rip + i,
-		e->callers.n * sizeof(*e->callers.rip));
-}
-
-static struct err *add_leak(struct fl_check *c, struct frames *frames, size_t i,
-			    uint64_t time, const struct spec_bug_value *slots)
-{
-	const struct spec_bug *b = spec_bug(c->rules, i);
-	struct fl_error e = { .rule = i, .time = time, .bound = slots[b->n_args] };
-	const struct hg_node *n;
-
-	if (e.bound.bid) {
-		n = hg_graph_node(c->graph, (struct hg_node_id){ e.bound.bid });
-		e.rip = e.pc = n->alloc_rip;
-		e.bytes = n->size;
-		hg_access_allocated(c->finder, (struct hg_node_id){ e.bound.bid },
-				    &e.callers);
-		if (dec_frames_is_own(frames, e.rip))
-			name_users(frames, &e);
-	}
-	return fl_check_add(c, frames, &e);
-}
-
 static struct err *ask_at_exit(struct fl_check *c, struct frames *frames, size_t i,
 			       uint64_t time)
 {
@@ -225,6 +194,7 @@ static struct err *ask_at_exit(struct fl_check *c, struct frames *frames, size_t
 				    .n_pointers = c->pointers.size,
 				    .ctx = c,
 				    .is_reachable = is_reachable };
+	uint32_t n = spec_bug(c->rules, i)->n_args;
 	struct err *err = NULL;
 
 	for (uint32_t next = 0; !err;) {
@@ -232,7 +202,7 @@ static struct err *ask_at_exit(struct fl_check *c, struct frames *frames, size_t
 
 		if (!spec_bug_next(c->rules, i, &w, slots, &next))
 			return NULL;
-		err = add_leak(c, frames, i, time, slots);
+		err = fl_check_add_block(c, frames, i, time, &slots[n]);
 	}
 	return err;
 }

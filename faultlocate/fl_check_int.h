@@ -44,6 +44,11 @@ struct fl_check {
 struct err *fl_check_add(struct fl_check *c, struct frames *frames,
 			 const struct fl_error *x);
 
+/** Rule @p i, about what is there at @p time, was found to hold for @p block (whose bid may be 0): that is told
+ * where it was allocated. @return ERR_NOMEM. */
+struct err *fl_check_add_block(struct fl_check *c, struct frames *frames, size_t i,
+			       uint64_t time, const struct spec_bug_value *block);
+
 int fl_check_access(void *ctx, const struct hg_judged *x);
 struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_point *p);
 

@@ -463,6 +463,9 @@ int hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
 	return base;
 }
 
+#define STACK_BYTES \
+	(8ull << 20) // so far below the stack pointer lies what the stack has left
+
 struct err *hg_access_pointers(struct hg_finder *f,
 			       struct err *(*fn)(void *ctx, uint64_t value,
 						 struct hg_node_id node),
@@ -470,6 +473,7 @@ struct err *hg_access_pointers(struct hg_finder *f,
 {
 	const struct hg_derived_regs *regs = f->derive.regs;
 	const struct hg_image *memory = &f->derive.memory;
+	uint64_t rsp = regs ? regs->value[CAP_RSP] : 0;
 	struct err *err = NULL;
 
 	for (int r = 0; regs && r < DEC_GPRS && !err; r++)
@@ -487,8 +491,9 @@ struct err *hg_access_pointers(struct hg_finder *f,
 			uint64_t word = hg_word_at(page + i);
 			const struct hg_derivation *d =
 				word >> 32 ? hg_derive_get(&f->derive, word >> 32) : NULL;
+			uint64_t addr = slot->key * HG_PAGE_BYTES + i;
 
-			if (d)
+			if (d && (addr >= rsp || rsp - addr > STACK_BYTES))
 				err = fn(ctx,
 					 (d->start & ~0xffffffffull) | (uint32_t)word,
 					 d->node);

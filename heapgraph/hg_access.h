@@ -138,8 +138,8 @@ void hg_chain_list(const struct frames *frames, uint64_t statement, struct hg_ch
 int hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
 		    const uint64_t gpr[16], struct hg_judged *x);
 
-/** Tell @p fn of all pointers that memory and registers hold, as far as they were seen to become such.
- * @return what it does. */
+/** Tell @p fn of all pointers that memory and registers hold, as far as they were seen to become such; what the
+ * running thread's stack has left holds none. @return what it does. */
 struct err *hg_access_pointers(struct hg_finder *f,
 			       struct err *(*fn)(void *ctx, uint64_t value,
 						 struct hg_node_id node),
