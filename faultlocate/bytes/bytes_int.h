@@ -35,7 +35,7 @@ struct bytes_values {
 		pages; ///< number of a page -> pointer to its bits; not there: all have values
 	struct {
 		uint64_t number; ///< 0: nothing
-		uint8_t *bits;
+		const uint8_t *bits;
 	} at_hand[512];
 };
 

@@ -15,7 +15,18 @@
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
-static uint8_t *page_of(struct bytes_values *v, uint64_t number)
+/* Stands for each page of which no bit has a value, as in large blocks that nobody has touched. */
+static const uint8_t *nothing(void)
+{
+	static uint8_t bits[BYTES_PAGE];
+
+	if (!bits[0])
+		memset(bits, 0xff, BYTES_PAGE);
+	return bits;
+}
+
+/* @return its bits; NULL: all have values. */
+static const uint8_t *page_of(struct bytes_values *v, uint64_t number)
 {
 	const uint64_t *known;
 	size_t at = number % (sizeof(v->at_hand) / sizeof(v->at_hand[0]));
@@ -28,16 +39,33 @@ static uint8_t *page_of(struct bytes_values *v, uint64_t number)
 	return v->at_hand[at].bits;
 }
 
-static uint8_t *add_page(struct bytes_values *v, uint64_t number)
+static struct err *put_page(struct bytes_values *v, uint64_t number, const uint8_t *bits)
 {
-	uint8_t *bits = calloc(1, BYTES_PAGE);
+	size_t at = number % (sizeof(v->at_hand) / sizeof(v->at_hand[0]));
 
-	if (bits && map_put(&v->pages, number, (uintptr_t)bits)) {
-		free(bits);
-		bits = NULL;
+	if (map_put(&v->pages, number, (uintptr_t)bits))
+		return &err_nomem;
+	v->at_hand[at].number = number;
+	v->at_hand[at].bits = bits;
+	return NULL;
+}
+
+/* @return its bits, to be changed; NULL: no memory. */
+static uint8_t *own_page(struct bytes_values *v, uint64_t number)
+{
+	const uint8_t *bits = page_of(v, number);
+	uint8_t *own;
+
+	if (bits && bits != nothing())
+		return (uint8_t *)bits;
+	own = calloc(1, BYTES_PAGE);
+	if (own && bits)
+		memcpy(own, bits, BYTES_PAGE);
+	if (own && put_page(v, number, own)) {
+		free(own);
+		own = NULL;
 	}
-	v->at_hand[number % (sizeof(v->at_hand) / sizeof(v->at_hand[0]))].bits = bits;
-	return bits;
+	return own;
 }
 
 struct err *fl_values_set(struct bytes_values *v, uint64_t addr, uint64_t size,
@@ -45,13 +73,23 @@ struct err *fl_values_set(struct bytes_values *v, uint64_t addr, uint64_t size,
 {
 	for (uint64_t n; size; addr += n, size -= n) {
 		uint64_t number = addr / BYTES_PAGE, at = addr % BYTES_PAGE;
-		uint8_t *bits = page_of(v, number);
+		const uint8_t *bits = page_of(v, number);
+		uint8_t *own;
 
 		n = BYTES_PAGE - at < size ? BYTES_PAGE - at : size;
-		if (!bits && !has_value && !(bits = add_page(v, number)))
+		if (bits ? bits == nothing() && !has_value : has_value)
+			continue;
+		if (!bits && n == BYTES_PAGE) {
+			struct err *err = put_page(v, number, nothing());
+
+			if (err)
+				return err;
+			continue;
+		}
+		own = own_page(v, number);
+		if (!own)
 			return &err_nomem;
-		if (bits)
-			memset(bits + at, has_value ? 0 : 0xff, n);
+		memset(own + at, has_value ? 0 : 0xff, n);
 	}
 	return NULL;
 }
@@ -84,12 +122,14 @@ struct err *fl_values_write(struct bytes_values *v, uint64_t addr, const uint8_t
 {
 	for (uint64_t i = 0; i < size; i++) {
 		uint64_t number = (addr + i) / BYTES_PAGE;
-		uint8_t *bits = page_of(v, number);
+		uint8_t *own;
 
-		if (!bits && from[i] && !(bits = add_page(v, number)))
+		if (!page_of(v, number) && !from[i])
+			continue;
+		own = own_page(v, number);
+		if (!own)
 			return &err_nomem;
-		if (bits)
-			bits[(addr + i) % BYTES_PAGE] = from[i];
+		own[(addr + i) % BYTES_PAGE] = from[i];
 	}
 	return NULL;
 }
@@ -97,7 +137,8 @@ struct err *fl_values_write(struct bytes_values *v, uint64_t addr, const uint8_t
 void fl_values_deinit(struct bytes_values *v)
 {
 	for (size_t i = 0; i < v->pages.capacity; i++)
-		if (v->pages.slots[i].key != MAP_EMPTY_KEY)
+		if (v->pages.slots[i].key != MAP_EMPTY_KEY &&
+		    v->pages.slots[i].value != (uintptr_t)nothing())
 			free((void *)(uintptr_t)v->pages.slots[i].value);
 	map_deinit(&v->pages);
 }
