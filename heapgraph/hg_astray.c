@@ -252,6 +252,15 @@ static bool is_as_elements(const struct dec_struct *t, const struct hg_suspect *
 		(x->size >= VECTOR_BYTES || (is_indexed && x->m->scale == element)));
 }
 
+/* Is the index of @p x one of array @p p, as the pointer that it goes from is to that? A pointer to the start
+ * of a struct may be to all of it. */
+static bool is_index_of(const struct hg_finder *f, const struct hg_suspect *x,
+			const struct hg_part *p, uint64_t node)
+{
+	return p->start && p->name[p->length] == '[' && !x->m->disp &&
+	       f->derive.regs->value[x->m->base] == node + p->start;
+}
+
 /* Is it not known what @p x is meant for? gcc -O0 splits the offset of an array: less than 16 bytes
  * are a constant, the rest goes into the index; that the same instruction was in this array
  * before says that it is no such. clang has whole offsets as indices; where several bytes
@@ -299,7 +308,9 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	if (anchor < 0 || means_whole(f, t, x, anchor))
 		return NULL;
 	p = part_of(f, t, x, anchor);
-	if (!p || is_vague(f, x, anchor, is_within(x, at, p->start, p->end)) ||
+	if (!p ||
+	    (is_vague(f, x, anchor, is_within(x, at, p->start, p->end)) &&
+	     !is_index_of(f, x, p, n->start)) ||
 	    is_within(x, at, p->start, p->end))
 		return NULL;
 	part = *p;
