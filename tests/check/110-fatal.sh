@@ -3,27 +3,43 @@
 # Copyright 2026 The Faultline authors
 #
 # Mistakes that end the program: what is released and was not allocated, NULL pointers, with offsets too, and
-# others that lead nowhere; a wrong access that a signal answers is told by the rule it breaks.
+# others that lead nowhere; a wrong access that a signal answers is told by the rule it breaks. FAULTLINE_RULES=full:
+# each as two compilers make it at three levels.
+# time limit: 300
 . tests/lib.sh
 need jq gcc clang
 need_bpf
 
 source=tests/programs/fatal.c
-gcc -g -O0 -fno-builtin -w -o "$TMPDIR/gcc" $source || fail "cannot compile"
-clang -g -O0 -fno-builtin -w -o "$TMPDIR/clang" $source || fail "cannot compile"
-n=0
-for i in $(seq 0 26); do
-	cc=gcc
-	((i % 2)) && cc=clang
+n=$(grep -c 'case [0-9]*: .*// expect: ' $source)
+
+# check_case COMPILER LEVEL CASE
+check_case() {
+	local want found exe=$TMPDIR/$1-$2
+	[ -e "$exe" ] || "$1" -g "-$2" -fno-builtin -w -o "$exe" $source || fail "cannot compile"
 	rm -rf "$TMPDIR/c"
-	"${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/$cc" "$i" >/dev/null 2>&1
+	"${RECORD[@]}" -o "$TMPDIR/c" -- "$exe" "$3" >/dev/null 2>&1
 	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/c"
-	want=$(grep -n "case $i: .*// expect: " $source | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/')
-	[ "$i" = 0 ] || [ -n "$want" ] || fail "case $i expects nothing"
-	expect_status $((i > 0)) "$FAULTLINE" check --json "$TMPDIR/c"
+	want=$(grep -n "case $3: .*// expect: " $source | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/')
+	[ "$3" = 0 ] || [ -n "$want" ] || fail "case $3 expects nothing"
+	expect_status $(($3 > 0)) "$FAULTLINE" check --json "$TMPDIR/c"
 	found=$(jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out")
 	# What find() gave is what was wrong, in it or with it.
-	[ "$found" = "$want" ] || fail "$cc, case $i: '$found', not '$want'"
-	n=$((n + 1))
+	[ "$found" = "$want" ] || fail "$1 -$2, case $3: '$found', not '$want'"
+}
+
+for i in $(seq 0 "$n"); do
+	if [ "${FAULTLINE_RULES:-}" = full ]; then
+		for cc in gcc clang; do
+			for level in O0 O2 O3; do
+				check_case $cc $level "$i"
+			done
+		done
+	elif ((i % 2)); then
+		check_case clang O0 "$i"
+	else
+		check_case gcc O0 "$i"
+	fi
 done
-[ $n = 27 ] || fail "$n cases"
+[ "$n" -ge 35 ] || fail "$n cases"
+exit 0

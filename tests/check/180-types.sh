@@ -6,6 +6,7 @@
 # library's headers, and nothing is wrong in right ones: exceptions, streams of objects, what optimizers make of
 # them. FAULTLINE_RULES=full: as two compilers make it at three levels, and what is C elsewhere (wrong.c,
 # bytes.c) as C++; else one of them, and another of right ones.
+# time limit: 600
 . tests/lib.sh
 need jq g++ clang++
 need_bpf

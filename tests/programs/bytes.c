@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
+// FLAGS: -w
 //
 // Accesses outside of variables, to those of functions that have returned, and uses of what was never given a value:
 // where it says `expect:', and nowhere else. What is written astray is what was there.
@@ -44,6 +45,9 @@ KEEP void u1(volatile int *p, int i) { sum += p[i]; } // expect: STACK-UNDERFLOW
 KEEP void u2(volatile char *p) { p[-900] = p[-900]; } // expect: STACK-UNDERFLOW
 KEEP void u3(volatile int *p, int n) { for (p += n; n-- >= -300;) sum += *--p; } // expect: STACK-UNDERFLOW
 KEEP void u4(volatile long *p) { sum += *(p - 200); } // expect: STACK-UNDERFLOW
+KEEP void u5(volatile short *p, int i) { p[i] = p[i]; } // expect: STACK-UNDERFLOW
+KEEP void u6(volatile double *p) { sum += p[-120] > 0; } // expect: STACK-UNDERFLOW
+KEEP void u7(char *p, int n) { while (n-- > -600) sum += *(volatile char *)(p + n); } // expect: STACK-UNDERFLOW
 KEEP void g1(volatile int *p, int i) { sum += p[i]; } // expect: GLOBAL-OVERFLOW
 KEEP void g2(volatile char *p, int i) { p[i] = p[i]; } // expect: GLOBAL-OVERFLOW
 KEEP void g3(volatile int *p, int n) { while (n--) sum += *p++; } // expect: GLOBAL-OVERFLOW
@@ -51,12 +55,17 @@ KEEP void g4(const volatile int *p) { sum += p[5]; } // expect: GLOBAL-OVERFLOW
 KEEP void h1(volatile int *p, int i) { sum += p[i]; } // expect: GLOBAL-UNDERFLOW
 KEEP void h2(volatile char *p) { p[-5] = p[-5]; } // expect: GLOBAL-UNDERFLOW
 KEEP void h3(volatile int *p, int n) { for (p += n; n-- >= 0;) sum += *--p; } // expect: GLOBAL-UNDERFLOW
+KEEP void g5(volatile char *p, int n) { for (int i = 0; i <= n; i++) sum += p[i]; } // expect: GLOBAL-OVERFLOW
+KEEP void g6(const volatile int *p, int i) { sum += *(volatile long *)(p + i); } // expect: GLOBAL-OVERFLOW
+KEEP void h4(const volatile int *p) { sum += p[-3]; } // expect: GLOBAL-UNDERFLOW
+KEEP void h5(volatile short *p, int i) { sum += p[i]; } // expect: GLOBAL-UNDERFLOW
+KEEP void h6(volatile char *p, int n) { do sum += *--p; while (n--); } // expect: GLOBAL-UNDERFLOW
 
 // clang-format on
 KEEP void give_frames(void)
 {
 	int a[10] = { 1 }, b[6] = { 2 };
-	char c[12] = "01234567890", big[64] = "01234567890123456789";
+	char c[12] = "01234567890", big[64] = "01234567890123456789", *start = same(big);
 	short h[5] = { 1 };
 	double d[4] = { 1 };
 	long one = 1;
@@ -72,6 +81,12 @@ KEEP void give_frames(void)
 	u2(c + 4);
 	u3(b, 6 + zero);
 	u4((long *)d + 2);
+	u5(h + 2, -450 + zero);
+	u6(d + 1);
+	u7(big, 10 + zero);
+	memcpy(same(far), (char *)same(c) - 900 + zero, 8); // expect: STACK-UNDERFLOW
+	memset(same(b), 0, sizeof(b));
+	pwrite(1, start - 800 + zero, 8, 0);		   // expect: STACK-UNDERFLOW
 	memcpy(same(far), c, 900 + zero);		   // expect: STACK-OVERFLOW
 	memcpy(same(far), b, 1000 + zero);		   // expect: STACK-OVERFLOW
 	write(open("/dev/null", O_WRONLY), c, 800 + zero); // expect: STACK-OVERFLOW
@@ -88,8 +103,14 @@ KEEP void give_static(void)
 	h1((int *)same(table + 3), -4 + zero);
 	h2((char *)same(text + 4));
 	h3((int *)same(table), 8 + zero);
-	memcpy(copy, table, 36 + zero);	     // expect: GLOBAL-OVERFLOW
-	memcpy(copy, primes + 1, 20 + zero); // expect: GLOBAL-OVERFLOW
+	g5((char *)same(text), 8 + zero);
+	g6(same((int *)primes), 4 + zero);
+	h4(same((int *)primes + 2));
+	h5((short *)same(table + 1), -3 + zero);
+	h6((char *)same(text + 3), 3 + zero);
+	memcpy(copy, (char *)same(table + 1) - 8 + zero, 8); // expect: GLOBAL-UNDERFLOW
+	memcpy(copy, table, 36 + zero);			     // expect: GLOBAL-OVERFLOW
+	memcpy(copy, primes + 1, 20 + zero);		     // expect: GLOBAL-OVERFLOW
 	sum += before[0] + after[0] + text_before[0] + text_after[0];
 }
 
@@ -106,6 +127,8 @@ KEEP int *gone(void)
 // clang-format off
 KEEP void d1(volatile int *p) { sum += p[1]; } // expect: DEAD-FRAME
 KEEP void d2(volatile int *p) { *p = 5; } // expect: DEAD-FRAME
+KEEP void d3(volatile int *p, int n) { while (n--) sum += p[n]; } // expect: DEAD-FRAME
+KEEP void d4(int **p) { sum += **p; } // expect: DEAD-FRAME
 
 // clang-format on
 KEEP void use_gone(void)
@@ -117,6 +140,11 @@ KEEP void use_gone(void)
 	d2(held);
 	memcpy(copy, gone(), sizeof(copy)); // expect: DEAD-FRAME
 	sum += *gone();			    // expect: DEAD-FRAME
+	d3(gone(), 3);
+	gone();
+	d4(&held);
+	gone();
+	memset(held + 1, 0, 4); // expect: DEAD-FRAME
 	gone();
 	sum += held[2]; // expect: DEAD-FRAME
 }

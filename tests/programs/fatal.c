@@ -13,6 +13,11 @@
 #include <unistd.h>
 
 #define KEEP __attribute__((noinline, noclone))
+#define HERE                             \
+	__asm__ volatile(""              \
+			 :               \
+			 : "i"(__LINE__) \
+			 : "memory") // what ends so is not shared with others
 
 struct node {
 	long value;
@@ -31,7 +36,7 @@ KEEP static void *same(void *p)
 	return sink;
 }
 
-static struct node *find(struct node *n, long value)
+KEEP static struct node *find(struct node *n, long value)
 {
 	while (n && n->value != value)
 		n = n->next;
@@ -46,32 +51,41 @@ int main(int argc, char **argv)
 
 	// clang-format off
 	switch (argc > 1 ? atoi(argv[1]) : 0) {
-	case 1: free(same(on_stack)); break; // expect: UNMATCHED-FREE
-	case 2: free(same(in_data)); break; // expect: UNMATCHED-FREE
-	case 3: free(same(p + 16)); break; // expect: UNMATCHED-FREE
-	case 4: free(same(n->name)); break; // expect: UNMATCHED-FREE
-	case 5: sink = realloc(same(p + 8), 100); break; // expect: UNMATCHED-FREE
-	case 6: free(same("a constant")); break; // expect: UNMATCHED-FREE
-	case 7: free(same(argv[0])); break; // expect: UNMATCHED-FREE
-	case 8: free(same(mmap(NULL, 4096, 3, 0x22, -1, 0))); break; // expect: UNMATCHED-FREE
-	case 9: free(same(main)); break; // expect: UNMATCHED-FREE
-	case 10: free(same(p - 16)); break; // expect: UNMATCHED-FREE
-	case 11: sum = null->value; break; // expect: NULL-DEREF
-	case 12: null->value = 1; break; // expect: NULL-DEREF
-	case 13: sum = null->table[2999]; break; // expect: NULL-DEREF
-	case 14: sum = (long)find(n, 77)->next; break; // expect: NULL-DEREF
-	case 15: sum = strlen((char *)null); break; // expect: NULL-DEREF
-	case 16: strcpy((char *)null, "text"); break; // expect: NULL-DEREF
-	case 17: n->next->next = n; break; // expect: NULL-DEREF
-	case 18: sum = ((char *volatile *)argv)[argc][0]; break; // expect: NULL-DEREF
-	case 19: memset(null, 0, 8); break; // expect: NULL-DEREF
-	case 20: sum = getenv("NO_SUCH_NAME")[0]; break; // expect: NULL-DEREF
-	case 21: sum = *(long *)same((void *)0x123456789000); break; // expect: WILD-DEREF
-	case 22: *(char *)same("a constant") = 1; break; // expect: WILD-DEREF
-	case 23: sum = *(long *)same((void *)0x4142434445464748); break; // expect: WILD-DEREF
-	case 24: munmap(p = mmap(NULL, 4096, 3, 0x22, -1, 0), 4096); sum = p[5]; break; // expect: WILD-DEREF
-	case 25: p = same(malloc(500000)); free(p); sum = p[9]; break; // expect: DANGLING-READ
-	case 26: p = same(malloc(300000)); for (long i = 0;; i++) p[i] = 1; break; // expect: HEAP-OVERFLOW
+	case 1: free(same(on_stack)); HERE; break; // expect: UNMATCHED-FREE
+	case 2: free(same(in_data)); HERE; break; // expect: UNMATCHED-FREE
+	case 3: free(same(p + 16)); HERE; break; // expect: UNMATCHED-FREE
+	case 4: free(same(n->name)); HERE; break; // expect: UNMATCHED-FREE
+	case 5: sink = realloc(same(p + 8), 100); HERE; break; // expect: UNMATCHED-FREE
+	case 6: free(same("a constant")); HERE; break; // expect: UNMATCHED-FREE
+	case 7: free(same(argv[0])); HERE; break; // expect: UNMATCHED-FREE
+	case 8: free(same(mmap(NULL, 4096, 3, 0x22, -1, 0))); HERE; break; // expect: UNMATCHED-FREE
+	case 9: free(same(main)); HERE; break; // expect: UNMATCHED-FREE
+	case 10: free(same(p - 16)); HERE; break; // expect: UNMATCHED-FREE
+	case 11: sum = null->value; HERE; break; // expect: NULL-DEREF
+	case 12: null->value = 1; HERE; break; // expect: NULL-DEREF
+	case 13: sum = null->table[2999]; HERE; break; // expect: NULL-DEREF
+	case 14: sum = (long)find(n, 77)->next; HERE; break; // expect: NULL-DEREF
+	case 15: sum = strlen((char *)null); HERE; break; // expect: NULL-DEREF
+	case 16: strcpy((char *)null, "text"); HERE; break; // expect: NULL-DEREF
+	case 17: n->next->next = n; HERE; break; // expect: NULL-DEREF
+	case 18: sum = ((char *volatile *)argv)[argc][0]; HERE; break; // expect: NULL-DEREF
+	case 19: memset(null, 0, 8); HERE; break; // expect: NULL-DEREF
+	case 20: sum = getenv("NO_SUCH_NAME")[0]; HERE; break; // expect: NULL-DEREF
+	case 21: sum = *(long *)same((void *)0x123456789000); HERE; break; // expect: WILD-DEREF
+	case 22: *(char *)same("a constant") = 1; HERE; break; // expect: WILD-DEREF
+	case 23: sum = *(long *)same((void *)0x4142434445464748); HERE; break; // expect: WILD-DEREF
+	case 24: munmap(p = mmap(NULL, 4096, 3, 0x22, -1, 0), 4096); sum = p[5]; HERE; break; // expect: WILD-DEREF
+	case 25: p = same(malloc(500000)); free(p); sum = p[9]; HERE; break; // expect: DANGLING-READ
+	case 26: p = same(malloc(300000)); for (long i = 0;; i++) p[i] = 1; HERE; break; // expect: HEAP-OVERFLOW
+	case 27: *(char *)same(main) = 1; HERE; break; // expect: WILD-DEREF
+	case 28: sum = *(char *)same(mmap(NULL, 4096, PROT_NONE, 0x22, -1, 0)); HERE; break; // expect: WILD-DEREF
+	case 29: memset(same(mmap(NULL, 4096, PROT_READ, 0x22, -1, 0)), 1, 9); HERE; break; // expect: WILD-DEREF
+	case 30: call = same((void *)0x123456789000); call(); HERE; break; // expect: WILD-DEREF
+	case 31: call = same(in_data); call(); HERE; break; // expect: WILD-DEREF
+	case 32: n->next = same((void *)0x5555); sum = n->next->value; HERE; break; // expect: WILD-DEREF
+	case 33: sum = strlen(same((void *)0x123456789000)); HERE; break; // expect: WILD-DEREF
+	case 34: mprotect(p = mmap(NULL, 4096, 3, 0x22, -1, 0), 4096, PROT_READ); p[7] = 1; HERE; break; // expect: WILD-DEREF
+	case 35: call = (void (*)(void))null; call(); HERE; break; // expect: NULL-DEREF
 	default:
 		if (null)
 			sum = null->value;

@@ -168,6 +168,58 @@ KEEP static void underflows(void)
 	free(n);
 }
 
+struct record {
+	long id;
+	char name[12];
+	int count[6];
+	short small[4];
+	int between;
+	struct {
+		char text[8];
+		long after;
+	} inner;
+	long last;
+};
+
+/* Inside of a block, outside of the part that the pointer is to. */
+KEEP static void fields(void)
+{
+	struct record *r = malloc(sizeof(*r)), *copy = malloc(sizeof(*r));
+	int six = (int)(long)same((void *)6), *count = same(r->count);
+	char *name = same(r->name);
+	short *small = same(r->small);
+
+	memset(r, 1, sizeof(*r));
+	((volatile int *)count)[six] = 1; // expect: FIELD-OVERFLOW
+	for (int k = 0; k <= six; k++)
+		*(volatile int *)&count[k] = k;	       // expect: FIELD-OVERFLOW
+	strcpy(name, "twelve chars");		       // expect: FIELD-OVERFLOW
+	memset(name, 2, 15);			       // expect: FIELD-OVERFLOW
+	memset(count, 2, 27);			       // expect: FIELD-OVERFLOW
+	sprintf(name, "%d", 1234567890);
+	strcat(name, "two"); // expect: FIELD-OVERFLOW
+	small[six - 2] = 3;  // expect: FIELD-OVERFLOW
+	if (pread(open("/dev/zero", O_RDONLY), name, 13, 0) != 13) // expect: FIELD-OVERFLOW
+		sum++;
+	sprintf(name, "%d", 12345678); // what follows is read, but not written
+	sprintf(name, "%d and more", 12345678); // expect: FIELD-OVERFLOW
+	strncpy(name, "more than twelve", 16);	// expect: FIELD-OVERFLOW
+	sum += count[six - 1] + count[six - 6];
+	for (int k = 0; k < six; k++)
+		*(volatile int *)&count[k] = k;
+	strcpy(name, "eleven char");
+	strncpy(r->inner.text, "eight chars", 8);
+	memset(name, 2, sizeof(r->name));
+	snprintf(name, sizeof(r->name), "%d and more", 123456789);
+	small[six - 3] = 3;
+	memset(same(r), 0, sizeof(*r));
+	memcpy(same(copy), r, sizeof(*r));
+	*copy = *r;
+	memcpy(same(&copy->inner), &r->inner, sizeof(r->inner));
+	free(r);
+	free(copy);
+}
+
 /* ---- freed again -------------------------------------------------------------------------------- */
 
 // The allocator gives the same memory again: it notices nothing.
@@ -233,7 +285,7 @@ KEEP static void leaks(void)
 	for (int k = 0; k < 3; k++)
 		same(malloc(15)); // expect: DEFINITE-LEAK
 	list = same(malloc(16));  // expect: DEFINITE-LEAK
-	list = same(malloc(17));
+	list = same(malloc(17)); // kept
 	a = same(malloc(sizeof(*a))); // expect: DEFINITE-LEAK
 	b = same(malloc(sizeof(*b))); // expect: DEFINITE-LEAK
 	a->next = b;
@@ -243,12 +295,14 @@ KEEP static void leaks(void)
 	free(a);
 	same(aligned_alloc(64, 128)); // expect: DEFINITE-LEAK
 	same(malloc(200000));	      // expect: DEFINITE-LEAK
+	same(reallocarray(NULL, 2, 12)); // expect: DEFINITE-LEAK
+	same(strndup("fourteen chars", 9)); // expect: DEFINITE-LEAK
 	sink = NULL;
 
-	kept = same(calloc(1, sizeof(*kept)));
-	kept->next = same(calloc(1, sizeof(*kept)));
-	kept->next->next = same(malloc(30));
-	interior = (char *)same(malloc(100)) + 50;
+	kept = same(calloc(1, sizeof(*kept))); // kept
+	kept->next = same(calloc(1, sizeof(*kept))); // kept
+	kept->next->next = same(malloc(30)); // kept
+	interior = (char *)same(malloc(100)) + 50; // kept
 	free(malloc(5));
 	a = b = NULL;
 }
@@ -302,6 +356,53 @@ KEEP static void moved_pointers(void)
 	free(fence);
 }
 
+KEEP static void close_it(int fd)
+{
+	close(fd); // expect: DOUBLE-CLOSE
+}
+
+KEEP static void closed_twice(int zero)
+{
+	int two[2], fd = dup(zero);
+	FILE *f = fopen("/dev/null", "r");
+
+	close(fd);
+	close_it(fd);
+	fd = fcntl(zero, F_DUPFD, 200);
+	close(fd);
+	if (close(fd)) // expect: DOUBLE-CLOSE
+		sum++;
+	sum += pipe(two);
+	close(two[0]);
+	close(two[1]);
+	close(two[1]); // expect: DOUBLE-CLOSE
+	close(two[0]); // expect: DOUBLE-CLOSE
+	fd = fileno(f);
+	fclose(f);
+	close(fd); // expect: DOUBLE-CLOSE
+	fd = openat(AT_FDCWD, "/dev/null", O_WRONLY);
+	sum += dup2(zero, fd);
+	close(fd);
+	close(fd); // expect: DOUBLE-CLOSE
+	for (int k = 0; k < 2; k++)
+		close(fd); // expect: DOUBLE-CLOSE
+	fd = dup2(zero, 300);
+	close(fd);
+	fd = dup2(zero, 300);
+	close(fd);
+	fd += (int)(long)same(NULL);
+	close(fd); // expect: DOUBLE-CLOSE
+	fd = open("/dev/null", O_RDONLY);
+	close(fd);
+	if (fd != -1)
+		close(fd); // expect: DOUBLE-CLOSE
+	f = fdopen(dup(zero), "r");
+	fclose(f);
+	sum += pipe(two);
+	close(two[0]);
+	close(two[1]);
+}
+
 KEEP static void descriptors(void)
 {
 	int zero = open("/dev/zero", O_RDONLY), two = dup(zero), fd = 1000 + zero;
@@ -328,6 +429,7 @@ KEEP static void descriptors(void)
 	}
 	sum += read(zero, c, 8) + lseek(zero, 0, SEEK_SET) + pread(zero, c, 1, 0);
 	sum += readv(zero, &v, 1);
+	closed_twice(zero);
 	two = dup(zero);
 	close(two);
 	two = dup(zero);
@@ -347,6 +449,7 @@ int main(int argc, char **argv)
 		dangling_writes();
 		overflows();
 		underflows();
+		fields();
 	}
 	if (is_all || !strcmp(part, "others")) {
 		leaks();

@@ -366,7 +366,7 @@ static int *held;
 KEEP std::function<int()> by_reference(int x)
 {
 	int local[4] = { x, 2, 3, 4 };
-	return [p = same(local)]() ALONE { return p[1]; }; // expect: DEAD-FRAME
+	return [p = same(local)]() ALONE { return *(volatile int *)&p[1]; }; // expect: DEAD-FRAME
 }
 
 KEEP const int &reference(int x)
