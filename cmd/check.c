@@ -21,6 +21,7 @@ enum {
 	KEY_HTML,
 	KEY_SOURCES,
 	KEY_FUNCTION,
+	KEY_STRICT,
 	KEY_SUPPRESSIONS
 };
 
@@ -29,7 +30,7 @@ struct arguments {
 	const char *out[2]; ///< SARIF, HTML
 	FILE *talk;
 	fl_texts files, only, functions, known, none;
-	bool with_json;
+	bool with_json, is_strict;
 };
 
 static const struct argp_option options[] = {
@@ -41,6 +42,9 @@ static const struct argp_option options[] = {
 	  "ask these rules alone, also such as are off (may be given again)", 0 },
 	{ "function", KEY_FUNCTION, "NAME=FUNC", 0,
 	  "the function that rules call NAME, as in `ret ts', is FUNC", 0 },
+	{ "strict", KEY_STRICT, NULL, 0,
+	  "any read of what was never given a value is an error, also of what is only copied",
+	  0 },
 	{ "suppressions", KEY_SUPPRESSIONS, "FILE", 0,
 	  "do not tell what FILE, in memcheck's format, says is known (may be given again)",
 	  0 },
@@ -94,6 +98,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!strchr(arg, '=') || *arg == '=')
 			argp_error(state, "--function takes NAME=FUNC, not '%s'", arg);
 		cmd_command_push(state, &a->functions, arg);
+		break;
+	case KEY_STRICT:
+		a->is_strict = true;
 		break;
 	case KEY_SUPPRESSIONS:
 		cmd_command_push(state, &a->known, arg);
@@ -170,7 +177,8 @@ static struct err *run(struct arguments *args, int *status)
 					    .only = args->only.data,
 					    .n_only = args->only.size,
 					    .functions = args->functions.data,
-					    .n_functions = args->functions.size };
+					    .n_functions = args->functions.size,
+					    .is_strict = args->is_strict };
 	struct fl_check *rules = NULL;
 	struct fl_suppressions *known = NULL;
 	_cleanup_free_ char *dir = NULL;

@@ -65,7 +65,7 @@ static bool is_about_accesses(const struct spec_bug *b)
 bool fl_check_is_about_bytes(const struct fl_check *c, size_t i)
 {
 	return spec_bug(c->rules, i)->point == SPEC_POINT_USE ||
-	       spec_bug_needs(c->rules, i) & SPEC_NEED_OBJECT;
+	       spec_bug_needs(c->rules, i) & (SPEC_NEED_OBJECT | SPEC_NEED_WRITTEN);
 }
 
 /* Where something is written is not a point that has been built: such a rule would find nothing, which is not the
@@ -76,15 +76,27 @@ static struct err *refuse_uses(const struct fl_check *c)
 		const struct spec_bug *b = spec_bug(c->rules, i);
 
 		if (c->is_on[i] && b->point != SPEC_POINT_USE &&
+		    b->point != SPEC_POINT_READ &&
 		    spec_bug_needs(c->rules, i) & SPEC_NEED_WRITTEN)
 			return err_new(
 				ERR_UNSUPPORTED,
 				"cannot check: rule '%s' (%s:%d) asks which values were "
-				"written: that can be asked at `use' alone (leave it out "
-				"with --only)",
+				"written: that can be asked at `use' and `deref_r' "
+				"alone (leave it out with --only)",
 				b->name, text_line(b->file), b->line);
 	}
 	return NULL;
+}
+
+#define STRICT "UNINIT-READ"
+
+/* @return whether there is the rule that --strict asks, too. */
+static bool ask_strictly(struct fl_check *c)
+{
+	for (size_t i = 0; i < spec_bugs(c->rules); i++)
+		if (!strcasecmp(spec_bug(c->rules, i)->name, STRICT))
+			return c->is_on[i] = c->is_named[i] = true;
+	return false;
 }
 
 static struct err *choose(struct fl_check *c, const struct fl_check_options *o)
@@ -115,6 +127,9 @@ static struct err *choose(struct fl_check *c, const struct fl_check_options *o)
 				       near.name ? near.name : "",
 				       near.name ? "'?)" : "");
 	}
+	if (o->is_strict && !ask_strictly(c))
+		return err_new(ERR_NOT_FOUND,
+			       "cannot check strictly: there is no rule '" STRICT "'");
 	return refuse_uses(c);
 }
 

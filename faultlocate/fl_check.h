@@ -45,6 +45,7 @@ struct fl_check_options {
 	const char *const *functions; ///< n_functions: "ts=handle_request"
 	size_t n_functions;
 	bool is_accesses; ///< only rules about accesses
+	bool is_strict;	  ///< UNINIT-READ, too
 };
 
 /**

@@ -25,6 +25,7 @@ static const char *const uses[] = {
 	[FL_USE_TEXT] = "by a function of strings",
 	[FL_USE_SYSCALL] = "as an argument of a system call",
 	[FL_USE_OUTPUT] = "the kernel reads it",
+	[FL_USE_READ] = "perhaps to be copied",
 };
 
 /* Of the instructions of a line the first that was met stands for all. */
@@ -68,6 +69,12 @@ static struct err *add(struct asked *a, const struct fl_bytes_place *p, size_t r
 	return fl_check_add(a->c, p->frames, &e);
 }
 
+static bool is_about_values(const struct fl_check *c, size_t i)
+{
+	return spec_bug(c->rules, i)->point == SPEC_POINT_USE ||
+	       spec_bug_needs(c->rules, i) & SPEC_NEED_WRITTEN;
+}
+
 static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 			     const struct fl_bytes_access *x)
 {
@@ -97,7 +104,7 @@ static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 			b->point == (x->is_write ? SPEC_POINT_WRITE : SPEC_POINT_READ);
 
 		if (c->is_on[i] && is_asked && fl_check_is_about_bytes(c, i) &&
-		    spec_bug_holds(c->rules, i, &w, slots))
+		    !is_about_values(c, i) && spec_bug_holds(c->rules, i, &w, slots))
 			return add(a, p, i, x->addr, x->is_write, detail);
 	}
 	return NULL;
@@ -113,7 +120,9 @@ static struct err *on_use(void *ctx, const struct fl_bytes_place *p,
 	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
 		struct spec_bug_value slots[SPEC_BUG_SLOTS] = { { addr, 0, 0, true } };
 
-		if (c->is_on[i] && spec_bug(c->rules, i)->point == SPEC_POINT_USE &&
+		if (c->is_on[i] && is_about_values(c, i) &&
+		    (spec_bug(c->rules, i)->point == SPEC_POINT_USE) ==
+			    (use != FL_USE_READ) &&
 		    spec_bug_holds(c->rules, i, &w, slots))
 			return add(a, p, i, addr, false, uses[use]);
 	}
@@ -139,10 +148,13 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 		if (!c->is_on[i] || !fl_check_is_about_bytes(c, i))
 			continue;
 		is_named |= c->is_named[i];
-		if (spec_bug(c->rules, i)->point == SPEC_POINT_USE)
+		if (is_about_values(c, i)) {
 			events.use = on_use;
-		else if (dec_symbols_has_debug(symbols, 0))
+			events.wants_reads |= spec_bug(c->rules, i)->point !=
+					      SPEC_POINT_USE;
+		} else if (dec_symbols_has_debug(symbols, 0)) {
 			events.access = on_access;
+		}
 	}
 	if (!events.use && !events.access)
 		return NULL;

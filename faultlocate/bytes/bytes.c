@@ -132,14 +132,18 @@ static struct err *leave_string(struct bytes_walk *w, uint64_t rax)
 		if (c->read[i].derivation != UINT32_MAX)
 			err = fl_objects_check(w, p, c->read[i].derivation, start, size,
 					       false, true);
-		if (err || !w->events->use || hg_string_call_copies(c))
+		if (err || !w->events->use ||
+		    (hg_string_call_copies(c) && !w->events->wants_reads))
 			continue;
 		// What is behind the end is told of already.
 		if (c->read[i].room && size > c->read[i].room)
 			size = c->read[i].room;
 		first = fl_values_first(&w->values, start, size);
 		if (first != UINT64_MAX && fl_bytes_is_own(w, &p))
-			err = w->events->use(w->events->ctx, &p, FL_USE_TEXT, first);
+			err = w->events->use(w->events->ctx, &p,
+					     hg_string_call_copies(c) ? FL_USE_READ :
+									FL_USE_TEXT,
+					     first);
 	}
 	return err ? err : hg_strings_leave(&w->strings, c, rax);
 }

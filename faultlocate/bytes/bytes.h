@@ -39,6 +39,7 @@ enum fl_bytes_use {
 	FL_USE_TEXT,	///< what a string function looks at
 	FL_USE_SYSCALL, ///< an argument of a system call
 	FL_USE_OUTPUT,	///< memory that the kernel reads
+	FL_USE_READ,	///< none: it is read, perhaps to be copied
 };
 
 /** Where it is: the same of both. */
@@ -52,9 +53,10 @@ struct fl_bytes_events {
 	void *ctx;
 	struct err *(*access)(void *ctx, const struct fl_bytes_place *p,
 			      const struct fl_bytes_access *x);
-	/** @p addr: the first byte, of memory that is used; else 0. */
+	/** @p addr: the first byte, of memory that is used or read; else 0. */
 	struct err *(*use)(void *ctx, const struct fl_bytes_place *p,
 			   enum fl_bytes_use use, uint64_t addr);
+	bool wants_reads; ///< use is told of FL_USE_READ, too
 };
 
 /** Replay @p c and tell @p events. @return ERR_DIVERGED, ERR_NOMEM, what a machine does. */

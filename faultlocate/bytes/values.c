@@ -274,6 +274,22 @@ static bool is_address_unknown(struct bytes_regs *r, const struct dec_insn *insn
 	return is_unknown;
 }
 
+static struct err *read_memory(struct bytes_walk *w, const struct dec_step *s)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->n_refs && !err; i++) {
+		const struct dec_ref *r = &s->refs[i];
+		uint64_t first = r->is_mem && !r->is_def ?
+					 fl_values_first(&w->values, r->addr, r->size) :
+					 UINT64_MAX;
+
+		if (first != UINT64_MAX)
+			err = tell(w, s, FL_USE_READ, first);
+	}
+	return err;
+}
+
 static struct err *use(struct bytes_walk *w, const struct dec_step *s,
 		       const struct insn_model *m)
 {
@@ -357,7 +373,8 @@ struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool 
 	m = fl_bytes_model(w, s->insn);
 	if (!m)
 		return &err_nomem;
-	if (!is_quiet)
+	err = !is_quiet && w->events->wants_reads ? read_memory(w, s) : NULL;
+	if (!is_quiet && !err)
 		err = use(w, s, m);
 	return err ? err : fl_values_flow(w, s, m);
 }

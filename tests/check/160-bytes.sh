@@ -3,7 +3,7 @@
 # Copyright 2026 The Faultline authors
 #
 # Accesses outside of variables, to those of functions that have returned, and uses of what has no value are found
-# in a program that says where they are; and nothing else is. FAULTLINE_RULES=full: as two compilers make it at
+# in a program that says where they are; and nothing else is. --strict: reads of it, too. FAULTLINE_RULES=full: as two compilers make it at
 # three levels, else three of the six.
 . tests/lib.sh
 need jq gcc clang
@@ -19,15 +19,19 @@ check_as() {
 	for kind in right wrong; do
 		rm -rf "$TMPDIR/c"
 		make_capture "$TMPDIR/c" "$TMPDIR/bytes" $kind
-		"$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		"$FAULTLINE" check --json --strict "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
 		local status=$?
-		jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" | sort -u | sort -n >"$TMPDIR/found" ||
+		jq -r '.findings[] | select(.rule == "UNINIT-READ").at.line' "$TMPDIR/out" | sort -u >"$TMPDIR/read"
+		jq -r '.findings[] | select(.rule != "UNINIT-READ") | "\(.at.line) \(.rule)"' "$TMPDIR/out" | sort -u | sort -n >"$TMPDIR/found" ||
 			fail "$1 -$2 $kind: $(cat "$TMPDIR/err")"
 		if [ $kind = right ]; then
-			[ $status = 0 ] && [ ! -s "$TMPDIR/found" ] || fail "$1 -$2: $(cat "$TMPDIR/found")"
+			[ $status = 0 ] && [ ! -s "$TMPDIR/found" ] || fail "$1 -$2: $(cat "$TMPDIR/found" "$TMPDIR/read")"
 		else
 			[ $status = 1 ] || fail "$1 -$2: status $status"
 			diff "$TMPDIR/want" "$TMPDIR/found" || fail "$1 -$2"
+			# Accesses that are wrong otherwise, and uses, are such reads, too.
+			grep -n '// strict$' $source | cut -d: -f1 | sort | comm -23 - "$TMPDIR/read" >"$TMPDIR/missing"
+			[ ! -s "$TMPDIR/missing" ] || fail "$1 -$2: not read: $(cat "$TMPDIR/missing")"
 		fi
 	done
 }

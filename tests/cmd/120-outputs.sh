@@ -42,7 +42,7 @@ EOF
 cat >"$TMPDIR/other" <<'EOF'
 analyze --json --sources --spec
 bench   --corpus --from --specs
-check   --json --rules --sources --suppressions
+check   --json --rules --sources --strict --suppressions
 linear  --derived --object
 rank    --expected --state
 fixes   --into --knowledge --sources

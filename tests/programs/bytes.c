@@ -203,6 +203,53 @@ KEEP void use_unset(void)
 	free(block);
 }
 
+/* ---- read without a value, which is no use ------------------------------------------------------ */
+
+static int kept_int, kept_ints[4];
+static struct mixed kept_mixed;
+
+// clang-format off
+KEEP int r1(volatile int *p) { return *p; } // strict
+KEEP void r2(volatile int *p) { kept_int = *p; } // strict
+KEEP void r3(volatile char *p, int i) { text_after[0] = p[i]; } // strict
+KEEP void r4(struct mixed *p) { kept_mixed = *p; } // strict
+KEEP void r5(int *p) { for (int i = 0; i < 4; i++) kept_ints[i] = p[i]; } // strict
+KEEP void r6(int *p) { *p += 3; } // strict
+KEEP void r7(long *p) { p[0] = p[1] * 3; } // strict
+KEEP void r8(double *p) { p[1] = p[0]; } // strict
+KEEP unsigned r9(volatile struct mixed *p) { return p->rest; } // strict
+
+// clang-format on
+KEEP void read_unset(void)
+{
+	int *block = malloc(64), local[8];
+	struct mixed m;
+	char c[16];
+	double d[2];
+	long l[2];
+
+	same(local), same(&m), same(c), same(d), same(l);
+	same(&kept_int), same(kept_ints), same(&kept_mixed), same(text_after);
+	kept_int = r1(block + 3);
+	same(&kept_int);
+	r2(local + 5);
+	r3(c, 7);
+	r4(&m);
+	r5(local);
+	r6(block + 7);
+	r7(l);
+	r8(d);
+	same(&m), same(&kept_int), same(kept_ints), same(text_after);
+	kept_int = r9(&m);
+	same(&kept_int);
+	memcpy(kept_ints, block + 8, sizeof(kept_ints)); // strict
+	kept_int = 0;
+	memset(kept_ints, 0, sizeof(kept_ints));
+	memset(&kept_mixed, 0, sizeof(kept_mixed));
+	memset(text_after, 0, sizeof(text_after));
+	free(block);
+}
+
 /* ---- right ones -------------------------------------------------------------------------------- */
 
 KEEP int compare(const void *a, const void *b)
@@ -304,6 +351,7 @@ int main(int argc, char **argv)
 		give_static();
 		use_gone();
 		use_unset();
+		read_unset();
 	}
 	return 0;
 }
