@@ -75,6 +75,7 @@ struct race_lock_set {
 /** Of tasks that run function `function`: a word that they depend on. */
 struct race_depend {
 	uint64_t function, addr;
+	size_t maker; ///< the clock of who made it
 	uint8_t kind; ///< enum race_depends
 };
 enum race_depends { RACE_IN, RACE_OUT, RACE_MUTEX };

@@ -6,6 +6,8 @@
  * OpenMP's tasks. A task could have run on any thread at any time, so it has a clock of its own, whichever
  * thread runs it: it begins behind what its maker did up to there, and behind the tasks that it depends on.
  *
+ * What one of two tasks depends on orders them if the same task, or thread outside of tasks, made both.
+ *
  * Which of several tasks of one function begins is not known, so what one of them depends on, and who made
  * one, is taken to be so of all.
  */
@@ -38,9 +40,10 @@ struct err *fl_race_make_task(struct race_walk *w, uint64_t function)
 static struct err *follow_depend(struct race_walk *w, const struct race_depend *d,
 				 bool is_end)
 {
-	uint64_t in = race_key(SPACE_DEPEND_IN, d->addr);
-	uint64_t out = race_key(SPACE_DEPEND_OUT, d->addr);
-	uint64_t mutex = race_key(SPACE_DEPEND_MUTEX, d->addr);
+	uint64_t what = d->addr ^ (d->maker + 1) * 0x9e3779b97f4a7c15u; // of siblings
+	uint64_t in = race_key(SPACE_DEPEND_IN, what);
+	uint64_t out = race_key(SPACE_DEPEND_OUT, what);
+	uint64_t mutex = race_key(SPACE_DEPEND_MUTEX, what);
 	struct err *err;
 
 	if (is_end)
@@ -125,14 +128,17 @@ struct err *fl_race_wait_tasks(struct race_walk *w)
 static struct err *add_depend(struct race_walk *w, uint64_t function, uint64_t addr,
 			      uint8_t kind)
 {
+	size_t maker = race_now(w)->clock;
+
 	if (vec_find(&w->depends, d,
-		     d->function == function && d->addr == addr && d->kind == kind))
+		     d->function == function && d->addr == addr && d->kind == kind &&
+			     d->maker == maker))
 		return NULL;
 	if (w->depends.size == DEPENDS_MAX) {
 		w->has_unknown = true;
 		return NULL;
 	}
-	return vec_add(&w->depends, (struct race_depend){ function, addr, kind });
+	return vec_add(&w->depends, (struct race_depend){ function, addr, maker, kind });
 }
 
 /* The list at @p at: how many, how many of them are written, the addresses; or 0 and then how many, how

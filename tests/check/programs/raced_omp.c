@@ -12,7 +12,19 @@
 #define N 40
 
 static volatile int sum;
-static int last, made, needed, apart, values[N + 1];
+static int last, made, needed, apart, cousins, values[N + 1];
+
+static void raise(void)
+{
+#pragma omp task depend(inout : values[7])
+	cousins++; // race
+}
+
+static void lower(void)
+{
+#pragma omp task depend(inout : values[7])
+	cousins--; // race
+}
 
 static void racy(void)
 {
@@ -44,6 +56,15 @@ static void racy(void)
 		needed = 3; // race
 #pragma omp task depend(in : values[3])
 		values[4] = needed; // race
+	}
+
+#pragma omp parallel num_threads(2)
+#pragma omp single
+	{
+#pragma omp task depend(inout : values[2])
+		raise();
+#pragma omp task depend(inout : values[2])
+		lower();
 	}
 
 #pragma omp parallel num_threads(2)
