@@ -195,6 +195,15 @@ static uint64_t carried(uint64_t bits)
 	return bits | -bits;
 }
 
+/* Of a sum, or difference: the bits in which the smallest and the largest that it may be differ. */
+static uint64_t summed(uint64_t a, uint64_t va, uint64_t b, uint64_t vb, bool is_sub)
+{
+	uint64_t least = is_sub ? (a & ~va) - (b | vb) : (a & ~va) + (b & ~vb);
+	uint64_t most = is_sub ? (a | va) - (b & ~vb) : (a | va) + (b | vb);
+
+	return va | vb | (least ^ most);
+}
+
 static uint64_t shifted(const struct flow *f, uint64_t bits)
 {
 	const struct model_op *o = &f->m->op[0];
@@ -245,6 +254,13 @@ static uint64_t computed(const struct flow *f)
 	case MODEL_CARRY:
 		if (m->is_same && m->mnemonic == ZYDIS_MNEMONIC_SUB)
 			return 0;
+		if (m->is_same && m->mnemonic == ZYDIS_MNEMONIC_ADD)
+			return va << 1;
+		if (m->mnemonic == ZYDIS_MNEMONIC_ADD ||
+		    m->mnemonic == ZYDIS_MNEMONIC_SUB)
+			return summed(value_of(f, first, false), va,
+				      value_of(f, last, false), vb,
+				      m->mnemonic == ZYDIS_MNEMONIC_SUB);
 		if (m->is_same && m->mnemonic == ZYDIS_MNEMONIC_SBB)
 			return f->r->no_carry ? UINT64_MAX : 0;
 		if ((m->mnemonic == ZYDIS_MNEMONIC_ADC ||
@@ -281,13 +297,20 @@ static struct err *arithmetic(const struct flow *f)
 	return put(f, 0, bits);
 }
 
+/* What compilers write as lea: sums, and shifts. */
 static struct err *address(const struct flow *f)
 {
-	uint64_t bits = 0;
+	const struct dec_mem *m = &f->m->address;
+	bool has_base = m->base < DEC_GPRS, has_index = m->index < DEC_GPRS;
+	uint64_t a = has_base ? value_in(of_register(f->s, m->base, false), 8) : 0;
+	uint64_t b = has_index ? value_in(of_register(f->s, m->index, false), 8) : 0;
+	uint64_t va = has_base ? f->r->gpr[m->base] : 0;
+	uint64_t vb = has_index ? f->r->gpr[m->index] * m->scale : 0;
+	uint64_t bits = has_base && m->base == m->index && m->scale == 1 ?
+				va << 1 :
+				summed(a, va, b * m->scale, vb, false);
 
-	for (uint32_t r = f->s->insn->gpr_read & f->r->live; r; r &= r - 1)
-		bits |= f->r->gpr[__builtin_ctz(r)];
-	return put(f, 0, carried(bits));
+	return put(f, 0, summed(a + b * m->scale, bits, m->disp, 0, false));
 }
 
 /* mul, div: one operand, and rax, rdx. */

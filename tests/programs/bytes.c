@@ -272,6 +272,26 @@ KEEP void backward(int *end, int n)
 		*--end = n;
 }
 
+struct parts {
+	unsigned low : 21;
+	int high : 10;
+};
+
+/* Compilers add a register to itself, or to one in which other bits have values. */
+KEEP void bits_in_part(struct parts *p)
+{
+	volatile unsigned *word = same(p);
+
+	p->high = 45;
+	same(p);
+	if (p->high == 45)
+		sum++;
+	if (((*word & 0xff) + 0x300) >> 9 == 1)
+		sum++;
+	if ((0x4ff - (*word & 0xff)) & 0x400)
+		sum++;
+}
+
 KEEP struct mixed made(int i)
 {
 	struct mixed m = { .c = 'x', .i = i };
@@ -285,6 +305,7 @@ KEEP void right(int n)
 {
 	int a[10], b[10], vla[n + 3], *grown = NULL, *p;
 	struct mixed m = made(3), copy, all[4];
+	struct parts parts;
 	char name[32], *word = alloca(n + 1);
 	jmp_buf place;
 	union {
@@ -313,6 +334,7 @@ KEEP void right(int n)
 	memset(word, 'w', n);
 	word[n] = 0;
 	sum += strlen(word) + depth(7, a);
+	bits_in_part(&parts);
 	both.i = n;
 	if (both.c[1])
 		sum++;
