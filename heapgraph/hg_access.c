@@ -313,7 +313,8 @@ static struct err *follow_flow(struct hg_finder *f, const struct dec_insn *insn,
 	return err;
 }
 
-/* The allocator's result is the node that was made meanwhile. */
+/* The allocator's result is the node that was made meanwhile. free() leaves what was there: what was allocated just
+ * before, perhaps, by another family. */
 static struct err *take_result(struct hg_finder *f)
 {
 	uint64_t result = f->derive.regs->value[CAP_RAX];
@@ -325,6 +326,7 @@ static struct err *take_result(struct hg_finder *f)
 		return hg_points_usable(f, result);
 	hg_derived_set(f->derive.regs, CAP_RAX,
 		       is_its ? hg_derive_root(&f->derive, id) : 0);
+	is_its = is_its && !f->thread->is_releasing;
 	if (is_its)
 		hg_derive_born(&f->derive, id, f->thread->resized);
 	return is_its ? hg_points_allocated(f, id) ?: hg_reports_allocated(f, id) : NULL;

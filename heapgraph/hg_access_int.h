@@ -35,6 +35,7 @@ struct thread {
 	uint8_t family; ///< of the operator new or delete under way, entered with
 	uint64_t family_rsp;
 	uint8_t allocating;	   ///< .. when the allocator was entered
+	bool is_releasing;	   ///< .. for what has no result
 	uint32_t asked;		   ///< node of which malloc_usable_size() tells; 0: none
 	struct hg_node_id resized; ///< that the allocator is to resize; {0}: none
 	VEC(struct hg_open_call) open;

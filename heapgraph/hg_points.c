@@ -185,6 +185,7 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 				   0;
 	f->thread->resized = (struct hg_node_id){};
 	fn = dec_allocator[fn].fn;
+	f->thread->is_releasing = fn == CAP_HEAP_FREE;
 	if ((fn != CAP_HEAP_FREE && fn != CAP_HEAP_REALLOC) ||
 	    !f->derive.regs->value[CAP_RDI])
 		return NULL;

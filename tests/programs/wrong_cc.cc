@@ -78,6 +78,13 @@ KEEP static void right()
 	(new (place) counted)->~counted();
 	free(place);
 	delete static_cast<int *>(nullptr);
+	void *none = nullptr;
+	asm volatile("" : "+r"(none));
+	for (int i = 0; i < 3; i++) { // free() leaves the register that has new's result
+		int *made = same(new int);
+		free(none);
+		delete made;
+	}
 	free(nullptr);
 }
 
