@@ -245,6 +245,7 @@ static struct err *leave_kernel(struct hg_finder *f, uint64_t position, uint64_t
 	int64_t result = f->derive.regs->value[CAP_RAX];
 
 	f->thread->kernel.result = result;
+	f->thread->kernel.position = position;
 	if (result <= 0 ||
 	    (number != SYS_write && number != SYS_pwrite64 && number != SYS_sendto))
 		return NULL;
@@ -253,13 +254,14 @@ static struct err *leave_kernel(struct hg_finder *f, uint64_t position, uint64_t
 
 /* The kernel wrote @p r, in one piece or several. That may be more than it did write (what
  * is recorded is true, but a call's outputs are as large as they can be): not more bytes are
- * looked at than the call returned, which is what read, recv or getcwd have written. */
+ * looked at than the call returned, which is what read, recv or getcwd have written. What comes later is of a
+ * string instruction, which moves so much that it is told in pieces. */
 static struct err *on_kernel_write(struct hg_finder *f, uint64_t position,
 				   const struct dec_ref *r)
 {
 	struct hg_kernel_call *k = &f->thread->kernel;
 
-	for (size_t i = 0; i < HG_KERNEL_ARGS; i++) {
+	for (size_t i = 0; i < HG_KERNEL_ARGS && position == k->position; i++) {
 		int64_t size = r->size < k->result ? r->size : k->result;
 		struct err *err;
 

@@ -21,7 +21,8 @@ struct hg_kernel_call {
 	uint64_t pc, statement;
 	uint64_t arg[HG_KERNEL_ARGS];
 	uint32_t derivation[HG_KERNEL_ARGS]; ///< 0: no pointer
-	int64_t result; ///< of it, what was not yet seen to be written
+	int64_t result;	   ///< of it, what was not yet seen to be written
+	uint64_t position; ///< when it returned
 };
 
 /** A call under way of a function that the judge named. */

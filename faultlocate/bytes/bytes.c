@@ -259,6 +259,7 @@ static struct err *on_insn(struct bytes_walk *w, const struct dec_step *s)
 	bool is_syscall = s->insn->flow == DEC_FLOW_SYSCALL;
 	struct err *err;
 
+	t->syscall_left = 0; // what comes later is no more of the kernel's
 	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
 		t->string.rsp = 0;
 	if (t->has_jumped && !t->allocator_rsp)

@@ -4,6 +4,7 @@
 #
 # `faultline check` finds each mistake of programs that say on each line which it is, at that line and by
 # that rule, and nothing else, as two compilers make them at three levels.
+# time limit: 600
 . tests/lib.sh
 need jq gcc clang g++ clang++
 need_bpf
