@@ -438,13 +438,25 @@ static uint32_t register_from(struct hg_derive *d, const struct dec_step *s,
 	return derived_from(d, s, so, value);
 }
 
+/* What the word at @p addr is derived from, less something: as of registers, from what it was (structures
+ * of offsets that are kept right when their base moves). */
+static uint32_t word_from(struct hg_derive *d, const struct dec_step *s,
+			  const struct hg_sources *so, uint64_t addr, uint64_t value)
+{
+	uint32_t was = s->insn->mnemonic == ZYDIS_MNEMONIC_SUB && addr % 8 == 0 ?
+			       memory_get(d, addr) >> 32 :
+			       0;
+
+	return was ? derive(d, was, value, s) : derived_from(d, s, so, value);
+}
+
 void hg_derive_define_mem(struct hg_derive *d, const struct dec_step *s,
 			  const struct hg_sources *so, uint64_t addr, uint32_t size,
 			  const uint8_t *value)
 {
 	for (uint32_t i = 0; i + 8 <= size && i < 64; i += 8)
 		hg_derive_remember(d, addr + i, hg_word_at(value + i),
-				   derived_from(d, s, so, hg_word_at(value + i)));
+				   word_from(d, s, so, addr + i, hg_word_at(value + i)));
 }
 
 void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,
@@ -455,14 +467,45 @@ void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,
 	d->regs->value[reg] = value;
 }
 
-void hg_derive_define_vec(struct hg_derive *d, const struct hg_sources *so, int v,
-			  const uint8_t value[64])
+static bool is_lane_arithmetic(const struct dec_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_PADDQ ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPADDQ ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_PSUBQ ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPSUBQ;
+}
+
+/* @return @p from, if it is to a node that lives; else 0. */
+static uint32_t living(const struct hg_derive *d, uint32_t from)
+{
+	return from && hg_graph_lives(d->graph, hg_derive_get(d, from)->node) ? from : 0;
+}
+
+/* .. of lane @p k of vector @p v. Of a distance from a block that has moved, and of how far it moved, the first: to
+ * a node that lives. */
+static uint32_t lane_from(const struct hg_derive *d, const struct dec_step *s,
+			  const struct hg_sources *so, int v, int k, uint64_t value)
+{
+	uint32_t from = hg_source_same(so, value), read = s->insn->other_read;
+
+	if (from || !is_lane_arithmetic(s->insn))
+		return from;
+	if (read >> v & 1 && d->regs->vec_live >> v & 1) // what is subtracted from
+		from = living(d, d->regs->vec[v][k]);
+	for (read &= d->regs->vec_live; read && !from; read &= read - 1)
+		from = living(d, d->regs->vec[__builtin_ctz(read)][k]);
+	return from;
+}
+
+void hg_derive_define_vec(struct hg_derive *d, const struct dec_step *s,
+			  const struct hg_sources *so, int v, const uint8_t value[64])
 {
 	uint32_t *lane = d->regs->vec[v], any = 0;
 
 	if (so->n || d->regs->vec_live >> v & 1)
 		for (int k = 0; k < 8; k++)
-			any |= lane[k] = hg_source_same(so, hg_word_at(value + 8 * k));
+			any |= lane[k] =
+				lane_from(d, s, so, v, k, hg_word_at(value + 8 * k));
 	d->regs->vec_live = (d->regs->vec_live & ~(1u << v)) | (uint32_t)(any != 0) << v;
 }
 
@@ -476,7 +519,7 @@ static void define(struct hg_derive *d, const struct dec_step *s,
 	else if (r->reg < DEC_GPRS)
 		hg_derive_define_gpr(d, s, so, r->reg, hg_word_at(r->value));
 	else if (r->reg < DEC_REG_K)
-		hg_derive_define_vec(d, so, r->reg - DEC_REG_VEC, r->value);
+		hg_derive_define_vec(d, s, so, r->reg - DEC_REG_VEC, r->value);
 }
 
 /* A string instruction moved many words at once. */

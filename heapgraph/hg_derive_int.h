@@ -75,7 +75,7 @@ void hg_derive_define_mem(struct hg_derive *d, const struct dec_step *s,
 			  const uint8_t *value);
 void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,
 			  const struct hg_sources *so, int reg, uint64_t value);
-void hg_derive_define_vec(struct hg_derive *d, const struct hg_sources *so, int v,
-			  const uint8_t value[64]);
+void hg_derive_define_vec(struct hg_derive *d, const struct dec_step *s,
+			  const struct hg_sources *so, int v, const uint8_t value[64]);
 
 #endif

@@ -258,7 +258,7 @@ static void carry_on(struct hg_derive *d, const struct dec_glance *g,
 		hg_derive_define_gpr(d, &s, so, __builtin_ctz(regs),
 				     g->gpr[__builtin_ctz(regs)]);
 	for (uint32_t vec = q->vec_writes; vec; vec &= vec - 1)
-		hg_derive_define_vec(d, so, __builtin_ctz(vec),
+		hg_derive_define_vec(d, &s, so, __builtin_ctz(vec),
 				     g->vec[__builtin_ctz(vec)]);
 	if (q->store_at)
 		hg_derive_define_mem(d, &s, so, addr, s.insn->mem[0].size,

@@ -356,6 +356,26 @@ KEEP static void moved_pointers(void)
 	free(fence);
 }
 
+/* Nor here: blocks are kept as distances from the table of them, which moves, as fontconfig keeps them. */
+KEEP static void distances(void)
+{
+	long *table = malloc(16), *moved, by;
+	char *fence = malloc(16);
+
+	for (int i = 0; i < 2; i++)
+		table[i] = (char *)make(32) - (char *)table;
+	moved = realloc(table, 4000);
+	by = (char *)moved - (char *)table;
+	for (int i = 0; i < 2; i++)
+		moved[i] -= by;
+	for (int i = 0; i < 2; i++) {
+		sum += *((volatile char *)moved + moved[i] + 3);
+		free((char *)moved + moved[i]);
+	}
+	free(moved);
+	free(fence);
+}
+
 /* Nor here: what a string instruction clears is no more what the kernel got before, at the same place. */
 KEEP static void cleared_again(void)
 {
@@ -473,7 +493,7 @@ int main(int argc, char **argv)
 	if (is_all || !strcmp(part, "frees"))
 		double_frees();
 	if (is_all)
-		cleared_again();
+		cleared_again(), distances();
 	if (is_all) // last, as it disturbs what is reused
 		moved_pointers();
 	return sum == 42;
