@@ -25,6 +25,7 @@ static const char *const uses[] = {
 	[FL_USE_TEXT] = "by a function of strings",
 	[FL_USE_SYSCALL] = "as an argument of a system call",
 	[FL_USE_OUTPUT] = "the kernel reads it",
+	[FL_USE_SIZE] = "as an argument of the allocator",
 	[FL_USE_READ] = "perhaps to be copied",
 };
 

@@ -63,6 +63,20 @@ static struct err *switch_thread(struct bytes_walk *w, uint32_t tid)
 	return vec_add(&w->threads, w->thread);
 }
 
+static uint32_t arguments_of(int fn)
+{
+	switch (fn) {
+	case CAP_HEAP_CALLOC:
+	case CAP_HEAP_REALLOC:
+	case CAP_HEAP_ALIGNED_ALLOC:
+		return 1u << CAP_RDI | 1u << CAP_RSI;
+	case CAP_HEAP_POSIX_MEMALIGN:
+		return 1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX;
+	default:
+		return 1u << CAP_RDI;
+	}
+}
+
 /* Modules were mapped: look for the functions in them that are to be known. */
 static struct err *find_entries(struct bytes_walk *w)
 {
@@ -72,7 +86,7 @@ static struct err *find_entries(struct bytes_walk *w)
 		size_t n = dec_symbols_entries(w->symbols, a->name, entry, 16);
 
 		for (size_t i = 0; i < n && i < 16; i++)
-			if (map_put(&w->entries, entry[i], 1))
+			if (map_put(&w->entries, entry[i], arguments_of(a->fn)))
 				return &err_nomem;
 	}
 	w->n_mapped = w->frames->n_mapped;
@@ -225,13 +239,21 @@ static void follow_return(struct bytes_walk *w, uint64_t rsp)
 	}
 }
 
-static void enter_allocator(struct bytes_walk *w, const struct dec_step *s)
+/* What it does with its arguments is not looked at: that they have values is. */
+static struct err *enter_allocator(struct bytes_walk *w, const struct dec_step *s)
 {
-	if (!map_get(&w->entries, s->insn->rip))
-		return;
+	const uint64_t *arguments = map_get(&w->entries, s->insn->rip);
+	struct fl_bytes_place p = { .time = s->position, .pc = s->insn->rip };
+
+	if (!arguments)
+		return NULL;
 	w->thread->allocator_rsp = w->thread->gpr[CAP_RSP];
 	if (w->events->access)
 		hg_derive_enter(&w->objects.derive);
+	return w->events->use && w->thread->regs.live & *arguments &&
+			       fl_bytes_is_own(w, &p) ?
+		       w->events->use(w->events->ctx, &p, FL_USE_SIZE, 0) :
+		       NULL;
 }
 
 static struct err *track(struct bytes_walk *w, const struct dec_step *s)
@@ -262,13 +284,13 @@ static struct err *on_insn(struct bytes_walk *w, const struct dec_step *s)
 	t->syscall_left = 0; // what comes later is no more of the kernel's
 	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
 		t->string.rsp = 0;
-	if (t->has_jumped && !t->allocator_rsp)
-		enter_allocator(w, s);
+	err = t->has_jumped && !t->allocator_rsp ? enter_allocator(w, s) : NULL;
 	if (t->has_jumped && !t->allocator_rsp && !t->string.rsp)
 		enter_string(w, s);
 	if (is_syscall)
 		enter_kernel(w, s);
-	err = track(w, s);
+	if (!err)
+		err = track(w, s);
 	if (!err && is_syscall)
 		err = leave_kernel(w, s, number);
 	t->has_jumped = s->insn->flow != DEC_FLOW_NEXT;

@@ -39,6 +39,7 @@ enum fl_bytes_use {
 	FL_USE_TEXT,	///< what a string function looks at
 	FL_USE_SYSCALL, ///< an argument of a system call
 	FL_USE_OUTPUT,	///< memory that the kernel reads
+	FL_USE_SIZE,	///< what the allocator is asked for, or gets back
 	FL_USE_READ,	///< none: it is read, perhaps to be copied
 };
 

@@ -198,7 +198,8 @@ KEEP void use_unset(void)
 	v10(block, 40);
 	write(open("/dev/null", O_WRONLY), c, 4); // expect: UNINIT-USE
 	p = malloc(8);
-	sum += strlen(p) > 100; // expect: UNINIT-USE
+	sum += strlen(p) > 100;		// expect: UNINIT-USE
+	free(malloc(block[60] & 0xff)); // expect: UNINIT-USE
 	free(p);
 	free(block);
 }
