@@ -94,7 +94,7 @@ KEEP void give_frames(void)
 
 KEEP void give_static(void)
 {
-	char copy[64];
+	char copy[64], *second = same(text + 2);
 
 	g1((int *)same(table), 8 + zero);
 	g2((char *)same(text), 8 + zero);
@@ -109,6 +109,9 @@ KEEP void give_static(void)
 	h5((short *)same(table + 1), -3 + zero);
 	h6((char *)same(text + 3), 3 + zero);
 	memcpy(copy, (char *)same(table + 1) - 8 + zero, 8); // expect: GLOBAL-UNDERFLOW
+	pwrite(1, (char *)same(text + 3) - 5 + zero, 4, 0);  // expect: GLOBAL-UNDERFLOW
+	sum += memcmp(second - 4 + zero, "ab", 2);	     // expect: GLOBAL-UNDERFLOW
+	memset((char *)same(text) + 4 + zero, 's', 5);	     // expect: GLOBAL-OVERFLOW
 	memcpy(copy, table, 36 + zero);			     // expect: GLOBAL-OVERFLOW
 	memcpy(copy, primes + 1, 20 + zero);		     // expect: GLOBAL-OVERFLOW
 	sum += before[0] + after[0] + text_before[0] + text_after[0];
