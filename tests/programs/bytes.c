@@ -309,7 +309,6 @@ KEEP void right(int n)
 {
 	int a[10], b[10], vla[n + 3], *grown = NULL, *p;
 	struct mixed m = made(3), copy, all[4];
-	struct parts parts;
 	char name[32], *word = alloca(n + 1);
 	jmp_buf place;
 	union {
@@ -338,7 +337,6 @@ KEEP void right(int n)
 	memset(word, 'w', n);
 	word[n] = 0;
 	sum += strlen(word) + depth(7, a);
-	bits_in_part(&parts);
 	both.i = n;
 	if (both.c[1])
 		sum++;
@@ -369,6 +367,7 @@ KEEP void right(int n)
 int main(int argc, char **argv)
 {
 	char room[4096] = ""; // what is read astray has a value
+	struct parts parts;
 
 	same(room);
 	right(3 + argc);
@@ -378,6 +377,7 @@ int main(int argc, char **argv)
 		use_gone();
 		use_unset();
 		read_unset();
+		bits_in_part(&parts);
 	}
 	return 0;
 }
