@@ -5,7 +5,7 @@
 # Mistakes that end the program: what is released and was not allocated, NULL pointers, with offsets too, and
 # others that lead nowhere; a wrong access that a signal answers is told by the rule it breaks. FAULTLINE_RULES=full:
 # each as two compilers make it at three levels.
-# time limit: 300
+# time limit: 1200
 . tests/lib.sh
 need jq gcc clang
 need_bpf
