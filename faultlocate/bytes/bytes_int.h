@@ -88,7 +88,8 @@ struct bytes_walk {
 	struct dec_symbols *symbols;
 	struct frames *frames;
 	struct hg_strings strings;
-	struct map entries; ///< of the allocator -> registers that have its arguments: bits
+	struct map
+		entries; ///< of the allocator -> registers that have its arguments: bits
 	uint32_t n_mapped;
 	VEC(struct bytes_thread *) threads;
 	struct bytes_thread *thread;
