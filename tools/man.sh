@@ -28,8 +28,8 @@ page() {
 		/^\.SH EXAMPLES/ { in_examples = 1; print; print ".nf\n.RS 4"; next }
 		in_examples && /^\.(IP|PP|TP)/ { next }
 		{ print }
-		END { if (in_examples) print ".RE\n.fi" }' >"$out/$1.1.new"
-	mv "$out/$1.1.new" "$out/$1.1"
+		END { if (in_examples) print ".RE\n.fi" }' >"$out/$1.1.$$"
+	mv "$out/$1.1.$$" "$out/$1.1"
 }
 
 # language NAME SUMMARY SOURCE - section 5.
@@ -45,14 +45,15 @@ language() {
 				{ after = was_title || /^\.S[HS] ./; was_title = /^\.S[HS]$/ }'
 		printf '.SH "SEE ALSO"\n.BR faultline-spec (1),\n.BR faultline-analyze (1),\n'
 		printf '.BR faultline-check (1),\n.BR faultline-linear (1)\n'
-	} >"$out/$1.5.new"
-	mv "$out/$1.5.new" "$out/$1.5"
+	} >"$out/$1.5.$$"
+	mv "$out/$1.5.$$" "$out/$1.5"
 }
 
 language faultline-spec "what must hold for data structures" doc/spec-language.md
 language faultline-rules "what is wrong in a run" doc/rules.md
-page faultline "record a program and name the statement that broke its heap"
 "$faultline" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) *\(.*\)/\1 \2/p' |
 	while read -r command summary; do
 		page "faultline-$command" "$summary" "$command"
 	done
+# Last, as it is the one by whose age make knows whether all are there: others may run this, too.
+page faultline "record a program and name the statement that broke its heap"
