@@ -30,8 +30,14 @@ struct replay_options {
 	struct replay_notes *notes; ///< those of all processes
 };
 
-static const char *const mode_names[] = { "none", "flow", "stores", "addresses",
-					  "values" };
+static const struct {
+	const char *name;
+	enum dec_log_mode mode;
+} modes[] = {
+	{ "none", DEC_LOG_NONE },     { "flow", DEC_LOG_FLOW },
+	{ "stores", DEC_LOG_STORES }, { "addresses", DEC_LOG_ADDRESSES },
+	{ "values", DEC_LOG_VALUES },
+};
 
 static const struct argp_option options[] = {
 	{ "stdout", OPT_STDOUT, NULL, 0,
@@ -60,9 +66,9 @@ static const struct argp_option options[] = {
 static error_t parse_mode(const char *arg, struct argp_state *state,
 			  enum dec_log_mode *mode)
 {
-	for (size_t i = 0; i < sizeof(mode_names) / sizeof(*mode_names); i++) {
-		if (!strcmp(arg, mode_names[i])) {
-			*mode = i;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (!strcmp(arg, modes[i].name)) {
+			*mode = modes[i].mode;
 			return 0;
 		}
 	}
