@@ -482,13 +482,13 @@ static uint32_t living(const struct hg_derive *d, uint32_t from)
 }
 
 /* .. of lane @p k of vector @p v. Of a distance from a block that has moved, and of how far it moved, the first: to
- * a node that lives. */
+ * a node that lives. Without a graph nobody knows which do. */
 static uint32_t lane_from(const struct hg_derive *d, const struct dec_step *s,
 			  const struct hg_sources *so, int v, int k, uint64_t value)
 {
 	uint32_t from = hg_source_same(so, value), read = s->insn->other_read;
 
-	if (from || !is_lane_arithmetic(s->insn))
+	if (from || !d->graph || !is_lane_arithmetic(s->insn))
 		return from;
 	if (read >> v & 1 && d->regs->vec_live >> v & 1) // what is subtracted from
 		from = living(d, d->regs->vec[v][k]);
