@@ -31,7 +31,7 @@ dump --json --memory --registers --kind syscall | jq -se '
 
 # Kinds.
 for kind in syscall tsc exit; do
-	want=$(jq -c "select(.kind == \"$kind\")" "$TMPDIR/json")
+	want=$(grep "\"kind\":\"$kind\"" "$TMPDIR/json")
 	[ -n "$want" ] || fail "no $kind"
 	[ "$(dump --json --kind "$kind")" = "$want" ] || fail "--kind $kind"
 done
