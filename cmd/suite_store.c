@@ -114,6 +114,9 @@ static struct err *look_at(int dir_fd, const char *dir, const char *name, bool c
 	}
 	if (st.st_nlink > 2)
 		c->saved_bytes += (st.st_nlink - 2) * st.st_size;
+	// Asked again behind all that was read: a capture may have taken it.
+	if (fstat(fd, &st))
+		return err_errno("cannot read '%s/%s'", dir, name);
 	if (st.st_nlink > 1)
 		return NULL;
 	c->n_unused++;
