@@ -118,6 +118,33 @@ struct err *file_open_input(int dir_fd, const char *path, const char *shown,
 	return NULL;
 }
 
+struct err *file_read_input(const char *path, uint64_t most, char **ret, size_t *bytes)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
+	uint64_t size = 0, done = 0;
+	struct err *err = file_open_input(AT_FDCWD, path, path, most, &fd, &size);
+	ssize_t n = 1;
+
+	if (err)
+		return err;
+	text = malloc(size + 1);
+	if (!text)
+		return &err_nomem;
+	while (done < size && n > 0) {
+		n = read(fd, text + done, size - done);
+		done += n > 0 ? n : 0;
+	}
+	if (n < 0)
+		return err_errno("cannot read '%s'", path);
+	if (done < size)
+		return err_new(ERR_OS, "cannot read '%s': it became shorter", path);
+	text[size] = 0;
+	*ret = take_ptr(&text);
+	*bytes = size;
+	return NULL;
+}
+
 /* ---- what the user names ---------------------------------------------------------------- */
 
 /** Where a path leads to: a name in a directory. */

@@ -62,6 +62,15 @@ struct err *file_open_input(int dir_fd, const char *path, const char *shown,
 			    uint64_t most, int *fd, uint64_t *bytes);
 
 /**
+ * Read regular file @p path, whole; as file_open_input() of AT_FDCWD.
+ *
+ * @param text   Set on success, the caller's to free: with a 0 behind it.
+ * @param bytes  Set on success: how many there were.
+ * @return as that, or ERR_NOMEM; ERR_OS when it became shorter meanwhile.
+ */
+struct err *file_read_input(const char *path, uint64_t most, char **text, size_t *bytes);
+
+/**
  * Make directory @p path of the user's, or take one that is there, if it is his and no other
  * may write to it (unless it is sticky). "-" is none.
  *

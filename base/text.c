@@ -227,6 +227,17 @@ const char *text_signal(int signo)
 	return strcpy(next_line(), text);
 }
 
+void text_hex(char *to, const uint8_t *bytes, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		*to++ = digits[bytes[i] >> 4];
+		*to++ = digits[bytes[i] & 15];
+	}
+	*to = 0;
+}
+
 void text_flatten(char *s)
 {
 	for (; *s; s++)

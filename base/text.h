@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Styles of ours for what follows, where the guarded stream is a terminal. */
@@ -67,6 +68,9 @@ const char *text_name(const char *s);
 /** @return signal @p signo's name, "SIGSEGV", for people; valid until this thread's eighth call of this
  * or text_line() from here. */
 const char *text_signal(int signo);
+
+/** Write @p n of @p bytes to @p to as hex: 2 * n digits, and a 0. */
+void text_hex(char *to, const uint8_t *bytes, size_t n);
 
 /** Replace control characters in @p s by question marks: for texts of one line. */
 void text_flatten(char *s);

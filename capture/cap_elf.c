@@ -20,11 +20,8 @@ static char *to_hex(const uint8_t *bytes, size_t n)
 {
 	char *hex = malloc(2 * n + 1);
 
-	if (!hex)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		sprintf(hex + 2 * i, "%02x", bytes[i]);
-	hex[2 * n] = 0;
+	if (hex)
+		text_hex(hex, bytes, n);
 	return hex;
 }
 

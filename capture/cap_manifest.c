@@ -237,12 +237,11 @@ static void walk_breakpoints(struct cap_walk *w, void *what)
 /** The bytes that probed functions return to, in hex. */
 static void walk_back(struct cap_walk *w, struct cap_pt *pt)
 {
-	char text[2 * CAP_BACK_MAX + 1] = "";
+	char text[2 * CAP_BACK_MAX + 1];
 	char *back;
 	unsigned byte;
 
-	for (size_t i = 0; i < pt->n_back; i++)
-		sprintf(text + 2 * i, "%02x", pt->back[i]);
+	text_hex(text, pt->back, pt->n_back);
 	back = cap_walk_text(w, "back", text);
 	if (!w->is_parse)
 		return;

@@ -76,9 +76,7 @@ static void add_bytes(cJSON *o, const struct cap_write *w)
 
 	if (!text)
 		return;
-	*text = '\0';
-	for (uint64_t i = 0; i < w->size; i++)
-		sprintf(text + 2 * i, "%02x", w->data[i]);
+	text_hex(text, w->data, w->size);
 	cJSON_AddStringToObject(o, "data", text);
 	free(text);
 }

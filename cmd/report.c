@@ -518,8 +518,7 @@ static struct err *make_token(char *ret)
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return err_errno("cannot make a token");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		sprintf(ret + 2 * i, "%02x", bytes[i]);
+	text_hex(ret, bytes, sizeof(bytes));
 	return NULL;
 }
 

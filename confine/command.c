@@ -112,8 +112,7 @@ int confine_debuginfo(const uint8_t *id, size_t bytes)
 
 	if (to_owner < 0 || !servers || !*servers || bytes > CONFINE_BUILD_ID_BYTES)
 		return -1;
-	for (size_t i = 0; i < bytes; i++)
-		sprintf(q.path + 2 * i, "%02x", id[i]);
+	text_hex(q.path, id, bytes);
 	err_destroy(ask_owner(&q, NULL, 0, &r, &fd, 1));
 	return fd;
 }

@@ -3,32 +3,9 @@
 
 #include "report/results.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "base/file.h"
 
 #define RESULT_BYTES (UINT64_C(64) << 20) // at most
-
-/* The text of file @p path, in @p ret: free(). */
-static struct err *read_text(const char *path, char **ret, size_t *bytes)
-{
-	_cleanup_close_ int fd = -1;
-	uint64_t size = 0;
-	struct err *err = file_open_input(AT_FDCWD, path, path, RESULT_BYTES, &fd, &size);
-	ssize_t n;
-
-	if (err)
-		return err;
-	*ret = malloc(size + 1);
-	if (!*ret)
-		return &err_nomem;
-	n = read(fd, *ret, size);
-	if (n < 0)
-		return err_errno("cannot read '%s'", path);
-	*bytes = n;
-	return NULL;
-}
 
 static bool is_list(const cJSON *o, const char *name)
 {
@@ -57,7 +34,7 @@ struct err *report_result_read(const char *path, struct report_result *ret)
 	_cleanup_free_ char *text = NULL;
 	struct report_result r = {};
 	size_t bytes = 0;
-	struct err *err = read_text(path, &text, &bytes);
+	struct err *err = file_read_input(path, RESULT_BYTES, &text, &bytes);
 
 	if (err)
 		return err;

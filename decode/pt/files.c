@@ -41,8 +41,8 @@ static char *hex(const uint8_t *id, size_t n)
 {
 	char *text = malloc(2 * n + 1);
 
-	for (size_t i = 0; text && i < n; i++)
-		sprintf(text + 2 * i, "%02x", id[i]);
+	if (text)
+		text_hex(text, id, n);
 	return text;
 }
 

@@ -9,11 +9,9 @@
 #include "faultlocate/linear/derived.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "base/file.h"
@@ -99,28 +97,14 @@ static struct err *read_all(const char *path, size_t size, struct fl_lin_derived
 
 struct err *fl_lin_derived_read(const char *path, struct fl_lin_derived *ret)
 {
-	uint64_t size, got = 0;
-	ssize_t n = 1;
-	int fd;
-	struct err *err = file_open_input(AT_FDCWD, path, path, FILE_MOST, &fd, &size);
+	size_t size;
+	struct err *err = file_read_input(path, FILE_MOST, &ret->bytes, &size);
 
 	if (err && err->code == ERR_NOT_FOUND) {
 		err_destroy(err);
 		return NULL;
 	}
-	if (err)
-		return err;
-	ret->bytes = calloc(1, size + 1);
-	while (ret->bytes && got < size && n > 0) {
-		n = read(fd, ret->bytes + got, size - got);
-		got += n > 0 ? n : 0;
-	}
-	if (n < 0)
-		err = err_errno("cannot read '%s'", path);
-	close(fd);
-	if (!ret->bytes)
-		return &err_nomem;
-	return err ?: read_all(path, got, ret);
+	return err ?: read_all(path, size, ret);
 }
 
 /* ---- finding and keeping ------------------------------------------------------------------- */

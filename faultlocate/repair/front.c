@@ -7,9 +7,7 @@
  * of scope refuses that function, with the place.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -481,23 +479,6 @@ static struct err *mistakes(const struct csrc_clang *c, CXTranslationUnit unit,
 	return err;
 }
 
-static struct err *read_text(const char *path, struct rp_program *p)
-{
-	uint64_t size;
-	_cleanup_close_ int fd = -1;
-	struct err *err = file_open_input(AT_FDCWD, path, path, MOST_BYTES, &fd, &size);
-
-	if (err)
-		return err;
-	p->text = calloc(1, size + 4);
-	if (!p->text)
-		return &err_nomem;
-	if (pread(fd, p->text, size, 0) != (ssize_t)size)
-		return err_errno("cannot read '%s'", path);
-	p->size = size;
-	return NULL;
-}
-
 static struct err *parse(struct rp_front *f, const char *path, CXIndex index,
 			 CXTranslationUnit *ret)
 {
@@ -536,7 +517,7 @@ struct err *fl_rp_program_read(const char *path, struct rp_program **ret)
 	struct err *err = p ? csrc_clang_load(&f.c) : &err_nomem;
 
 	if (!err)
-		err = read_text(path, p);
+		err = file_read_input(path, MOST_BYTES, &p->text, &p->size);
 	if (err)
 		return err;
 	f.p = p;

@@ -6,9 +6,7 @@
  * file may be a stranger's: what is not as it must be is refused, with its place.
  */
 #include <cjson/cJSON.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "suppress-hw/fixes/fixes.h"
@@ -91,26 +89,6 @@ static struct err *read_all(const char *text, size_t bytes, struct fix_knowledge
 	return err;
 }
 
-static struct err *read_file(const char *path, char **ret, size_t *bytes)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	uint64_t size = 0;
-	int fd = -1;
-	struct err *err = file_open_input(AT_FDCWD, path, path, BYTES_MAX, &fd, &size);
-
-	if (err)
-		return err;
-	f = fdopen(fd, "r");
-	*ret = malloc(size + 1);
-	if (!f || !*ret) {
-		if (!f)
-			close(fd);
-		return &err_nomem;
-	}
-	*bytes = fread(*ret, 1, size, f);
-	return ferror(f) ? err_errno("cannot read '%s'", path) : NULL;
-}
-
 struct err *fix_knowledge_read(const char *path, struct fix_knowledge *k)
 {
 	_cleanup_free_ char *text = NULL;
@@ -119,7 +97,7 @@ struct err *fix_knowledge_read(const char *path, struct fix_knowledge *k)
 
 	if (!path)
 		return read_all(fix_shipped, fix_shipped_end - fix_shipped, k);
-	err = read_file(path, &text, &bytes);
+	err = file_read_input(path, BYTES_MAX, &text, &bytes);
 	if (err)
 		return err;
 	err = read_all(text, bytes, k);

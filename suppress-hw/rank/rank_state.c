@@ -7,10 +7,8 @@
  * one behind a fix, goes on from there.
  */
 #include <cjson/cJSON.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "suppress-hw/rank/rank_int.h"
@@ -55,22 +53,6 @@ uint32_t rank_state_find(const struct rank_session *s, const char *name)
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
-
-static struct err *read_text(const char *path, int fd, uint64_t bytes, char **ret)
-{
-	uint64_t done = 0;
-	ssize_t n = 1;
-
-	*ret = malloc(bytes + 1);
-	if (!*ret)
-		return &err_nomem;
-	while (done < bytes && n > 0) {
-		n = read(fd, *ret + done, bytes - done);
-		done += n > 0 ? n : 0;
-	}
-	(*ret)[done] = 0;
-	return n < 0 ? err_errno("cannot read '%s'", path) : NULL;
-}
 
 static const char *method_of(const struct rank_options *o)
 {
@@ -119,13 +101,10 @@ static struct err *make(struct rank_session *s)
 
 static struct err *read_state(const struct rank_options *o, const char *path, cJSON **ret)
 {
-	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *text = NULL;
-	uint64_t bytes = 0;
-	struct err *err = file_open_input(AT_FDCWD, path, path, STATE_MAX, &fd, &bytes);
+	size_t bytes;
+	struct err *err = file_read_input(path, STATE_MAX, &text, &bytes);
 
-	if (!err)
-		err = read_text(path, fd, bytes, &text);
 	if (err)
 		return err;
 	*ret = cJSON_Parse(text);

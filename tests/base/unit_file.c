@@ -322,6 +322,26 @@ static void test_inputs_are_regular_files(void **state)
 	close(fd);
 }
 
+static void test_inputs_are_read_whole(void **state)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+
+	(void)state;
+	put("file", "12345");
+	put("empty", "");
+	ok(file_read_input(in_dir("file"), 5, &text, &bytes));
+	assert_int_equal(bytes, 5);
+	assert_string_equal(text, "12345");
+	free(text);
+	ok(file_read_input(in_dir("empty"), 5, &text, &bytes));
+	assert_int_equal(bytes, 0);
+	assert_string_equal(text, "");
+	free(text);
+	expect(ERR_FORMAT, file_read_input(in_dir("file"), 4, &text, &bytes));
+	expect(ERR_NOT_FOUND, file_read_input(in_dir("none"), 5, &text, &bytes));
+}
+
 /* ---- directories ----------------------------------------------------------------------- */
 
 static void test_directories_are_ours(void **state)
@@ -400,6 +420,7 @@ int main(void)
 		TEST(test_in_a_bundle_nothing_is_followed),
 		TEST(test_nothing_leads_out),
 		TEST(test_inputs_are_regular_files),
+		TEST(test_inputs_are_read_whole),
 		TEST(test_directories_are_ours),
 	};
 

@@ -192,12 +192,24 @@ static void signals(void **state)
 	assert_string_equal(text_signal(1000), "signal 1000");
 }
 
+static void hex(void **state)
+{
+	char text[7];
+
+	(void)state;
+	text_hex(text, (const uint8_t[]){ 0, 0x9a, 0xff }, 3);
+	assert_string_equal(text, "009aff");
+	text_hex(text, NULL, 0);
+	assert_string_equal(text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_way),   cmocka_unit_test(lines),
 		cmocka_unit_test(markup),     cmocka_unit_test(streams),
 		cmocka_unit_test(same_lines), cmocka_unit_test(signals),
+		cmocka_unit_test(hex),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
