@@ -111,14 +111,13 @@ static struct err *branches(struct machine *m, size_t n, uint64_t limit, unsigne
 /* Seconds from the end back to the last write at @p addr. */
 static struct err *back(struct machine *m, uint64_t addr, double *ret_s)
 {
-	const struct dec_trap written = { .on = DEC_TRAP_WRITE, .addr = addr, .size = 8 };
 	struct dec_trapped t;
 	struct dec_where w;
 	struct err *err = dec_machine_run(m->machine, UINT64_MAX >> 1, &w);
 	double start = clock_now_s();
 
 	if (!err)
-		err = dec_machine_back(m->machine, &written, 1, 0, &t);
+		err = dec_machine_last_write(m->machine, addr, 8, 0, &t);
 	*ret_s = clock_now_s() - start;
 	return err || !t.trap ? err : err_new(ERR_DIVERGED, "the write was not found");
 }

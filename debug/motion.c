@@ -550,12 +550,11 @@ struct err *dbg_step_back(struct dbg_session *s, uint32_t tid, struct dbg_stop *
 struct err *dbg_last_write(struct dbg_session *s, uint64_t addr, uint64_t size,
 			   uint64_t since, struct dec_trapped *ret)
 {
-	const struct dec_trap trap = { .on = DEC_TRAP_WRITE, .addr = addr, .size = size };
 	struct err *err;
 
 	leave_place(s);
 	s->has_told_end = false;
-	err = dec_machine_back(s->machine, &trap, 1, since, ret);
+	err = dec_machine_last_write(s->machine, addr, size, since, ret);
 	if (!err)
 		s->where = ret->where;
 	return settle(s, err);

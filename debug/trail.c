@@ -171,9 +171,6 @@ struct asker {
 static enum dec_past_known ask(void *ctx, const struct dec_location *l, uint64_t before,
 			       uint64_t *time)
 {
-	const struct dec_trap trap = { .on = DEC_TRAP_WRITE,
-				       .addr = l->addr,
-				       .size = l->size };
 	struct asker *a = ctx;
 	struct dec_trapped t;
 	struct dec_where w;
@@ -182,7 +179,7 @@ static enum dec_past_known ask(void *ctx, const struct dec_location *l, uint64_t
 		return DEC_PAST_NEVER;
 	a->err = dec_machine_seek(a->s->machine, before, &w);
 	if (!a->err)
-		a->err = dec_machine_back(a->s->machine, &trap, 1, 0, &t);
+		a->err = dec_machine_last_write(a->s->machine, l->addr, l->size, 0, &t);
 	if (a->err || t.trap == SIZE_MAX)
 		return DEC_PAST_NEVER;
 	*time = t.position;

@@ -122,23 +122,16 @@ enum dec_past_known fl_end_known(void *ctx, const struct dec_location *l, uint64
 	struct hg_node_id id = before ? hg_graph_find(g, l->addr, before - 1) :
 					(struct hg_node_id){ 0 };
 	_cleanup_(hg_view_destroyp) struct hg_view *view = NULL;
-	uint64_t last = 0;
+	uint64_t last;
 
 	if (v->err)
 		return DEC_PAST_NEVER;
 	if (!id.v)
 		return known_static(v, l, before, time);
 	v->err = hg_view_create(g, hg_graph_op_after(g, before - 1), &view);
-	for (uint32_t i = 0; i < l->size && !v->err; i++) {
-		uint64_t offset = l->addr + i - hg_graph_node(g, id)->start;
-		uint64_t index = offset < hg_graph_node(g, id)->size ?
-					 hg_view_last_write(view, id, offset) :
-					 last;
-
-		last = index > last ? index : last;
-	}
 	if (v->err)
 		return DEC_PAST_NEVER;
+	last = hg_view_last_write_of(view, id, l->addr, l->size);
 	*time = hg_graph_op(g, last).time;
 	return hg_graph_op(g, last).kind == HG_OP_STORE ? DEC_PAST_AT : DEC_PAST_NEVER;
 }

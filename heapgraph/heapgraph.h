@@ -232,6 +232,11 @@ struct hg_node_id hg_view_find(const struct hg_view *v, uint64_t addr);
 uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id,
 			    uint64_t offset);
 
+/** The same of the @p size bytes at address @p addr, which begin in @p id: the last that wrote one of them; what lies
+ * outside of it is nobody's. */
+uint64_t hg_view_last_write_of(const struct hg_view *v, struct hg_node_id id,
+			       uint64_t addr, uint32_t size);
+
 /** A byte of a node, and what wrote it last. */
 struct hg_written {
 	struct hg_node_id node; ///< asked: it must have been born in the view

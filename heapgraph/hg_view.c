@@ -291,6 +291,20 @@ uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id,
 	return 0;
 }
 
+uint64_t hg_view_last_write_of(const struct hg_view *v, struct hg_node_id id,
+			       uint64_t addr, uint32_t size)
+{
+	const struct hg_node *n = hg_graph_node(v->g, id);
+	uint64_t last = 0;
+
+	for (uint64_t at = addr - n->start; size && at < n->size; at++, size--) {
+		uint64_t index = hg_view_last_write(v, id, at);
+
+		last = index > last ? index : last;
+	}
+	return last;
+}
+
 static struct hg_node_id view_next_any(const struct hg_view *v, uint32_t id)
 {
 	size_t words = live_words(v->g), word = id / 64;

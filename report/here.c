@@ -50,9 +50,6 @@ static enum dec_past_known known_static(struct report_here *h,
 					const struct dec_location *l, uint64_t before,
 					uint64_t *time)
 {
-	const struct dec_trap trap = { .on = DEC_TRAP_WRITE,
-				       .addr = l->addr,
-				       .size = l->size };
 	struct dec_trapped found = { .trap = SIZE_MAX };
 	struct cap_regs regs = {};
 	struct dec_where w;
@@ -62,7 +59,7 @@ static enum dec_past_known known_static(struct report_here *h,
 		err = dec_machine_regs(h->machine, &regs);
 	if (err || l->addr + STACK - regs.gpr[CAP_RSP] < 2 * STACK)
 		return DEC_PAST_UNKNOWN;
-	err = dec_machine_back(h->machine, &trap, 1, 0, &found);
+	err = dec_machine_last_write(h->machine, l->addr, l->size, 0, &found);
 	if (err)
 		return DEC_PAST_UNKNOWN;
 	*time = found.position;
@@ -77,18 +74,12 @@ static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64
 	struct hg_node_id id = before && h->graph ?
 				       hg_graph_find(h->graph, l->addr, before - 1) :
 				       (struct hg_node_id){ 0 };
-	uint64_t last = 0;
+	uint64_t last;
 
 	if (!id.v)
 		return known_static(h, l, before, time);
 	hg_view_seek(h->view, hg_graph_op_after(h->graph, before - 1));
-	for (uint32_t i = 0; i < l->size; i++) {
-		const struct hg_node *n = hg_graph_node(h->graph, id);
-		uint64_t offset = l->addr + i - n->start, at;
-
-		at = offset < n->size ? hg_view_last_write(h->view, id, offset) : last;
-		last = at > last ? at : last;
-	}
+	last = hg_view_last_write_of(h->view, id, l->addr, l->size);
 	*time = hg_graph_op(h->graph, last).time;
 	return hg_graph_op(h->graph, last).kind == HG_OP_STORE ? DEC_PAST_AT :
 								 DEC_PAST_NEVER;

@@ -706,3 +706,11 @@ struct err *dec_machine_back(struct dec_machine *m, const struct dec_trap *traps
 
 	return search(&s, since, ret);
 }
+
+struct err *dec_machine_last_write(struct dec_machine *m, uint64_t addr, uint64_t size,
+				   uint64_t since, struct dec_trapped *ret)
+{
+	const struct dec_trap trap = { .on = DEC_TRAP_WRITE, .addr = addr, .size = size };
+
+	return dec_machine_back(m, &trap, 1, since, ret);
+}

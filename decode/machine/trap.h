@@ -93,6 +93,10 @@ struct err *dec_machine_forward_each(struct dec_machine *m, const struct dec_tra
 struct err *dec_machine_back(struct dec_machine *m, const struct dec_trap *traps,
 			     size_t n, uint64_t since, struct dec_trapped *ret);
 
+/** Run back to the last write to any of @p size bytes at @p addr. As dec_machine_back(). */
+struct err *dec_machine_last_write(struct dec_machine *m, uint64_t addr, uint64_t size,
+				   uint64_t since, struct dec_trapped *ret);
+
 /** So much is asked at once, going back, whether it can be left out. Tests make it small. */
 extern uint64_t dec_trap_piece;
 
