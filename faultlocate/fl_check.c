@@ -62,10 +62,16 @@ static bool is_about_accesses(const struct spec_bug *b)
 }
 
 /* It is asked of variables, or of what has no value, which fl_check_bytes.c looks at. */
-bool fl_check_is_about_bytes(const struct fl_check *c, size_t i)
+bool fl_check_is_about_values(const struct fl_check *c, size_t i)
 {
 	return spec_bug(c->rules, i)->point == SPEC_POINT_USE ||
-	       spec_bug_needs(c->rules, i) & (SPEC_NEED_OBJECT | SPEC_NEED_WRITTEN);
+	       spec_bug_needs(c->rules, i) & SPEC_NEED_WRITTEN;
+}
+
+bool fl_check_is_about_bytes(const struct fl_check *c, size_t i)
+{
+	return fl_check_is_about_values(c, i) ||
+	       spec_bug_needs(c->rules, i) & SPEC_NEED_OBJECT;
 }
 
 /* Where something is written is not a point that has been built: such a rule would find nothing, which is not the

@@ -70,12 +70,6 @@ static struct err *add(struct asked *a, const struct fl_bytes_place *p, size_t r
 	return fl_check_add(a->c, p->frames, &e);
 }
 
-static bool is_about_values(const struct fl_check *c, size_t i)
-{
-	return spec_bug(c->rules, i)->point == SPEC_POINT_USE ||
-	       spec_bug_needs(c->rules, i) & SPEC_NEED_WRITTEN;
-}
-
 static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 			     const struct fl_bytes_access *x)
 {
@@ -105,7 +99,8 @@ static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 			b->point == (x->is_write ? SPEC_POINT_WRITE : SPEC_POINT_READ);
 
 		if (c->is_on[i] && is_asked && fl_check_is_about_bytes(c, i) &&
-		    !is_about_values(c, i) && spec_bug_holds(c->rules, i, &w, slots))
+		    !fl_check_is_about_values(c, i) &&
+		    spec_bug_holds(c->rules, i, &w, slots))
 			return add(a, p, i, x->addr, x->is_write, detail);
 	}
 	return NULL;
@@ -121,7 +116,7 @@ static struct err *on_use(void *ctx, const struct fl_bytes_place *p,
 	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
 		struct spec_bug_value slots[SPEC_BUG_SLOTS] = { { addr, 0, 0, true } };
 
-		if (c->is_on[i] && is_about_values(c, i) &&
+		if (c->is_on[i] && fl_check_is_about_values(c, i) &&
 		    (spec_bug(c->rules, i)->point == SPEC_POINT_USE) ==
 			    (use != FL_USE_READ) &&
 		    spec_bug_holds(c->rules, i, &w, slots))
@@ -149,7 +144,7 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 		if (!c->is_on[i] || !fl_check_is_about_bytes(c, i))
 			continue;
 		is_named |= c->is_named[i];
-		if (is_about_values(c, i)) {
+		if (fl_check_is_about_values(c, i)) {
 			events.use = on_use;
 			events.wants_reads |= spec_bug(c->rules, i)->point !=
 					      SPEC_POINT_USE;

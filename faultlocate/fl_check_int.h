@@ -52,6 +52,9 @@ struct err *fl_check_add_block(struct fl_check *c, struct frames *frames, size_t
 int fl_check_access(void *ctx, const struct hg_judged *x);
 struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_point *p);
 
+/** @return whether rule @p i asks which bytes have a value. */
+bool fl_check_is_about_values(const struct fl_check *c, size_t i);
+
 /** @return whether rule @p i is asked by fl_check_bytes.c alone. */
 bool fl_check_is_about_bytes(const struct fl_check *c, size_t i);
 

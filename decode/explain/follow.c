@@ -236,6 +236,12 @@ static bool is_marking(const struct dec_insn *insn)
 	return begins(name, "and") || !strcmp(name, "or") || !strcmp(name, "xor");
 }
 
+/* Does the instruction take a whole word from it? */
+static bool is_word(const struct dec_insn *insn, const struct dec_past_ref *r)
+{
+	return is_data(insn, r) && r->size >= 8 && (r->is_mem || r->reg < DEC_GPRS);
+}
+
 /* The operand that the pointer is a little away from; NULL where it can come of each, or none. */
 static const struct dec_past_ref *
 pointer_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_t value)
@@ -247,8 +253,7 @@ pointer_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_
 	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
 		uint64_t n = number(p, r);
 
-		if (!is_data(insn, r) || r->size < 8 || !is_near(n, value) ||
-		    (!r->is_mem && r->reg >= DEC_GPRS))
+		if (!is_word(insn, r) || !is_near(n, value))
 			continue;
 		n_near++;
 		// Of NULL and an index it is NULL that is the pointer.
@@ -277,8 +282,7 @@ packed_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_t
 	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
 		uint64_t is = number(p, r);
 
-		if (!is_data(insn, r) || r->size < 8 ||
-		    (!r->is_mem && r->reg >= DEC_GPRS))
+		if (!is_word(insn, r))
 			continue;
 		if (is_masking ? is_stretch(is) : !(is >> ADDRESS_BITS))
 			continue;
@@ -297,9 +301,7 @@ address_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
-		if (!is_data(insn, r) || r->size < 8 ||
-		    (!r->is_mem && r->reg >= DEC_GPRS) ||
-		    (number(p, r) ^ value) << (64 - ADDRESS_BITS))
+		if (!is_word(insn, r) || (number(p, r) ^ value) << (64 - ADDRESS_BITS))
 			continue;
 		found = r;
 		n++;

@@ -80,8 +80,6 @@ static bool is_always_possible(struct facts *f, size_t step)
 	struct state s;
 	bool is = false;
 
-	if (looks_for_none(f, step))
-		return false;
 	fl_lin_facts_ask(f, FACT_ALWAYS, step, &q);
 	i = fl_lin_facts_instance_copy(f, &q.v);
 	s = fl_lin_facts_state_copy(f, &q.now);
@@ -132,10 +130,13 @@ static bool is_made_possible(struct facts *f, size_t step, size_t o)
 
 static bool is_possible(struct facts *f, size_t step)
 {
-	bool is = is_always_possible(f, step);
+	bool is;
 
+	if (looks_for_none(f, step))
+		return false;
+	is = is_always_possible(f, step);
 	for (size_t o = 0; o < f->s->n_operations && !is && !f->is_out_of_memory; o++)
-		is = !looks_for_none(f, step) && is_made_possible(f, step, o);
+		is = is_made_possible(f, step, o);
 	return is;
 }
 

@@ -268,19 +268,35 @@ static void explain(struct facts *f, const struct order *back,
 	}
 }
 
+/** What one sub-operation gives others that is new to them, and what another guesses: locals, as bits. */
+struct guess {
+	const struct spec_structure_operation *u, *v;
+	uint64_t given, guessed;
+};
+
+static struct guess guess_of(const struct facts *f, size_t a, size_t b)
+{
+	return (struct guess){ fl_lin_steps_operation(f->steps, a),
+			       fl_lin_steps_operation(f->steps, b),
+			       fl_lin_steps_given(f->steps, a),
+			       fl_lin_steps_guessed(f->steps, b) };
+}
+
+/* May what @p g guesses in local @p y be what is given in local @p x? */
+static bool may_be_one(const struct guess *g, size_t x, size_t y)
+{
+	return g->given >> x & 1 && g->guessed >> y & 1 && g->v->locals[y].type >= 0 &&
+	       g->u->locals[x].type == g->v->locals[y].type;
+}
+
 /* Does sub-operation @p b guess a thing of a type of which @p a gives others one that is new to them? */
 static bool may_guess_new(const struct facts *f, size_t a, size_t b)
 {
-	const struct spec_structure_operation *u = fl_lin_steps_operation(f->steps, a);
-	const struct spec_structure_operation *v = fl_lin_steps_operation(f->steps, b);
-	uint64_t given = fl_lin_steps_given(f->steps, a);
-	uint64_t guessed = fl_lin_steps_guessed(f->steps, b);
+	struct guess g = guess_of(f, a, b);
 
-	for (size_t x = 0; x < u->n_locals; x++)
-		for (size_t y = 0; y < v->n_locals; y++)
-			if (given >> x & 1 && guessed >> y & 1 &&
-			    v->locals[y].type >= 0 &&
-			    u->locals[x].type == v->locals[y].type)
+	for (size_t x = 0; x < g.u->n_locals; x++)
+		for (size_t y = 0; y < g.v->n_locals; y++)
+			if (may_be_one(&g, x, y))
 				return true;
 	return false;
 }
@@ -288,19 +304,15 @@ static bool may_guess_new(const struct facts *f, size_t a, size_t b)
 /* When the second could have guessed what it did before the first, too: that had not made it. */
 static smt_term is_not_new(struct facts *f, const struct question *q)
 {
-	const struct spec_structure_operation *u = q->u.of, *v = q->v.of;
-	uint64_t given = fl_lin_steps_given(f->steps, q->u.before);
-	uint64_t guessed = fl_lin_steps_guessed(f->steps, q->v.before);
+	struct guess g = guess_of(f, q->u.before, q->v.before);
 	smt_term all = smt_truth(f->smt, true);
 
-	for (size_t x = 0; x < u->n_locals; x++)
-		for (size_t y = 0; y < v->n_locals; y++) {
+	for (size_t x = 0; x < g.u->n_locals; x++)
+		for (size_t y = 0; y < g.v->n_locals; y++) {
 			smt_term made = q->u.has_fresh >> x & 1 ? q->u.fresh[x] :
 								  q->u.local[x];
 
-			if (given >> x & 1 && guessed >> y & 1 &&
-			    v->locals[y].type >= 0 &&
-			    u->locals[x].type == v->locals[y].type)
+			if (may_be_one(&g, x, y))
 				all = smt_and(f->smt, all,
 					      smt_not(f->smt, smt_eq(f->smt, made,
 								     q->v.local[y])));
