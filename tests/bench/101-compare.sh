@@ -6,7 +6,7 @@
 # only; its exit status tells a script.
 . tests/lib.sh
 
-need jq
+need gojq
 
 old=tests/bench/results.json new=$TMPDIR/new.json
 

@@ -6,7 +6,7 @@
 # value; the report asks nothing of the network.
 . tests/lib.sh
 
-need jq
+need gojq
 
 from=tests/bench/results.json
 expect_status 0 "$FAULTLINE" bench --from $from --html "$TMPDIR/report.html" \

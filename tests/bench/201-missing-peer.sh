@@ -7,7 +7,7 @@
 # are those of --json.
 . tests/lib.sh
 
-need jq bc
+need gojq bc
 need_bpf
 [ "$(id -u)" = 0 ] || skip "recording needs root"
 

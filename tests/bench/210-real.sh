@@ -6,7 +6,7 @@
 # FAULTLINE_REAL=DIR the whole of it, built in DIR: the faulty statements are found.
 # time limit: 1800
 . tests/lib.sh
-need jq
+need gojq
 if [ -n "${FAULTLINE_REAL:-}" ]; then
 	need_bpf
 	"$FAULTLINE" bench real --cache "$FAULTLINE_REAL" --rounds 1 --json "$TMPDIR/json" ||

@@ -6,7 +6,7 @@
 # that rule, and nothing else, as two compilers make them at three levels.
 # time limit: 600
 . tests/lib.sh
-need jq gcc clang g++ clang++
+need gojq gcc clang g++ clang++
 need_bpf
 
 # found_in CAPTURE - rules and lines, those that are told of the same finding included.

@@ -7,7 +7,7 @@
 # each as two compilers make it at three levels.
 # time limit: 1200
 . tests/lib.sh
-need jq gcc clang
+need gojq gcc clang
 need_bpf
 
 source=tests/programs/fatal.c

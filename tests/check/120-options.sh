@@ -5,7 +5,7 @@
 # Rules of one's own, also about accesses that are right, transactions and collectors; which rules are asked;
 # SARIF and page; what cannot be done is one line and status 2.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 cat >"$TMPDIR/p.c" <<'END'

@@ -5,7 +5,7 @@
 # The ways of the values that a rule names, the latest statement first: a pointer that a shallow copy gave to two
 # owners, one that was NULL from the beginning, one beyond its block; and what is known is not told.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 cat >"$TMPDIR/p.c" <<'END'

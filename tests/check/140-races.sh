@@ -6,7 +6,7 @@
 # whose threads are in order in every way, as two compilers make them at two levels. What it
 # tells: both threads, their stacks, locks, the variable.
 . tests/lib.sh
-need jq gcc clang
+need gojq gcc clang
 need_bpf
 
 source=tests/programs/raced.c

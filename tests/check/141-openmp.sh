@@ -5,7 +5,7 @@
 # Rule RACE knows what OpenMP orders, whichever thread runs a task: both sides of each race at their lines, and
 # nothing in what is right.
 . tests/lib.sh
-need jq gcc
+need gojq gcc
 need_bpf
 
 source=tests/check/programs/raced_omp.c

@@ -6,7 +6,7 @@
 # What C++'s library does to order threads is known as such: nothing is told of a program that uses much of it,
 # and of one line that is not in order, that line.
 . tests/lib.sh
-need jq g++ clang++
+need gojq g++ clang++
 need_bpf
 
 source=tests/check/programs/threads.cc

@@ -7,7 +7,7 @@
 # slow way). Right ones end without a doubt: then it was quick, and nothing else looked.
 # time limit: 300
 . tests/lib.sh
-need jq gcc clang gzip
+need gojq gcc clang gzip
 need_bpf
 
 rules=()

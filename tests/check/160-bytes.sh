@@ -6,7 +6,7 @@
 # in a program that says where they are; and nothing else is. --strict: reads of it, too. FAULTLINE_RULES=full: as two compilers make it at
 # three levels, else three of the six.
 . tests/lib.sh
-need jq gcc clang
+need gojq gcc clang
 need_bpf
 
 source=tests/programs/bytes.c

@@ -6,7 +6,7 @@
 # the chains of its values are as short as the paper's or shorter, lead to the line that is to be mended, and
 # are beside what a slice and a backward trace have on the same captures (in the log).
 . tests/lib.sh
-need jq gcc
+need gojq gcc
 need_bpf
 
 source=tests/programs/reported.c

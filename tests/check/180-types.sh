@@ -8,7 +8,7 @@
 # bytes.c) as C++; else one of them, and another of right ones.
 # time limit: 600
 . tests/lib.sh
-need jq g++ clang++
+need gojq g++ clang++
 need_bpf
 
 # check_as SOURCE KIND COMPILER...

@@ -6,7 +6,7 @@
 # capture that replays. Tests that cannot be recorded. Lists with mistakes.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
 cd "$TMPDIR" || exit 1

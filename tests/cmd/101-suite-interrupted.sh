@@ -6,7 +6,7 @@
 # suite.json, nothing runs on, and the same command goes on.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 [ "$(id -u)" = 0 ] || skip "needs root: signals go to sudo"
 cd "$TMPDIR" || exit 1

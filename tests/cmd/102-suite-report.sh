@@ -6,7 +6,7 @@
 # Two suites: what is new, and what is gone.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
 cd "$TMPDIR" || exit 1

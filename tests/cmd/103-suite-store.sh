@@ -8,7 +8,7 @@
 # time limit: 3000
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
 cd "$TMPDIR" || exit 1

@@ -60,7 +60,7 @@ done
 
 # ---- recordings
 
-need jq
+need gojq
 mine() {
 	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$1"
 }

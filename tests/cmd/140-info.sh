@@ -28,7 +28,7 @@ is() { # PATH FILTER WANT
 	[ "$got" = "$3" ] || fail "$1: $2 is '$got', not '$3'"
 }
 
-need jq gdb
+need gojq gdb
 "${RECORD[@]}" -e heap -o "it's a crash" -- "$BUILD/examples/list-O2" >/dev/null 2>&1
 "${RECORD[@]}" -o fine.flt -- /bin/echo hello >/dev/null || fail "cannot record"
 "${RECORD[@]}" -f -o tree.flt -- sh -c '/bin/echo one; exit 3' >/dev/null 2>&1

@@ -11,7 +11,7 @@
 # time limit: 3000
 . tests/lib.sh
 
-need slurmctld slurmd munged sbatch squeue scancel jq unshare
+need slurmctld slurmd munged sbatch squeue scancel gojq unshare
 need_bpf
 [ "$(id -u)" = 0 ] || skip "nodes have namespaces of their own: needs root"
 n=${FAULTLINE_FLEET:-15}

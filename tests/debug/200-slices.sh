@@ -8,7 +8,7 @@
 . tests/debug/lib.sh
 
 need gdb
-need jq
+need gojq
 # refused COMMAND... - what gdb says to commands that cannot be done
 refused() {
 	for wrong; do

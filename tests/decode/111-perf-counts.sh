@@ -7,7 +7,7 @@
 # time limit: 300
 . tests/lib.sh
 
-need perf jq
+need perf gojq
 
 # perf_count CAPTURE FILE - instructions that perf counts.
 perf_count() {

@@ -7,7 +7,7 @@
 # faulty statements as in the replay, in an order of its own, and says which are inferred.
 # time limit: 300
 . "$SOURCE/tests/lib.sh"
-need jq
+need gojq
 need_bpf
 cd "$TMPDIR" || exit 1
 spec=$SOURCE/examples/list/list.spec

@@ -6,7 +6,7 @@
 # --core` makes a capture, and recover finds in it what it finds in the one of the flight
 # recorder. Cores that gdb made and the kernel are read, too.
 . "$SOURCE/tests/lib.sh"
-need jq
+need gojq
 need_bpf
 cd "$TMPDIR" || exit 1
 "${RECORD[@]}" --end-core -o whole -- "$BUILD/examples/list-O2" >/dev/null 2>record.err

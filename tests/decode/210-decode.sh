@@ -7,7 +7,7 @@
 # leave out what they should, damage is shown and no failure.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 capture=$TMPDIR/capture
 "${RECORD[@]}" -e heap -o "$capture" -- "$BUILD/tests/programs/rbtree" 2000 \

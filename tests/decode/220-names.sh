@@ -7,7 +7,7 @@
 # called them.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 capture=$TMPDIR/c
 make_capture "$capture" "$BUILD/tests/programs/names" 3 4 5 6

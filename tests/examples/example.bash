@@ -3,7 +3,7 @@
 #
 # The test of one example program; source it, then call check_example.
 . tests/lib.sh
-need jq cc
+need gojq cc
 
 # analyzed STATUS CAPTURE SPEC - analyze it, expecting that exit status; JSON in $out.
 analyzed() {

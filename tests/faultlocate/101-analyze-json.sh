@@ -4,7 +4,7 @@
 #
 # The JSON object has these keys and no others, with and without violations.
 . tests/lib.sh
-need jq
+need gojq
 need_bpf
 want_status=139 make_capture "$TMPDIR/c" "$BUILD/examples/list-O0"
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec examples/list/list.spec --json

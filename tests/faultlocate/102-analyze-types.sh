@@ -5,7 +5,7 @@
 # How nodes get their types: an allocation site in the spec, also through a wrapper, and
 # what is said when no node has a declared type.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 cat >"$TMPDIR/prog.c" <<'C'
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 # Fields as C++ and C programs have them: what std::list keeps in bytes, a std::unique_ptr,
 # a flexible array; and whose statement a call is that the compiler made a jump or inlined.
 . tests/lib.sh
-need jq c++
+need gojq c++
 need_bpf
 cat >"$TMPDIR/prog.cc" <<'C'
 #include <cstdlib>

@@ -6,7 +6,7 @@
 # when a function returned; pictures that Graphviz reads; folded when large, and nothing
 # lost by that; a page whose steps lead from its first state to its last, field by field.
 . tests/lib.sh
-need jq cc dot
+need gojq cc dot
 need_bpf
 cd "$TMPDIR" || exit 1
 

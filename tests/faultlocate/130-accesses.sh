@@ -7,7 +7,7 @@
 # in their corrected twins, nor in programs of Debian's; use after free is told.
 # time limit: 300
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 source=tests/programs/overflow.c

@@ -7,7 +7,7 @@
 # and nothing else is, with every set of variants that this processor can be made to use.
 # time limit: 300
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 source=tests/programs/overread.c

@@ -6,7 +6,7 @@
 # stores and runs over is told at that call, not at the one of the function that made it,
 # however the program is linked. Of a stripped program addresses are told, as objdump has them.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 source=tests/programs/tailcalls.c

@@ -5,7 +5,7 @@
 # `faultline analyze --accesses` where a pointer to a part of a struct means its whole: nothing is
 # found in correct code, as two compilers make it, and what leaves an array is, at each statement.
 . tests/lib.sh
-need jq gcc clang
+need gojq gcc clang
 need_bpf
 
 source=tests/programs/containers.c

@@ -7,7 +7,7 @@
 # processor can be made to use, and of a copy that is too long its statement.
 # time limit: 300
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 source=tests/programs/strings.c

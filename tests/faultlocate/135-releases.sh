@@ -5,7 +5,7 @@
 # `faultline analyze` and what is freed that cannot be: told with its statement, the allocation and the
 # first free, whatever else is asked for; and no release of what any of libc's functions gave.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 source=tests/programs/releases.c

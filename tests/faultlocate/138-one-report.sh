@@ -5,7 +5,7 @@
 # `faultline analyze --accesses`: an overflow of many accesses is one report, with how many there are
 # and from where to where, by which calls, and what else takes part in it or reads it again.
 . tests/lib.sh
-need jq gcc clang
+need gojq gcc clang
 need_bpf
 
 source=tests/programs/loops.c

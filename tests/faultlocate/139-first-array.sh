@@ -6,7 +6,7 @@
 # what leaves it is found, by eighteen ways to fill it, each at its statement, and nothing where the
 # whole struct is meant, a part of it, a union, or an array that goes on behind its last element.
 . tests/lib.sh
-need jq gcc clang
+need gojq gcc clang
 need_bpf
 
 source=tests/programs/firsts.c

@@ -9,7 +9,7 @@
 # FAULTLINE_INFERRED=full: with a dozen seeds, and every structure of specs/.
 # time limit: 1800
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 # run DIR COMMAND... - record it, however it ends; its stderr is in DIR.err.

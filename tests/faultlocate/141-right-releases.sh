@@ -5,7 +5,7 @@
 # `faultline analyze`: what the allocator frees of its own accord is no mistake of the program's: a
 # thread that ends gives back what was freed before, and lies in its cache.
 . tests/lib.sh
-need jq gcc
+need gojq gcc
 need_bpf
 
 cat >"$TMPDIR/ends.c" <<'END'

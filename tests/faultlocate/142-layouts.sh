@@ -5,7 +5,7 @@
 # `faultline analyze --accesses` finds nothing in correct code that goes through structs and memory of its
 # own in unusual ways, as two compilers make it, nor in strings of C++ that move within a vector.
 . tests/lib.sh
-need jq gcc clang g++ clang++
+need gojq gcc clang g++ clang++
 need_bpf
 
 # is_clean NAME - nothing is found in $TMPDIR/prog.

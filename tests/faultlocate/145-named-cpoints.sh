@@ -7,7 +7,7 @@
 # code is told with those next to it that have some; a name that nothing has does not turn off
 # the automatic choice. The same of `graph --at`, which knows where the run ends.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 cat >"$TMPDIR/prog.c" <<'C'
 #include <stdlib.h>

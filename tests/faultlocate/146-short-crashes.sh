@@ -6,7 +6,7 @@
 # statement, too, alone. A program that is right and ends in the midst of an operation is not
 # accused by a C-point that nobody named: a note says in what it ended.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 # record NAME COMMAND... - it ends by a signal.

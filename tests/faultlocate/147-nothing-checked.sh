@@ -7,7 +7,7 @@
 # counts: nodes of each type, bindings of each constraint; the same in JSON. One constraint that
 # was asked of nothing while others were asked is a note.
 . tests/lib.sh
-need jq cc strip
+need gojq cc strip
 need_bpf
 cat >"$TMPDIR/prog.c" <<'C'
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 # MISSING: analyze names field, function and the statements around that line, at rank 1.
 . tests/lib.sh
 . tests/faultlocate/stores/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 n=0

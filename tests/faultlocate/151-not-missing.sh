@@ -7,7 +7,7 @@
 # with another value nothing would be violated.
 . tests/lib.sh
 . tests/faultlocate/stores/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 for source in tests/faultlocate/stores/*.c; do

@@ -6,7 +6,7 @@
 # attribute, with a C-point before it and without, and in a red-black tree that colours a black
 # node black.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 # finds WHAT LINE ARGUMENT... - the last capture, analysed so, has the statement among the faults.

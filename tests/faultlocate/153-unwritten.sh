@@ -6,7 +6,7 @@
 # to it says so, be the bytes zeros or what the last owner left. What calloc() gives has one;
 # of what realloc() gives, the beginning has what it had before.
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 cat >"$TMPDIR/unwritten.c" <<'C'

@@ -7,7 +7,7 @@
 # has the truth in comments.
 # time limit: 300
 . tests/lib.sh
-need jq gcc
+need gojq gcc
 need_bpf
 
 source=tests/programs/ends.c program=$TMPDIR/ends

@@ -5,7 +5,7 @@
 # 160-ends.sh for C++: exceptions that nobody caught by type and what(), values made in templates
 # of the library by the user's statement.
 . tests/lib.sh
-need jq g++
+need gojq g++
 need_bpf
 
 source=tests/programs/endings.cc program=$TMPDIR/endings

@@ -6,7 +6,7 @@
 # with and without optimisation: tests/programs/origins.c has the truth in comments.
 # time limit: 300
 . tests/lib.sh
-need jq gcc clang
+need gojq gcc clang
 need_bpf
 
 source=tests/programs/origins.c program=$TMPDIR/origins

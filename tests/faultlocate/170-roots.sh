@@ -7,7 +7,7 @@
 # said.
 # time limit: 300
 . tests/lib.sh
-need jq gcc clang g++ clang++
+need gojq gcc clang g++ clang++
 need_bpf
 
 # expect_fault PROGRAM SPEC SOURCE BUG - the statement marked so is the most suspicious one.

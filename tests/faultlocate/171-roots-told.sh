@@ -6,7 +6,7 @@
 # C-point saw; their names and types in text, JSON, pictures and pages. The allocator's rules hold for
 # them: freeing one is wrong, accesses to one are not.
 . tests/lib.sh
-need jq gcc dot
+need gojq gcc dot
 need_bpf
 
 source=tests/programs/roots.c

@@ -7,7 +7,7 @@
 # about together. Where one is optimized out it is told, as often as gdb says so; a value is never
 # made up: what the program itself saw is what holds.
 . tests/lib.sh
-need jq gcc clang gdb
+need gojq gcc clang gdb
 need_bpf
 
 # build COMPILER.. SOURCE - as $TMPDIR/program

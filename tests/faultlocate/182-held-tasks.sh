@@ -8,7 +8,7 @@
 # time limit: 900
 . tests/lib.sh
 . tests/faultlocate/tasks.bash
-need jq gcc
+need gojq gcc
 need_bpf
 
 judge_tasks tests/faultlocate/tasks/held/*.c

@@ -7,7 +7,7 @@
 # same each time; a structure that gets worse fails.
 # time limit: 300
 . tests/lib.sh
-need jq
+need gojq
 need_bpf
 
 # structure NAME RANK STATEMENTS - no worse than that.

@@ -9,7 +9,7 @@
 # time limit: 300
 . tests/lib.sh
 . tests/faultlocate/tasks.bash
-need jq gcc
+need gojq gcc
 need_bpf
 
 judge_tasks tests/faultlocate/tasks/fresh/*.c

@@ -7,7 +7,7 @@
 # compiled with -O0 and, where that says so, with -O2; with `-O0' behind it only then.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 ulimit -c 0
 

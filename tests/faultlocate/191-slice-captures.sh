@@ -7,7 +7,7 @@
 . tests/lib.sh
 . tests/debug/lib.sh
 
-need jq
+need gojq
 need gdb
 need_bpf
 ulimit -c 0

@@ -5,7 +5,7 @@
 # `slice --potential': what was not executed and would have changed the value, and nothing else.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 
 cat >"$TMPDIR/p.c" <<'EOF'

@@ -6,7 +6,7 @@
 # and nothing else. (What is told is judged by execution in unit_slice.)
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 
 cat >"$TMPDIR/r.c" <<'EOF'

@@ -6,7 +6,7 @@
 # and the same faulty statements, as when they take their memory from malloc and that is known.
 # time limit: 300
 . tests/lib.sh
-need jq cc
+need gojq cc
 need_bpf
 
 cat >"$TMPDIR/tree.spec" <<'END'

@@ -7,7 +7,7 @@
 # thread cache, a fast bin and the bins are there, with their lists. The free list that the
 # freechunk example corrupts is seen in all that, too.
 . tests/lib.sh
-need jq dot
+need gojq dot
 need_bpf
 getconf GNU_LIBC_VERSION | grep -qE '2\.(3[2-9]|[4-9])' || skip "glibc older than 2.32"
 

@@ -6,7 +6,7 @@
 # not in what commands print. What they tell on stderr begins with their name, and is told once.
 . tests/lib.sh
 
-need perl jq make
+need perl gojq make
 
 # texts FILE... - their string literals, pieces joined, a line each: FILE:LINE: TEXT.
 texts() {

@@ -6,7 +6,7 @@
 # Figure 4.6, set by set. Sets are those of the input alone; offsets, with = for a strong one.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 ulimit -c 0
 cd "$TMPDIR" || exit 1

@@ -6,7 +6,7 @@
 # leave out the others.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 "${RECORD[@]}" -o "$TMPDIR/c" -- "$BUILD/tests/programs/inputs" thread <<<7 \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" || fail "record: $(cat "$TMPDIR/err")"

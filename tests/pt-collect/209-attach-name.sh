@@ -6,7 +6,7 @@
 # program that was recorded, and has its name. And a program whose file is gone names it, too.
 . tests/lib.sh
 
-need gcc jq
+need gcc gojq
 need_bpf
 [ "$(id -u)" = 0 ] || skip "the recorder must be preloaded"
 grep -qs -e -fsanitize= "$BUILD/.flags" && skip "a sanitizer's library insists on being first"

@@ -7,7 +7,7 @@
 # SIGUSR2 one of each; the status is the program's.
 . tests/lib.sh
 
-need gdb jq
+need gdb gojq
 need_bpf
 program=$(own_program flight)
 capture=$TMPDIR/c

@@ -7,7 +7,7 @@
 # recorded; nothing of the user's was changed, nothing is left behind.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 ulimit -c 0
 cd "$TMPDIR" || exit 1

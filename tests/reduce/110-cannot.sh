@@ -5,7 +5,7 @@
 # What cannot be reduced says why, in one line, and leaves nothing; Ctrl-C leaves what there is.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 ulimit -c 0
 cd "$TMPDIR" || exit 1

@@ -6,7 +6,7 @@
 # IDTHDD* is 1-minimal. Without a crash to go back from it is ddmin, and says so.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 ulimit -c 0
 cd "$TMPDIR" || exit 1

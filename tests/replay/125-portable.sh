@@ -6,7 +6,7 @@
 # asks cpuid by itself; and where cpuid does not trap.
 . tests/lib.sh
 
-need openssl gcc jq
+need openssl gcc gojq
 newer='^(AVX|FMA|F16C|BMI2|XSAVE|SHA|AES|PCLMUL|VAES|GFNI|LZCNT|MOVBE|ADX|RD)'
 make_text 1 >"$TMPDIR/text"
 

@@ -7,7 +7,7 @@
 # the manifest answers, and a question for the number of the CPU is told unless it is known.
 . tests/lib.sh
 
-need jq gcc taskset
+need gojq gcc taskset
 make_capture "$TMPDIR/t" "$BUILD/tests/programs/cpu"
 asked() {
 	"$FAULTLINE" dump -k cpuid "$1" | sed 's/.* CPUID/CPUID/; s/ at .*//' | sort

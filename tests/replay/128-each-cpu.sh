@@ -6,7 +6,7 @@
 # CPU of the machine, recorded with cpuid trapped where it can be and with cpuid probed.
 . tests/lib.sh
 
-need taskset jq
+need taskset gojq
 # The processor's last CPU differs from the first in what cpuid says of itself.
 cpus=$(taskset -pc $$ | sed 's/.*: //' | tr , '\n' | sed 's/-/ /' |
 	while read -r from to; do seq "$from" "${to:-$from}"; done | sed -n '1p;$p' | sort -u)

@@ -7,7 +7,7 @@
 # CPU lacks is named, with what to do, and never executed.
 . tests/lib.sh
 
-need gcc jq perl
+need gcc gojq perl
 cat >"$TMPDIR/a.c" <<'EOF'
 #include <stdio.h>
 #include <string.h>

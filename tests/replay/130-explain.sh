@@ -6,7 +6,7 @@
 # says why: in words and as JSON. A capture that matches has nothing to explain.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 program=$BUILD/tests/programs/inputs
 "${RECORD[@]}" -o "$TMPDIR/c" -- "$program" shared >"$TMPDIR/out" 2>"$TMPDIR/err" ||

@@ -6,7 +6,7 @@
 # forged bit is a divergence, or damage that is skipped and told.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 c=$TMPDIR/capture
 make_capture "$c" sort -r /usr/share/common-licenses/GPL-3

@@ -9,7 +9,7 @@
 # what altered runs of it told, and a race.
 # time limit: 240
 . tests/lib.sh
-need cc chromium jq
+need cc chromium gojq
 need_bpf
 cd "$TMPDIR" || exit 1
 

@@ -9,7 +9,7 @@
 # FAULTLINE_SERVE=full does that with a run of some 10^9 instructions and tells how long interactions took.
 # time limit: 1800
 . tests/lib.sh
-need cc chromium python3 jq
+need cc chromium python3 gojq
 need_bpf
 here=$PWD
 cd "$TMPDIR" || exit 1

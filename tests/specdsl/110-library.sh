@@ -8,7 +8,7 @@
 # chooses the seeds, at both levels; else each has one level, with a seed of its own.
 # time limit: 600
 . tests/lib.sh
-need jq
+need gojq
 need_bpf
 
 # statements NAME - as README.md's table has them; allowed: as table 2.2 does.

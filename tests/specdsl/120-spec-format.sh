@@ -5,7 +5,7 @@
 # `faultline spec format` changes what a specification looks like and not what it says; what is
 # formatted stays as it is; what has mistakes is left alone.
 . tests/lib.sh
-need jq
+need gojq
 
 meaning() {
 	"$FAULTLINE" spec check --json "$1" |

@@ -6,7 +6,7 @@
 # where they are made; a name that may mean several is refused with these, a wrong one with what
 # may have been meant; FIELD and EDGE are needed without debug information alone.
 . tests/lib.sh
-need "${CC:=cc}" "${CXX:=c++}" jq
+need "${CC:=cc}" "${CXX:=c++}" gojq
 need_bpf
 
 cd "$TMPDIR" || exit 1

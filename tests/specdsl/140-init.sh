@@ -8,7 +8,7 @@
 # all of them, with more faults; but for intrusive, whose pointers lead to members.
 # time limit: 900
 . tests/lib.sh
-need jq
+need gojq
 need_bpf
 
 names="binheap radix redblack" seeds="4 5"

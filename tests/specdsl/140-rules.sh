@@ -5,7 +5,7 @@
 # Bug rules: the paper's Figure 3.10 is read as it stands there, the shipped ones have no mistakes
 # and are written the one way; each mistake is shown on its line; formatting changes no meaning.
 . tests/lib.sh
-need jq
+need gojq
 
 meaning() {
 	"$FAULTLINE" spec check --json "$1" |

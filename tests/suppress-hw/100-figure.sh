@@ -7,7 +7,7 @@
 # with the index ("not shown in the figure"): lines x, y stand for where the arrays are made.
 . tests/lib.sh
 
-need jq gcc
+need gojq gcc
 source=tests/suppress-hw/figure-5.1.c
 gcc -g -O0 -w -o "$TMPDIR/figure" "$source" || fail "compiling"
 want_status=139 make_capture "$TMPDIR/f.flt" "$TMPDIR/figure"

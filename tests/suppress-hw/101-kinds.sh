@@ -11,7 +11,7 @@
 # time limit: 300
 . tests/lib.sh
 
-need jq gcc
+need gojq gcc
 need_bpf
 found=0
 for source in tests/suppress-hw/kinds/*.c; do

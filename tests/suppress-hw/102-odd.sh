@@ -7,7 +7,7 @@
 # for variables, the same line; and with the stack protector and an assertion.
 . tests/lib.sh
 
-need jq gcc
+need gojq gcc
 cat >"$TMPDIR/fine.c" <<'END'
 int main(void) { return 3; }
 END

@@ -9,7 +9,7 @@
 # suppressed before is told.
 . tests/lib.sh
 
-need jq
+need gojq
 need_bpf
 source=tests/programs/crashes.c
 # line PATTERN - its number in the source, the last one's.

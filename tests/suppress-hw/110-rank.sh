@@ -7,7 +7,7 @@
 # capture alone.
 . tests/lib.sh
 
-need jq gcc
+need gojq gcc
 need_bpf
 SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
 here=$PWD

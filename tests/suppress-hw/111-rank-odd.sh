@@ -6,7 +6,7 @@
 # output that is right some time later, no line information, no suite.
 . tests/lib.sh
 
-need jq gcc
+need gojq gcc
 need_bpf
 SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
 cd "$TMPDIR" || exit 1

@@ -8,7 +8,7 @@
 # time limit: 300
 . tests/lib.sh
 
-need jq gcc
+need gojq gcc
 need_bpf
 SUITE=("${RECORD[@]:0:${#RECORD[@]}-1}" suite)
 cd "$TMPDIR" || exit 1

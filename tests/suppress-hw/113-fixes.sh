@@ -6,7 +6,7 @@
 # it is met again, which makes the program right; and what cannot be asked.
 . tests/lib.sh
 
-need jq gcc patch
+need gojq gcc patch
 need_bpf
 version() { # PROGRAM N DIR TESTS
 	local as=()
