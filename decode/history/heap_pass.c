@@ -71,6 +71,7 @@ static inline bool pass_can(const struct pass *p, const struct heap_block *hb,
 static inline bool pass_stores(const struct pass *p, const struct heap_block *hb,
 			       const uint8_t *rec)
 {
+	struct log_run run[LOG_RUNS];
 	uint8_t *to;
 
 	for (uint32_t i = 0; i < hb->n_stores; i++) {
@@ -78,8 +79,15 @@ static inline bool pass_stores(const struct pass *p, const struct heap_block *hb
 
 		if (!pass_place(p, s, rec, &to))
 			return false;
-		if (to)
+		if (!to)
+			continue;
+		if (!s->lane_bytes) {
 			pass_copy(to, rec + s->value_at, s->size);
+			continue;
+		}
+		for (int k = 0, n = heap_store_runs(s, rec, run); k < n; k++)
+			memcpy(to + run[k].offset, rec + s->value_at + run[k].offset,
+			       run[k].size);
 	}
 	return true;
 }
@@ -194,8 +202,8 @@ static void pass_learn(struct log_brief *brief, const struct log_block *b)
 	const struct heap_block *hb = b->user;
 	const struct heap_store *st = hb->store;
 
-	if (hb->n_stores != 1 || st->is_fs || hb->has_call || hb->has_ret ||
-	    hb->jump_end || ~st->where.mask || b->n_insns > UINT8_MAX)
+	if (hb->n_stores != 1 || st->is_fs || st->lane_bytes || hb->has_call ||
+	    hb->has_ret || hb->jump_end || ~st->where.mask || b->n_insns > UINT8_MAX)
 		return;
 	*brief = (struct log_brief){
 		.disp = st->where.disp,

@@ -35,6 +35,7 @@ struct heap_block *dec_heap_block_make(const struct heap_stores *q, struct log_b
 				.insn = i,
 				.value_at = at,
 				.size = slots[s].bytes,
+				.lane_bytes = insn->lane_bytes,
 				.is_fs = insn->mem[slots[s].which].is_fs,
 			};
 			hb->n_stores++;
@@ -98,19 +99,24 @@ struct err *dec_heap_stores_add_block(struct heap_stores *q, const struct log_bl
 				      uint64_t fs_base)
 {
 	const struct heap_block *hb = b->user;
+	struct log_run run[LOG_RUNS];
 	struct err *err = NULL;
 
 	for (uint32_t i = 0; !err && i < hb->n_stores; i++) {
 		const struct heap_store *st = &hb->store[i];
 		uint64_t addr;
+		int n;
 
 		if (st->insn >= n_ran)
 			break;
 		addr = dec_log_at(&st->where, rec);
 		if (st->is_fs)
 			addr += fs_base;
-		err = stores_push(q, addr, st->size, rec + st->value_at,
-				  b->insn[st->insn].rip, time + st->insn);
+		n = heap_store_runs(st, rec, run);
+		for (int k = 0; !err && k < n; k++)
+			err = stores_push(q, addr + run[k].offset, run[k].size,
+					  rec + st->value_at + run[k].offset,
+					  b->insn[st->insn].rip, time + st->insn);
 	}
 	return err;
 }

@@ -22,8 +22,18 @@ struct heap_store {
 	struct log_where where; ///< its address, of is_fs less the fs base
 	uint32_t insn, value_at;
 	uint8_t size;
+	uint8_t lane_bytes; ///< a mask, behind the value, has lanes of so many bytes stored; 0: all is
 	bool is_fs;
 };
+
+/** @return how many pieces @p s stored of its operand as record @p rec has it: @p ret. */
+static inline int heap_store_runs(const struct heap_store *s, const uint8_t *rec,
+				  struct log_run ret[LOG_RUNS])
+{
+	return dec_log_runs(s->lane_bytes, s->size,
+			    s->lane_bytes ? log_word(rec, s->value_at + s->size) : 0,
+			    ret);
+}
 
 /** What is asked of a block each time it ran, found once. */
 struct heap_block {

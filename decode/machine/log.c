@@ -159,20 +159,20 @@ void dec_log_follow_fs(const struct dec_rec_slow *rec, const struct dec_insn *in
 		*fs_base = (uint32_t)*fs_base;
 }
 
-int dec_log_runs(const struct dec_insn *insn, int m, uint64_t mask,
+int dec_log_runs(uint32_t lane_bytes, uint32_t size, uint64_t mask,
 		 struct log_run ret[LOG_RUNS])
 {
-	uint32_t size = insn->lane_bytes, lanes = size ? insn->mem[m].size / size : 0;
-	uint32_t length;
+	uint32_t lanes = lane_bytes ? size / lane_bytes : 0, length;
 	int n = 0;
 
-	if (!size)
-		ret[n++] = (struct log_run){ 0, insn->mem[m].size };
+	if (!lane_bytes)
+		ret[n++] = (struct log_run){ 0, size };
 	for (uint32_t at = 0; at < lanes; at += length + 1) {
 		for (length = 0; at + length < lanes && mask >> (at + length) & 1;)
 			length++;
 		if (length)
-			ret[n++] = (struct log_run){ at * size, length * size };
+			ret[n++] =
+				(struct log_run){ at * lane_bytes, length * lane_bytes };
 	}
 	return n;
 }
@@ -183,7 +183,7 @@ int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t
 	const struct dec_insn *insn = &b->insn[i];
 
 	// The mask is the last of its slots.
-	return dec_log_runs(insn, m,
+	return dec_log_runs(insn->lane_bytes, insn->mem[m].size,
 			    insn->lane_bytes ? log_word(rec, b->slot_at[i + 1] - 8) : 0,
 			    ret);
 }

@@ -77,12 +77,12 @@ struct log_run {
 
 #define LOG_RUNS 32 ///< every other one of 64 lanes
 
-/** List which bytes of operand @p m of @p insn are accessed: all of them, or, where it has lanes,
- * those that are set in @p mask, neighbours as one. @return how many runs. */
-int dec_log_runs(const struct dec_insn *insn, int m, uint64_t mask,
+/** List which of the @p size bytes of an operand are accessed: all of them, or, where it has lanes
+ * of @p lane_bytes, those that are set in @p mask, neighbours as one. @return how many runs. */
+int dec_log_runs(uint32_t lane_bytes, uint32_t size, uint64_t mask,
 		 struct log_run ret[LOG_RUNS]);
 
-/** The same of instruction @p i from record @p rec. Of logs with addresses. */
+/** The same of operand @p m of instruction @p i from record @p rec. Not for full value logs. */
 int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t *rec,
 		     struct log_run ret[LOG_RUNS]);
 

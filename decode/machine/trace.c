@@ -167,20 +167,20 @@ static void trace_clear(struct dec_tracer *t, int from)
 		memset(t->vec[v] + from, 0, 64 - from);
 }
 
-/* What @p insn read through operand @p m. */
-static void trace_load(struct dec_tracer *t, const struct dec_insn *insn, int m,
-		       uint64_t addr, const uint8_t *value)
+/* What @p insn read, or stored, through operand @p m. */
+static void trace_operand(struct dec_tracer *t, bool is_def, const struct dec_insn *insn,
+			  int m, uint64_t addr, const uint8_t *value)
 {
 	struct log_run run[LOG_RUNS];
 	int n;
 
 	if (!insn->lane_bytes) {
-		trace_mem(t, false, addr, insn->mem[m].size, value);
+		trace_mem(t, is_def, addr, insn->mem[m].size, value);
 		return;
 	}
-	n = dec_log_runs(insn, m, t->k[insn->lane_mask], run);
+	n = dec_log_runs(insn->lane_bytes, insn->mem[m].size, t->k[insn->lane_mask], run);
 	for (int i = 0; i < n; i++)
-		trace_mem(t, false, addr + run[i].offset, run[i].size,
+		trace_mem(t, is_def, addr + run[i].offset, run[i].size,
 			  value ? value + run[i].offset : NULL);
 }
 
@@ -265,7 +265,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 			else if (other & 0xffffffffu)
 				v = t->vec[__builtin_ctzll(other)];
 		}
-		trace_load(t, insn, m, addr[m], v);
+		trace_operand(t, false, insn, m, addr[m], v);
 	}
 	t->gpr[CAP_RSP] += plan->insn[i].rsp_step;
 	if (insn->flow != DEC_FLOW_NEXT)
@@ -275,8 +275,8 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 	trace_regs(t, true, insn);
 	for (int m = 0; m < insn->n_mem; m++) {
 		if (insn->mem[m].is_write)
-			trace_mem(t, true, addr[m], insn->mem[m].size,
-				  is_call ? (const uint8_t *)&next : store[m]);
+			trace_operand(t, true, insn, m, addr[m],
+				      is_call ? (const uint8_t *)&next : store[m]);
 	}
 	return trace_show(t, insn, position);
 }

@@ -14,9 +14,10 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 	switch (mode) {
 	case DEC_LOG_STORES:
 	case DEC_LOG_ALL_STORES:
-	case DEC_LOG_ADDRESSES:
-		// The mask of a load is logged, where its lanes count.
+		// Their mask is logged, where lanes count.
 		return insn->is_slow_addr && !insn->lane_bytes;
+	case DEC_LOG_ADDRESSES:
+		return insn->is_slow_addr && (!insn->lane_bytes || insn->mem[0].is_write);
 	case DEC_LOG_VALUES:
 		return insn->is_slow_value;
 	default:
@@ -107,6 +108,8 @@ static void slots_stores(struct slots *s, const struct dec_insn *insn, bool with
 			continue;
 		slots_address(s, &insn->mem[i]);
 		slots_add(s, DEC_SLOT_STORE, i, insn->mem[i].size);
+		if (insn->lane_bytes)
+			slots_add(s, DEC_SLOT_K, insn->lane_mask, 8);
 	}
 }
 

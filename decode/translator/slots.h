@@ -33,7 +33,7 @@ enum dec_slot_kind {
 	DEC_SLOT_LOAD,	 ///< what memory operand `which` held
 	DEC_SLOT_BEFORE, ///< GPR `which` before the instruction
 	// Logged after it:
-	DEC_SLOT_STORE, ///< what memory operand `which` holds
+	DEC_SLOT_STORE, ///< what memory operand `which` holds, where a mask has lanes stored
 	DEC_SLOT_LANES, ///< the same of one whose lanes were read by a mask; others are 0
 	DEC_SLOT_GPR,	///< GPR `which`
 	DEC_SLOT_VEC,	///< vector register `which`, `bytes` wide

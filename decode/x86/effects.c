@@ -275,7 +275,7 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 }
 
 /* Does the mask of @p insn, which it leaves as it is, say which lanes of its one operand in
- * memory are read, as by a move with that mask? @return their size; 0: no. */
+ * memory are accessed, as by a move with that mask? @return their size; 0: no. */
 static uint8_t insn_lane_bytes(const struct dec_insn *insn,
 			       const ZydisDecodedInstruction *d,
 			       const ZydisDecodedOperand *ops)
@@ -286,11 +286,14 @@ static uint8_t insn_lane_bytes(const struct dec_insn *insn,
 
 	while (op->type != ZYDIS_OPERAND_TYPE_MEMORY)
 		op++;
-	if (d->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX ||
-	    d->meta.exception_class != ZYDIS_EXCEPTION_CLASS_E4 ||
-	    d->meta.category == ZYDIS_CATEGORY_EXPAND || d->avx.broadcast.mode ||
-	    insn->n_mem != 1 || m->size < 16 || m->is_write || m->is_absolute ||
-	    m->is_addr32 || (insn->other_written & mask))
+	if (d->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX || insn->n_mem != 1 ||
+	    m->size < 16 || m->is_absolute || m->is_addr32 ||
+	    (insn->other_written & mask))
+		return 0;
+	if (m->is_write)
+		return insn->store_reg == DEC_REG_NONE ? 0 : op->element_size / 8;
+	if (d->meta.exception_class != ZYDIS_EXCEPTION_CLASS_E4 ||
+	    d->meta.category == ZYDIS_CATEGORY_EXPAND || d->avx.broadcast.mode)
 		return 0;
 	if (ZydisRegisterGetClass(ops[0].reg.value) != ZYDIS_REGCLASS_MASK &&
 	    ops[0].element_count != op->element_count)

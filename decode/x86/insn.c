@@ -313,6 +313,9 @@ static uint8_t insn_store_reg(const struct dec_insn *insn,
 			      const ZydisDecodedInstruction *d,
 			      const ZydisDecodedOperand *ops)
 {
+	// EVEX has a mask between the two, if only k0.
+	bool is_evex = d->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
+	const ZydisDecodedOperand *source = &ops[is_evex ? 2 : 1];
 	bool is_gpr;
 
 	if (d->mnemonic == ZYDIS_MNEMONIC_PUSH && d->operand_width == 64 &&
@@ -322,15 +325,15 @@ static uint8_t insn_store_reg(const struct dec_insn *insn,
 		return dec_insn_reg(ops[0].reg.value);
 	if (!insn_is_plain_load(d) || d->mnemonic == ZYDIS_MNEMONIC_POP ||
 	    insn->n_mem != 1 || !insn->mem[0].is_write ||
-	    ops[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
+	    source->type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return DEC_REG_NONE;
-	if (insn_is_high8(ops[1].reg.value))
+	if (insn_is_high8(source->reg.value))
 		return DEC_REG_NONE;
-	is_gpr = dec_insn_reg(ops[1].reg.value) < DEC_GPRS;
+	is_gpr = dec_insn_reg(source->reg.value) < DEC_GPRS;
 	if (!is_gpr &&
-	    (dec_insn_reg(ops[1].reg.value) >= DEC_REG_K || insn->mem[0].size < 16))
+	    (dec_insn_reg(source->reg.value) >= DEC_REG_K || insn->mem[0].size < 16))
 		return DEC_REG_NONE;
-	return dec_insn_reg(ops[1].reg.value);
+	return dec_insn_reg(source->reg.value);
 }
 
 bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,

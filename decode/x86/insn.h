@@ -80,12 +80,12 @@ struct dec_insn {
 	bool is_rep;
 	bool is_string; ///< movs, stos, lods, scas, cmps: rsi, rdi move on
 	bool is_vex;	///< VEX, EVEX, XOP: vector writes clear the bits above
-	/** The operand read, mem[0], is of lanes of so many bytes, of which bit n of mask
-	 * register lane_mask has lane n read; 0: all is read, or is_slow_value. */
+	/** The operand, mem[0], is of lanes of so many bytes, of which bit n of mask register
+	 * lane_mask has lane n read, or stored from store_reg; 0: all is, or is_slow_value. */
 	uint8_t lane_bytes, lane_mask;
 	bool is_plain_load; ///< low bytes of the register written are the bytes loaded
-	uint8_t store_reg;  ///< the low bytes of this register are what is stored;
-			    ///< DEC_REG_NONE when the value must be read back
+	uint8_t store_reg; ///< the low bytes of this register are what is stored, perhaps in part;
+			   ///< DEC_REG_NONE when the value must be read back
 	/** The inline instrumentation cannot record it; the machine steps it in C. Two
 	 * strengths: for memory addresses and stores, and for all values. */
 	bool is_slow_addr, is_slow_value;

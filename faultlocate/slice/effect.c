@@ -403,8 +403,11 @@ static void find_copies(struct making *m)
 	if (insn->is_plain_load && def) {
 		copy(def, use_of_mem(m, 0), insn->mem[0].size);
 		def->is_signed = is_signed;
-	} else if (insn->store_reg != DEC_REG_NONE && def_of_mem(m)) {
-		int i = m->d.mnemonic == ZYDIS_MNEMONIC_PUSH ? 0 : 1;
+	} else if (insn->store_reg != DEC_REG_NONE && !insn->lane_bytes &&
+		   def_of_mem(m)) {
+		int i = m->d.mnemonic == ZYDIS_MNEMONIC_PUSH		 ? 0 :
+			m->d.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ? 2 :
+									   1;
 
 		copy(def_of_mem(m), m->use_of[i], insn->mem[insn->n_mem - 1].size);
 	} else if (!insn->n_mem && is_move(m->d.mnemonic) && def && m->use_of[1] >= 0 &&

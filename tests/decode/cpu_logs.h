@@ -177,7 +177,7 @@ static void check_block_insn(const struct log_block *b, uint32_t k, const uint8_
 	const struct dec_insn *insn = &b->insn[k];
 	struct dec_known known = b->known[k];
 	const uint8_t *at = rec + b->slot_at[k];
-	uint64_t addr[DEC_SLOTS], size[DEC_SLOTS];
+	uint64_t addr[DEC_SLOTS], size[DEC_SLOTS], start;
 	struct dec_slot slots[DEC_SLOTS];
 	int n = dec_insn_slots(insn, w.mode, &known, slots), n_stored = 0, n_runs;
 	struct log_run runs[LOG_RUNS];
@@ -200,12 +200,16 @@ static void check_block_insn(const struct log_block *b, uint32_t k, const uint8_
 	for (int s = 0; s < n; at += dec_slot_size(&slots[s++])) {
 		if (slots[s].kind != DEC_SLOT_STORE)
 			continue;
-		addr[n_stored] = dec_log_address(b, k, slots[s].which, rec);
+		start = dec_log_address(b, k, slots[s].which, rec);
 		if (insn->mem[slots[s].which].is_fs)
-			addr[n_stored] += w.state[i].regs.fs_base;
-		size[n_stored] = slots[s].bytes;
-		check_store(i, addr[n_stored], slots[s].bytes, at);
-		n_stored++;
+			start += w.state[i].regs.fs_base;
+		n_runs = dec_log_accesses(b, k, slots[s].which, rec, runs);
+		for (int run = 0; run < n_runs; run++, n_stored++) {
+			addr[n_stored] = start + runs[run].offset;
+			size[n_stored] = runs[run].size;
+			check_store(i, addr[n_stored], size[n_stored],
+				    at + runs[run].offset);
+		}
 	}
 	if (w.mode == DEC_LOG_STORES || w.mode == DEC_LOG_ALL_STORES)
 		check_all_stored(i, insn, addr, size, n_stored);
