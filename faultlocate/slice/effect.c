@@ -96,6 +96,10 @@ static void add_register(struct making *m, int i)
 	// Flags come one by one, below; mxcsr's sticky ones are nobody's value.
 	if (reg >= DEC_REG_FLAGS)
 		return;
+	// As a mask, k0 stands for none.
+	if (op->encoding == ZYDIS_OPERAND_ENCODING_MASK &&
+	    op->reg.value == ZYDIS_REGISTER_K0)
+		return;
 	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 		m->use_of[i] =
 			add_use(m, (struct effect_use){ .reg = reg,

@@ -28,8 +28,8 @@ struct err *fl_live_reg_want(struct live_regs *r, bool has_several, int reg,
 			return &err_nomem;
 	}
 	r->any |= UINT64_C(1) << reg;
+	l->node = l->bytes ? l->node : node;
 	l->bytes |= bytes;
-	l->node = node;
 	l->who = who;
 	for (uint64_t left = has_several ? bytes : 0; left; left &= left - 1)
 		l->each[__builtin_ctzll(left)] |= who;
@@ -167,6 +167,9 @@ static uint64_t word_mask(uint32_t word, uint32_t from, uint32_t to)
 static void want_in(struct live_mem *m, struct live_page *p, uint32_t from, uint32_t to,
 		    live_who who, uint32_t node)
 {
+	for (uint32_t i = from / 8; i * 8 < to; i++)
+		if (!(p->bits[i / 8] >> i % 8 * 8 & 0xff))
+			p->node[i] = node;
 	for (uint32_t word = from / 64; word * 64 < to; word++) {
 		uint64_t mask = word_mask(word, from, to);
 		uint32_t n = count_bits(mask & ~p->bits[word]);
@@ -175,8 +178,6 @@ static void want_in(struct live_mem *m, struct live_page *p, uint32_t from, uint
 		p->n += n;
 		m->n_bytes += n;
 	}
-	for (uint32_t i = from / 8; i * 8 < to; i++)
-		p->node[i] = node;
 	for (uint32_t i = from; p->each && i < to; i++)
 		p->each[i] |= who;
 }

@@ -72,7 +72,8 @@ struct live_mem {
 void fl_live_regs_deinit(struct live_regs *r);
 void fl_live_mem_deinit(struct live_mem *m);
 
-/** Want bytes @p bytes of register @p reg. */
+/** Want bytes @p bytes of register @p reg. If some of it is wanted already, it goes on being so for
+ * the node it was: that one lies closer to what was asked about. */
 struct err *fl_live_reg_want(struct live_regs *r, bool has_several, int reg,
 			     uint64_t bytes, live_who who, uint32_t node);
 
@@ -80,7 +81,7 @@ struct err *fl_live_reg_want(struct live_regs *r, bool has_several, int reg,
 struct live_want fl_live_reg_take(struct live_regs *r, bool has_several, int reg,
 				  uint64_t bytes, bool stays);
 
-/** Want [addr, addr + size). @return NULL or err_nomem. */
+/** Want [addr, addr + size), word by word as fl_live_reg_want(). @return NULL or err_nomem. */
 struct err *fl_live_mem_want(struct live_mem *m, uint64_t addr, uint64_t size,
 			     live_who who, uint32_t node);
 

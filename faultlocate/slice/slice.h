@@ -44,6 +44,9 @@ struct fl_trace_options {
 	void (*progress)(void *ctx, uint64_t position, bool is_back);
 	/** Behind each mmap of a kept file as code (machine.h). Or NULL. */
 	struct err *(*mapped)(void *ctx, const struct dec_where *w);
+	/** Told, while it is made ready, that the system call at @p position was answered by recorded event
+	 * @p seq. Or NULL. */
+	void (*call)(void *ctx, uint64_t seq, uint64_t position);
 	void *ctx;
 };
 
@@ -153,7 +156,7 @@ struct fl_node {
 	uint32_t size; ///< bytes of that; 0: it defines nothing that is: a branch, a seed
 	uint32_t insn; ///< index of fl_slice_insn(); FL_NONE: of none
 	uint32_t tid;
-	uint32_t parent; ///< the node that wants it, of the later ones; FL_NONE: a seed
+	uint32_t parent; ///< the latest node that wants it; FL_NONE: a seed
 	uint8_t edge;	 ///< enum fl_edge, to its parent
 	uint8_t origin;	 ///< enum fl_origin
 	uint8_t reg;	 ///< register that it defines, unless is_mem

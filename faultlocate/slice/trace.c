@@ -219,15 +219,23 @@ bool fl_trace_decode(void *ctx, uint64_t rip, struct dec_insn *ret)
 	return dec_insn_decode(bytes, here, rip, ret);
 }
 
-/* Is the call that would return to @p next under way where a fault ended the run? */
+/* Did the program end where it meant to? Not by a fault, nor where the replay can go no further. */
+static bool is_end_meant(const struct dec_where *end)
+{
+	int signo = end->end_value;
+
+	return end->at == DEC_AT_END &&
+	       (end->end != CAP_END_SIGNAL || (signo != SIGSEGV && signo != SIGBUS &&
+					       signo != SIGFPE && signo != SIGILL));
+}
+
+/* Is the call that would return to @p next under way where the run breaks off? */
 static bool is_under_way(struct fl_trace *t, uint64_t next)
 {
-	int signo = t->end.end_value;
 	struct cap_regs regs;
 	struct err *err;
 
-	if (t->end.at != DEC_AT_END || t->end.end != CAP_END_SIGNAL ||
-	    (signo != SIGSEGV && signo != SIGBUS && signo != SIGFPE && signo != SIGILL))
+	if (is_end_meant(&t->end))
 		return false;
 	if (!t->stack.size) {
 		err = dec_machine_regs(t->machine, &regs);
@@ -368,13 +376,15 @@ static struct err *harvest_insn(void *ctx, const struct dec_rec_slow *rec,
 static struct err *harvest_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 {
 	struct harvest *h = ctx;
+	const struct fl_trace_options *o = &h->t->options;
 	struct dec_insn insn;
 	bool is_call = rec->id == DEC_REC_SYSCALL;
 	bool is_state = rec->id == DEC_REC_STATE;
 	uint64_t len = is_state ? rec->value[18] : 2;
 	uint64_t rip = !is_state ? rec->value[2] : rec->value[16] - len;
 
-	(void)time;
+	if (is_call && o->call)
+		o->call(o->ctx, rec->value[14], time);
 	if (is_state && rec->value[20] == DEC_STATE_SIGNAL) {
 		h->from = 0;
 		return fl_flow_entry(h->t->flow, rec->value[16]);

@@ -93,7 +93,7 @@ struct fl_trace {
 	struct map block_of; ///< a hash of what is in it -> index
 	VEC(struct dec_range)
 	modules;	     ///< mappings of code, as far as they were asked for
-	VEC(uint64_t) stack; ///< words of it where a fault ended the run
+	VEC(uint64_t) stack; ///< words of it where the run breaks off
 	struct map code; ///< page -> its bytes, read from the machine; 0: there are none
 	struct trace_window window;
 };

@@ -233,28 +233,32 @@ static struct err *entry(struct fl_slice *s, const struct trace_entry *e)
 	return err ?: block(s, b, rec, e->what & 63);
 }
 
+/* The thread at hand is that of stretch @p i. */
+static struct err *begin_stretch(struct fl_slice *s, size_t i)
+{
+	const struct trace_stretch *now = &s->trace->window.stretches.data[i];
+
+	s->fs_base = now->fs_base;
+	return fl_walk_thread(s, now->tid);
+}
+
 static struct err *window(struct fl_slice *s)
 {
 	struct trace_window *w = &s->trace->window;
-	size_t stretch = w->stretches.size;
+	size_t stretch = w->stretches.size - 1;
 	struct err *err = fl_walk_window(s, w->begin, w->end);
 
 	s->position = w->end;
+	if (!err)
+		err = begin_stretch(s, stretch);
+	// What is wanted behind the last instruction.
+	if (!err && is_seeded(s, s->position))
+		err = seeds(s, UINT32_MAX, &(const struct operands){});
 	s->stats.log_bytes = s->stats.log_bytes > w->log.size ? s->stats.log_bytes :
 								w->log.size;
 	for (size_t i = w->entries.size; i-- && !err;) {
-		while (stretch == w->stretches.size ||
-		       w->stretches.data[stretch].from > i) {
-			const struct trace_stretch *now = &w->stretches.data[--stretch];
-
-			err = fl_walk_thread(s, now->tid);
-			s->fs_base = now->fs_base;
-			if (err)
-				return err;
-		}
-		// What is wanted behind the last instruction.
-		if (i + 1 == w->entries.size && is_seeded(s, s->position))
-			err = seeds(s, UINT32_MAX, &(const struct operands){});
+		while (w->stretches.data[stretch].from > i && !err)
+			err = begin_stretch(s, --stretch);
 		if (!err)
 			err = entry(s, &w->entries.data[i]);
 	}

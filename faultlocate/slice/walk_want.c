@@ -45,6 +45,7 @@ static struct err *commit(struct fl_slice *s, uint32_t save)
 		err = fl_walk_add(s, &node, v.who, v.link, &added);
 	if (!err)
 		err = fl_walk_pend(s, v.insn, v.who, added);
+	fl_live_mem_take(&s->mem, v.addr, 8, false);
 	return err   ?:
 		       fl_live_mem_want(&s->mem, v.addr, 8, v.who,
 					link_to(added, FL_EDGE_DATA));

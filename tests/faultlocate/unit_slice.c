@@ -1133,9 +1133,35 @@ static void plain(void **state)
 	}
 }
 
+/* ---- what one instruction uses ------------------------------------------------------------------ */
+
+static void mask_that_is_none(void **state)
+{
+	// vmovdqu64 [rdi]{k1}, zmm16, and without the mask, which is k0 in its bytes.
+	static const uint8_t bytes[2][15] = { { 0x62, 0xe1, 0xfe, 0x49, 0x7f, 0x07 },
+					      { 0x62, 0xe1, 0xfe, 0x48, 0x7f, 0x07 } };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		bool has_mask = false;
+		struct dec_insn insn;
+		struct effect *e;
+
+		assert_true(dec_insn_decode(bytes[i], sizeof(bytes[i]), 0x1000, &insn));
+		e = fl_effect_of(&insn);
+		assert_non_null(e);
+		for (int u = 0; u < e->n_uses; u++)
+			has_mask |= !e->use[u].is_mem && e->use[u].reg >= DEC_REG_K &&
+				    e->use[u].reg < DEC_REG_FLAGS;
+		assert_int_equal(has_mask, !i);
+		free(e);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mask_that_is_none),
 		cmocka_unit_test(captured),
 		cmocka_unit_test(plain),
 		cmocka_unit_test(executed),
