@@ -45,7 +45,6 @@ static const struct {
 			      "replay on a CPU like the one it was recorded on, or "
 			      "record again where cpuid can be recorded" },
 	[DEC_CAUSE_SIGNAL_FRAME] = { "signal-frame", "record again" },
-	[DEC_CAUSE_SIGRETURN] = { "sigreturn", "record again" },
 	[DEC_CAUSE_SIGNAL_PLACE] = { "signal-place",
 				     "record again; the signal may land where it can be "
 				     "found" },
@@ -126,32 +125,32 @@ static struct err *explain_bytes(struct explain *ex, uint64_t seq)
 	return err;
 }
 
-static struct err *explain_input(struct explain *ex, const struct slice_node *n)
+static struct err *explain_input(struct explain *ex, const struct explain_suspect *s)
 {
-	const struct history_event *e = dec_explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, s);
 	struct err *err = NULL;
 
-	if (n->location.is_mem) {
-		ex->x->input_addr = n->location.addr;
-		ex->x->input_bytes = n->location.size;
+	if (s->at.is_mem) {
+		ex->x->input_addr = s->at.addr;
+		ex->x->input_bytes = s->at.size;
 	}
 	if (e && e->kind == CAP_EV_SYSCALL)
 		err = dec_explain_call(ex, e, &ex->x->input);
-	if (!err && e && n->location.is_mem &&
-	    (n->origin == SLICE_WRITTEN || n->origin == SLICE_CHILD))
+	if (!err && e && s->at.is_mem &&
+	    (s->origin == EXPLAIN_WRITTEN || s->origin == EXPLAIN_CHILD))
 		err = explain_bytes(ex, e->seq);
 	return err;
 }
 
 /* ---- the sentence -------------------------------------------------------------------------------- */
 
-static const char *explain_subject(const struct explain *ex, uint32_t root)
+static const char *explain_subject(const struct explain *ex,
+				   const struct explain_suspect *s)
 {
 	if (ex->x->at.parting != DEC_PARTED_REGISTER)
 		return "which way the program went depends on";
-	return dec_explain_has_branch(ex, root) ?
-		       "the value depends, through a branch, on" :
-		       "the value comes from";
+	return s->has_branch ? "the value depends, through a branch, on" :
+			       "the value comes from";
 }
 
 /* A single bit that differs, in a single register, looks like damage. */
@@ -181,58 +180,58 @@ static struct err *explain_record(struct explain *ex, const char *origin)
 			   origin, explain_flip(ex, bit, sizeof(bit)));
 }
 
-static struct err *explain_unmodelled(struct explain *ex, const struct slice_node *n,
-				      uint32_t root, const char *origin)
+static struct err *explain_unmodelled(struct explain *ex, const struct explain_suspect *s,
+				      const char *origin)
 {
-	const struct history_event *e = dec_explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, s);
 
-	if (n->origin == SLICE_QUIET)
+	if (s->origin == EXPLAIN_QUIET)
 		return explain_say(ex, DEC_CAUSE_MISSING_WRITE,
 				   "%s %s: the call got a pointer there, and the "
 				   "capture has nothing that it wrote",
-				   explain_subject(ex, root), origin);
+				   explain_subject(ex, s), origin);
 	return explain_say(ex, DEC_CAUSE_UNMODELLED_CALL, "%s %s: %s",
-			   explain_subject(ex, root), origin,
+			   explain_subject(ex, s), origin,
 			   e && e->flags & CAP_SYS_UNLISTED ?
 				   "the call is not in the recorder's table, so what it "
 				   "wrote is not in the capture" :
 				   "the recorder could not read all that the call wrote");
 }
 
-static struct err *explain_shared(struct explain *ex, const struct slice_node *n,
-				  uint32_t root, const char *origin)
+static struct err *explain_shared(struct explain *ex, const struct explain_suspect *s,
+				  const char *origin)
 {
-	const struct history_shared *s = &ex->history.shared.data[n->event];
+	const struct history_shared *m = &ex->history.shared.data[s->event];
 
-	ex->x->input_addr = s->addr;
-	ex->x->input_bytes = s->size;
+	ex->x->input_addr = m->addr;
+	ex->x->input_bytes = m->size;
 	return explain_say(ex, DEC_CAUSE_SHARED_MEMORY,
 			   "%s %s (%#lx to %#lx, %s): what another process writes there "
 			   "is not in the capture",
-			   explain_subject(ex, root), origin, s->addr, s->addr + s->size,
-			   s->is_anonymous ? "anonymous, and the program has children" :
+			   explain_subject(ex, s), origin, m->addr, m->addr + m->size,
+			   m->is_anonymous ? "anonymous, and the program has children" :
 					     "a shared mapping");
 }
 
-static struct err *explain_mapped(struct explain *ex, const struct slice_node *n,
-				  uint32_t root, const char *origin)
+static struct err *explain_mapped(struct explain *ex, const struct explain_suspect *s,
+				  const char *origin)
 {
-	const struct history_event *e = dec_explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, s);
 
 	if (e && e->nr == SYS_mmap && !(e->args[3] & MAP_ANONYMOUS))
 		return explain_say(ex, DEC_CAUSE_FILE_CONTENTS,
 				   "%s %s: the file may have changed while it was "
 				   "mapped",
-				   explain_subject(ex, root), origin);
+				   explain_subject(ex, s), origin);
 	return explain_say(ex, DEC_CAUSE_MISSING_WRITE,
 			   "%s %s: in the replay that memory is as fresh as it was "
 			   "mapped; if something was in it, whoever wrote it was not "
 			   "recorded",
-			   explain_subject(ex, root), origin);
+			   explain_subject(ex, s), origin);
 }
 
 /* All that is known is that something before the search's end was wrong. */
-static struct err *explain_last_input(struct explain *ex, uint32_t root,
+static struct err *explain_last_input(struct explain *ex, const struct explain_suspect *s,
 				      const char *origin)
 {
 	char call[160] = "";
@@ -250,30 +249,30 @@ static struct err *explain_last_input(struct explain *ex, uint32_t root,
 		return err;
 	return explain_say(ex, DEC_CAUSE_UNKNOWN,
 			   "%s %s: that is as far as was looked%s%s",
-			   explain_subject(ex, root), origin,
+			   explain_subject(ex, s), origin,
 			   *call ? "; the last call that wrote something was " : "",
 			   call);
 }
 
 /* The oldest value within reach came from earlier still. Who wrote there last? */
-static struct err *explain_far(struct explain *ex, const struct slice_node *n,
-			       uint32_t root, const char *origin)
+static struct err *explain_far(struct explain *ex, const struct explain_suspect *s,
+			       const char *origin)
 {
-	for (size_t i = n->location.is_mem ? ex->slice.event : 0; i--;) {
+	for (size_t i = s->at.is_mem ? ex->end : 0; i--;) {
 		const struct history_event *e = &ex->history.events.data[i];
 		char call[160];
 
-		if (dec_history_writer_before(&ex->history, i + 1, n->location.addr) !=
-			    i ||
-		    e->kind != CAP_EV_SYSCALL)
+		if (e->kind != CAP_EV_SYSCALL || !e->has_position ||
+		    e->position > s->position ||
+		    !vec_find(&e->writes, w, s->at.addr - w->addr < w->size))
 			continue;
 		dec_explain_call_text(e, call, sizeof(call));
 		return explain_say(ex, DEC_CAUSE_INPUT_BYTES,
 				   "%s %s; the last call recorded to have written there "
 				   "is %s (the program itself may have written since)",
-				   explain_subject(ex, root), origin, call);
+				   explain_subject(ex, s), origin, call);
 	}
-	return explain_last_input(ex, root, origin);
+	return explain_last_input(ex, s, origin);
 }
 
 /* Inputs that need no further words. */
@@ -281,65 +280,61 @@ static const struct {
 	enum dec_cause cause;
 	const char *why;
 } plain_inputs[] = {
-	[SLICE_RESULT] = { DEC_CAUSE_CALL_RESULT,
-			   "what the program got there is not what the capture "
-			   "has" },
-	[SLICE_WRITTEN] = { DEC_CAUSE_INPUT_BYTES,
-			    "what the program got there is not what the capture "
+	[EXPLAIN_RESULT] = { DEC_CAUSE_CALL_RESULT,
+			     "what the program got there is not what the capture "
+			     "has" },
+	[EXPLAIN_WRITTEN] = { DEC_CAUSE_INPUT_BYTES,
+			      "what the program got there is not what the capture "
+			      "has" },
+	[EXPLAIN_CHILD] = { DEC_CAUSE_CHILD_MEMORY,
+			    "what a vfork child writes is found by comparing pages "
+			    "afterwards" },
+	[EXPLAIN_FRAME] = { DEC_CAUSE_SIGNAL_FRAME,
+			    "what the kernel saved there is not what the capture "
 			    "has" },
-	[SLICE_CHILD] = { DEC_CAUSE_CHILD_MEMORY,
-			  "what a vfork child writes is found by comparing pages "
-			  "afterwards" },
-	[SLICE_FRAME] = { DEC_CAUSE_SIGNAL_FRAME,
-			  "what the kernel saved there is not what the capture "
-			  "has" },
-	[SLICE_SIGRETURN] = { DEC_CAUSE_SIGRETURN,
-			      "the registers behind the handler are as recorded, "
-			      "the FPU's are those of the frame" },
-	[SLICE_TSC] = { DEC_CAUSE_TIME_STAMP,
-			"the recorded time stamp is not the one the program "
-			"got" },
-	[SLICE_CPUID] = { DEC_CAUSE_CPUID,
-			  "the CPU that it ran on is described otherwise than "
-			  "the one here" },
-	[SLICE_START] = { DEC_CAUSE_START_STATE,
-			  "it was never written since; either the start state "
-			  "has not what the program had, or whoever wrote there "
-			  "was not recorded" },
+	[EXPLAIN_TSC] = { DEC_CAUSE_TIME_STAMP,
+			  "the recorded time stamp is not the one the program "
+			  "got" },
+	[EXPLAIN_CPUID] = { DEC_CAUSE_CPUID,
+			    "the CPU that it ran on is described otherwise than "
+			    "the one here" },
+	[EXPLAIN_START] = { DEC_CAUSE_START_STATE,
+			    "it was never written since; either the start state "
+			    "has not what the program had, or whoever wrote there "
+			    "was not recorded" },
 };
 
-static struct err *explain_by_origin(struct explain *ex, uint32_t root)
+static struct err *explain_by_origin(struct explain *ex, const struct explain_suspect *s)
 {
-	const struct slice_node *n = &ex->slice.nodes.data[root];
 	char origin[200], bit[48];
 
-	dec_explain_origin(ex, root, origin, sizeof(origin));
-	switch (n->origin) {
-	case SLICE_UNMODELLED:
-	case SLICE_QUIET:
-		return explain_unmodelled(ex, n, root, origin);
-	case SLICE_SHARED:
-		return explain_shared(ex, n, root, origin);
-	case SLICE_MAPPED:
-		return explain_mapped(ex, n, root, origin);
-	case SLICE_FAR:
-		return explain_far(ex, n, root, origin);
-	case SLICE_CONSTANT:
+	dec_explain_origin(ex, s, origin, sizeof(origin));
+	switch (s->origin) {
+	case EXPLAIN_UNMODELLED:
+	case EXPLAIN_QUIET:
+		return explain_unmodelled(ex, s, origin);
+	case EXPLAIN_SHARED:
+		return explain_shared(ex, s, origin);
+	case EXPLAIN_MAPPED:
+		return explain_mapped(ex, s, origin);
+	case EXPLAIN_FAR:
+		return explain_far(ex, s, origin);
+	case EXPLAIN_CONSTANT:
 		return explain_record(ex, origin);
-	case SLICE_START:
-		if (!n->location.is_mem)
+	case EXPLAIN_START:
+		if (!s->at.is_mem)
 			return explain_record(ex, "where the kernel put the stack");
 		break;
-	case SLICE_RESULT:
-		if (dec_explain_is_address_call(dec_explain_event(ex, n)))
+	case EXPLAIN_RESULT:
+		if (dec_explain_is_address_call(dec_explain_event(ex, s)))
 			return explain_record(ex, origin);
 		break;
 	}
 	explain_flip(ex, bit, sizeof(bit));
-	return explain_say(ex, plain_inputs[n->origin].cause, "%s %s: %s%s%s",
-			   explain_subject(ex, root), origin, plain_inputs[n->origin].why,
-			   *bit && n->cost > EXPLAIN_FAR ? "; but it is far away" : "",
-			   n->cost > EXPLAIN_FAR ? bit : "");
+	return explain_say(ex, plain_inputs[s->origin].cause, "%s %s: %s%s%s",
+			   explain_subject(ex, s), origin, plain_inputs[s->origin].why,
+			   *bit && s->cost > EXPLAIN_FAR ? "; but it is far away" : "",
+			   s->cost > EXPLAIN_FAR ? bit : "");
 }
 
 /* What the recorded call wrote has no place: is the place credible? */
@@ -423,12 +418,11 @@ static bool explain_order(struct explain *ex, const struct history_event *e,
 	return true;
 }
 
-struct err *dec_explain_cause(struct explain *ex, uint32_t root)
+struct err *dec_explain_cause(struct explain *ex, const struct explain_suspect *root)
 {
 	const struct dec_divergence *d = &ex->x->at;
 	const struct history_event *e = dec_explain_expected(ex);
-	bool is_suspect = root != SLICE_NONE &&
-			  dec_explain_penalty(ex, &ex->slice.nodes.data[root]) < 0;
+	bool is_suspect = root && dec_explain_penalty(ex, root) < 0;
 	struct err *err;
 
 	if (d->parting == DEC_PARTED_MACHINE)
@@ -436,11 +430,11 @@ struct err *dec_explain_cause(struct explain *ex, uint32_t root)
 				   "the machine cannot execute the instruction there");
 	if (d->parting == DEC_PARTED_MEMORY)
 		return explain_no_memory(ex);
-	if (root == SLICE_NONE)
+	if (!root)
 		return explain_say(ex, DEC_CAUSE_UNKNOWN,
 				   "nothing between the start and the divergence could "
 				   "have made the difference");
-	err = explain_input(ex, &ex->slice.nodes.data[root]);
+	err = explain_input(ex, root);
 	if (!err)
 		err = dec_explain_others(ex, root);
 	if (err)

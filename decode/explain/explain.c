@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-// How much of the trace is held at once, and how far the search goes back at most.
-#define WINDOW_INSNS (256u << 10)
-#define WINDOWS 48
-
 /* ---- system calls, for people ------------------------------------------------------------ */
 
 struct err *dec_explain_call(struct explain *ex, const struct history_event *e,
@@ -44,172 +40,6 @@ static struct err *explain_here(struct explain *ex)
 	};
 
 	return dec_explain_call(ex, &e, &ex->x->here);
-}
-
-/* ---- the way back ------------------------------------------------------------------------ */
-
-/* What to look for: what differs, or else why the flow came here. */
-static void explain_wants(struct explain *ex, struct dec_machine *m)
-{
-	const struct dec_divergence *d = &ex->x->at;
-	struct dec_insn insn;
-	uint8_t bytes[15];
-	struct err *err;
-
-	if (d->parting == DEC_PARTED_REGISTER) {
-		dec_slice_want_reg(&ex->slice, d->reg);
-		return;
-	}
-	if (ex->x->near.n_passed && ex->x->near.n_differing) {
-		dec_slice_want_reg(&ex->slice, ex->x->near.reg);
-		return;
-	}
-	if (d->parting != DEC_PARTED_FAULT) {
-		dec_slice_want_flow(&ex->slice, 0);
-		return;
-	}
-	// The address, or else that this instruction ran at all.
-	dec_slice_want_flow(&ex->slice, 100);
-	err = dec_machine_read(m, d->rip, bytes, sizeof(bytes));
-	if (!err && dec_insn_decode(bytes, sizeof(bytes), d->rip, &insn)) {
-		for (int i = 0; i < insn.n_mem; i++) {
-			if (insn.mem[i].base < DEC_GPRS)
-				dec_slice_want_reg(&ex->slice, insn.mem[i].base);
-			if (insn.mem[i].index < DEC_GPRS)
-				dec_slice_want_reg(&ex->slice, insn.mem[i].index);
-		}
-	}
-	err_destroy(err);
-}
-
-static struct err *explain_search(struct explain *ex, struct dec_machine *m)
-{
-	uint64_t at = ex->x->at.position, stops[WINDOWS];
-	size_t n = 0, n_windows;
-	struct err *err = dec_explain_near(ex);
-
-	if (!err && ex->x->near.n_passed && ex->x->near.n_differing)
-		at = ex->x->near.position;
-	n_windows = at / WINDOW_INSNS + 1;
-	if (n_windows > WINDOWS)
-		n_windows = WINDOWS;
-	for (size_t i = n_windows; i--;) {
-		if (at > (i + 1) * WINDOW_INSNS)
-			stops[n++] = at - (i + 1) * WINDOW_INSNS;
-	}
-	if (!err)
-		err = dec_history_place(&ex->history, ex->machine, stops, n, at);
-	if (!err)
-		err = dec_slice_init(&ex->slice, &ex->history, ex->end, ex->x->at.tid);
-	if (!err)
-		explain_wants(ex, m);
-	while (!err && at && !dec_slice_is_done(&ex->slice) &&
-	       !dec_explain_has_suspect(ex)) {
-		uint64_t begin = n ? stops[--n] : 0;
-
-		if (!n_windows--)
-			break;
-		err = dec_slice_window(&ex->slice, ex->machine, begin, at);
-		at = begin;
-	}
-	if (!err && !dec_slice_is_done(&ex->slice)) {
-		ex->x->is_partial = at && !dec_explain_has_suspect(ex);
-		dec_slice_end(&ex->slice, at ? SLICE_FAR : SLICE_START, at);
-	}
-	ex->x->is_partial |= ex->slice.is_full;
-	return err;
-}
-
-/* ---- the chain --------------------------------------------------------------------------- */
-
-static void explain_location_name(const struct slice_location *p, char *text, size_t size)
-{
-	char name[DEC_REG_NAME];
-
-	if (p->is_mem)
-		snprintf(text, size, "%u byte%s at %#lx", p->size,
-			 p->size == 1 ? "" : "s", p->addr);
-	else
-		snprintf(text, size, "%s",
-			 p->reg <= DEC_REG_FLAGS ? dec_reg_name(p->reg, name) :
-			 p->reg == DEC_REG_RIP	 ? "the way taken" :
-						   "the FPU's state");
-}
-
-static struct dec_explain_step explain_step(struct explain *ex, uint32_t node)
-{
-	static const char *const needed_as[] = { "value", "value", "address", "branch" };
-	const struct slice_node *n = &ex->slice.nodes.data[node];
-	struct dec_explain_step step = { .position = n->position,
-					 .tid = n->tid,
-					 .value = n->value,
-					 .has_value = n->has_value &&
-						      (n->location.is_mem ||
-						       n->location.reg < DEC_GPRS),
-					 .needed_as = needed_as[n->edge] };
-
-	if (n->insn != SLICE_NONE) {
-		const struct dec_insn *insn = &ex->slice.insns.data[n->insn];
-
-		step.rip = insn->rip;
-		dec_insn_text(insn, step.insn, sizeof(step.insn));
-		dec_symbols_place(ex->symbols, step.rip, &step.place);
-	}
-	if (n->origin == SLICE_INSN || n->origin == SLICE_CONSTANT)
-		explain_location_name(&n->location, step.what, sizeof(step.what));
-	else
-		dec_explain_origin(ex, node, step.what, sizeof(step.what));
-	return step;
-}
-
-static bool explain_is_same_line(const struct dec_explain_step *a,
-				 const struct dec_explain_step *b)
-{
-	return *a->insn && *b->insn && a->tid == b->tid && a->place.line &&
-	       a->place.line == b->place.line && a->place.file && b->place.file &&
-	       !strcmp(a->place.file, b->place.file) && strcmp(b->needed_as, "branch");
-}
-
-/* From the divergence to @p root; steps of one source line are one, and of a long chain
- * the middle is left out. */
-static struct err *explain_chain(struct explain *ex, uint32_t root)
-{
-	struct dec_explanation *x = ex->x;
-	VEC(uint32_t) path = {};
-	struct err *err = NULL;
-
-	for (uint32_t n = root; n != SLICE_NONE; n = ex->slice.nodes.data[n].parent) {
-		uint32_t *p = vec_push(&path);
-
-		if (!p) {
-			vec_deinit(&path);
-			return &err_nomem;
-		}
-		*p = n;
-	}
-	for (size_t i = path.size; !err && i--;) {
-		struct dec_explain_step step = explain_step(ex, path.data[i]), *to;
-
-		if (i && x->chain.size &&
-		    explain_is_same_line(&x->chain.data[x->chain.size - 1], &step)) {
-			x->chain.data[x->chain.size - 1].n_merged++;
-			continue;
-		}
-		to = vec_push(&x->chain);
-		if (to)
-			*to = step;
-		else
-			err = &err_nomem;
-	}
-	vec_deinit(&path);
-	if (!err && x->chain.size > DEC_EXPLAIN_STEPS) {
-		x->n_left_out = x->chain.size - DEC_EXPLAIN_STEPS;
-		memmove(x->chain.data + DEC_EXPLAIN_HEAD,
-			x->chain.data + DEC_EXPLAIN_HEAD + x->n_left_out,
-			(DEC_EXPLAIN_STEPS - DEC_EXPLAIN_HEAD) * sizeof(*x->chain.data));
-		x->chain.size = DEC_EXPLAIN_STEPS;
-	}
-	return err;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
@@ -286,24 +116,49 @@ static struct err *explain_begin(struct explain *ex, struct dec_machine *m)
 	return explain_differing(ex);
 }
 
+static void explain_place(void *ctx, uint64_t seq, uint64_t position)
+{
+	struct explain *ex = ctx;
+
+	dec_history_place(&ex->history, seq, position);
+}
+
+/* Run it once more, to look at. */
+static struct err *explain_trace(struct explain *ex)
+{
+	const struct fl_trace_options o = { .call = explain_place, .ctx = ex };
+	struct err *err = fl_trace_create(ex->capture, &o, &ex->trace);
+
+	if (err)
+		return err;
+	ex->machine = fl_trace_machine(ex->trace);
+	for (size_t i = 0; i < ex->history.events.size && !err; i++) {
+		const struct history_event *e = &ex->history.events.data[i];
+
+		if (e->has_position && dec_history_call_is_loose(e))
+			err = vec_add(&ex->loose, i);
+	}
+	return err;
+}
+
 static struct err *explain_all(struct explain *ex, struct dec_machine *m)
 {
 	struct dec_explanation *x = ex->x;
-	uint32_t root = SLICE_NONE;
+	const struct explain_suspect *root = NULL;
 	struct err *err = explain_begin(ex, m);
 
 	// Where nothing is wrong with the flow and the registers there is no way back.
 	if (!err && x->at.parting != DEC_PARTED_MACHINE &&
 	    x->at.parting != DEC_PARTED_MEMORY) {
-		err = dec_machine_create(ex->capture, NULL, &ex->machine);
+		err = explain_trace(ex);
 		if (!err)
-			err = explain_search(ex, m);
+			err = dec_explain_search(ex, m);
 		root = dec_explain_root(ex);
 	}
 	if (!err)
 		err = explain_surroundings(ex);
-	if (!err && root != SLICE_NONE)
-		err = explain_chain(ex, root);
+	if (!err && root)
+		err = dec_explain_chain(ex, root);
 	if (!err)
 		err = dec_explain_cause(ex, root);
 	if (!err) {
@@ -327,9 +182,12 @@ struct err *dec_explain(const struct capture *c, struct dec_machine *m,
 		return &err_nomem;
 	ex.x->at = *d;
 	err = explain_all(&ex, m);
-	dec_machine_destroy(ex.machine);
-	dec_slice_deinit(&ex.slice);
+	dec_explain_forget(&ex);
+	fl_trace_destroy(ex.trace);
 	dec_history_deinit(&ex.history);
+	vec_deinit(&ex.loose);
+	vec_deinit(&ex.seeds);
+	vec_deinit(&ex.costs);
 	if (err)
 		dec_explanation_destroy(ex.x);
 	else

@@ -33,7 +33,6 @@ enum dec_cause {
 	DEC_CAUSE_TIME_STAMP,
 	DEC_CAUSE_CPUID,
 	DEC_CAUSE_SIGNAL_FRAME,
-	DEC_CAUSE_SIGRETURN,
 	DEC_CAUSE_SIGNAL_PLACE,	 ///< where an asynchronous signal landed was not found
 	DEC_CAUSE_THREAD_SWITCH, ///< where a thread was interrupted was not found
 	DEC_CAUSE_FILE_CONTENTS, ///< of a mapping

@@ -39,15 +39,6 @@ static bool is_copying(const struct dec_insn *insn)
 	return false;
 }
 
-/* xor eax, eax and its kin. */
-static bool is_zeroing(const struct dec_insn *insn)
-{
-	uint64_t vec = insn->other_read & 0xffffffffu;
-
-	return !insn->n_mem && dec_insn_is_zeroing(insn->mnemonic) &&
-	       __builtin_popcountll(vec) + __builtin_popcount(insn->gpr_read) == 1;
-}
-
 /* Is register @p reg only part of where something is? */
 static bool is_address(const struct dec_insn *insn, int reg)
 {
@@ -434,7 +425,7 @@ void dec_follow_hop(const struct dec_past *p, const struct dec_past_step *s,
 		memcpy(&ret->value, v + offset, l->size);
 	if (!insn || insn->flow == DEC_FLOW_SYSCALL)
 		ret->kind = DEC_HOP_KERNEL;
-	else if (is_zeroing(insn) || !uses_data(p, s))
+	else if (dec_insn_zeroes(insn) || !uses_data(p, s))
 		ret->kind = DEC_HOP_CONSTANT;
 	else if (is_copying(insn) && find_source(p, s, def, offset, l, &ret->from))
 		ret->kind = DEC_HOP_COPY;

@@ -4,7 +4,7 @@
 /**
  * @file
  * One value followed back, copy by copy: from the register that held it to the load, to the
- * store of what was loaded, and so on to the instruction that made it. A slice (slice.h) asks
+ * store of what was loaded, and so on to the instruction that made it. A slice asks
  * for all that had a part in a value; here it is only where it lay.
  */
 #ifndef DECODE_EXPLAIN_FOLLOW_H

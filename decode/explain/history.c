@@ -8,10 +8,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "decode/machine/log.h"
-
-// How far apart, in system calls, the log and the events may be: some answer none.
-#define HISTORY_NEAR 16
 #define HISTORY_GAPS 8
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -108,7 +104,6 @@ static struct err *history_add(struct history *h, const struct cap_event *ev)
 	e->seq = ev->seq;
 	e->tid = ev->tid;
 	e->kind = ev->kind;
-	e->has_after = ev->has_after;
 	e->flags = ev->flags;
 	e->file = ev->file;
 	e->rip = ev->regs.rip - (ev->kind == CAP_EV_SYSCALL ? 2 : 0);
@@ -129,10 +124,8 @@ static void history_trim(struct history *h)
 {
 	size_t n = h->events.size / 2;
 
-	for (size_t i = 0; i < n; i++) {
-		h->n_forgotten += h->events.data[i].kind == CAP_EV_SYSCALL;
+	for (size_t i = 0; i < n; i++)
 		vec_deinit(&h->events.data[i].writes);
-	}
 	memmove(h->events.data, h->events.data + n,
 		(h->events.size - n) * sizeof(*h->events.data));
 	h->events.size -= n;
@@ -182,105 +175,21 @@ void dec_history_deinit(struct history *h)
 
 /* ---- which event was it? -------------------------------------------------------------- */
 
-static bool history_is_call(const struct history_event *e, int64_t nr, int64_t ret,
-			    uint64_t rip)
+size_t dec_history_find(const struct history *h, uint64_t seq)
 {
-	return e->kind == CAP_EV_SYSCALL && e->nr == nr && e->ret == ret && e->rip == rip;
+	size_t i = vec_rank(h->events.size, k, h->events.data[k].seq < seq);
+
+	return i < h->events.size && h->events.data[i].seq == seq ? i : SIZE_MAX;
 }
 
-size_t dec_history_call_before(const struct history *h, size_t end, int64_t nr,
-			       int64_t ret, uint64_t rip)
+void dec_history_place(struct history *h, uint64_t seq, uint64_t position)
 {
-	for (size_t i = end, seen = 0; i-- && seen < HISTORY_NEAR;) {
-		const struct history_event *e = &h->events.data[i];
+	size_t i = dec_history_find(h, seq);
 
-		if (history_is_call(e, nr, ret, rip))
-			return i;
-		seen += e->kind == CAP_EV_SYSCALL;
-	}
-	return SIZE_MAX;
-}
-
-static bool history_wrote(const struct history_event *e, uint64_t addr)
-{
-	return vec_find(&e->writes, w, addr - w->addr < w->size);
-}
-
-size_t dec_history_writer_before(const struct history *h, size_t end, uint64_t addr)
-{
-	for (size_t i = end, seen = 0; i-- && seen < HISTORY_NEAR;) {
-		if (history_wrote(&h->events.data[i], addr))
-			return i;
-		seen += h->events.data[i].kind == CAP_EV_SYSCALL;
-	}
-	return SIZE_MAX;
-}
-
-struct history_placing {
-	struct history *history;
-	struct log_reader reader;
-	size_t next;   ///< index of the event that comes next
-	uint64_t skip; ///< calls to pass over: their events are forgotten
-};
-
-static struct err *history_on_record(void *ctx, const struct dec_rec *rec, uint64_t time)
-{
-	struct history_placing *p = ctx;
-	struct history *h = p->history;
-
-	if (rec->id != DEC_REC_SYSCALL)
-		return NULL;
-	if (p->skip) {
-		p->skip--;
-		return NULL;
-	}
-	for (size_t i = p->next, seen = 0; i < h->events.size && seen < HISTORY_NEAR;
-	     i++) {
-		struct history_event *e = &h->events.data[i];
-
-		seen += e->kind == CAP_EV_SYSCALL;
-		if (!history_is_call(e, rec->value[0], rec->value[1], rec->value[2]))
-			continue;
-		e->has_position = true;
-		e->position = time;
-		p->next = i + 1;
-		return NULL;
-	}
-	return NULL;
-}
-
-static struct err *history_feed(void *ctx, const uint8_t *log, size_t bytes)
-{
-	struct history_placing *p = ctx;
-	const struct log_sink sink = { .ctx = p, .other = history_on_record };
-
-	return dec_log_reader_feed(&p->reader, &sink, log, bytes);
-}
-
-struct err *dec_history_place(struct history *h, struct dec_machine *m,
-			      const uint64_t *stops, size_t n_stops, uint64_t position)
-{
-	struct history_placing p = { .history = h, .skip = h->n_forgotten };
-	struct dec_where w;
-	struct err *err = dec_machine_seek(m, 0, &w), *off;
-
-	dec_log_reader_init(&p.reader, DEC_LOG_FLOW, 0);
-	if (!err)
-		err = dec_machine_log(m, DEC_LOG_FLOW, history_feed, &p);
-	for (size_t i = 0; !err && i < n_stops; i++) {
-		err = dec_machine_run(m, stops[i], &w);
-		if (!err)
-			err = dec_machine_checkpoint(m);
-	}
-	if (!err)
-		err = dec_machine_run(m, position, &w);
-	off = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
-	dec_log_reader_deinit(&p.reader);
-	if (err) {
-		err_destroy(off);
-		return err;
-	}
-	return off;
+	if (i == SIZE_MAX)
+		return;
+	h->events.data[i].has_position = true;
+	h->events.data[i].position = position;
 }
 
 /* ---- memory that others may write ------------------------------------------------------ */

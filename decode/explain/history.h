@@ -26,10 +26,9 @@ struct history_event {
 	uint32_t tid;
 	uint8_t kind;	   ///< enum cap_event_kind
 	bool has_position; ///< set by dec_history_place()
-	bool has_after;
-	uint32_t flags; ///< enum cap_syscall_flags
-	uint32_t file;	///< of an mmap that was kept
-	uint64_t rip;	///< of the instruction
+	uint32_t flags;	   ///< enum cap_syscall_flags
+	uint32_t file;	   ///< of an mmap that was kept
+	uint64_t rip;	   ///< of the instruction
 	uint64_t position;
 	int64_t nr; ///< SYSCALL; SIGNAL: its number
 	uint64_t args[6];
@@ -51,7 +50,6 @@ struct history {
 	VEC(struct history_shared) shared;
 	VEC(char *) gaps; ///< texts, the first few
 	bool has_children;
-	uint64_t n_forgotten; ///< system calls that are no longer in `events`
 };
 
 /** Read the events of @p c with seq below @p until. @return what reading them returns,
@@ -59,30 +57,23 @@ struct history {
 struct err *dec_history_read(struct history *h, const struct capture *c, uint64_t until);
 void dec_history_deinit(struct history *h);
 
-/** The system call among the last few below event index @p end that fits a logged one.
- * @return its index, or SIZE_MAX. */
-size_t dec_history_call_before(const struct history *h, size_t end, int64_t nr,
-			       int64_t ret, uint64_t rip);
+/** @return the index of event @p seq, or SIZE_MAX. */
+size_t dec_history_find(const struct history *h, uint64_t seq);
 
-/** The last event below index @p end, of at most a few, that wrote @p addr. @return its
- * index, or SIZE_MAX. */
-size_t dec_history_writer_before(const struct history *h, size_t end, uint64_t addr);
-
-/** Run @p m from the start to @p position, and note at which position each system
- * call was answered. Stops on the way at each of @p stops (ascending) for a checkpoint. */
-struct err *dec_history_place(struct history *h, struct dec_machine *m,
-			      const uint64_t *stops, size_t n_stops, uint64_t position);
+/** Note that event @p seq, a system call, was answered at @p position. */
+void dec_history_place(struct history *h, uint64_t seq, uint64_t position);
 
 /** @return the index in h->shared of shared memory at @p addr, or SIZE_MAX. */
 size_t dec_history_shared_at(const struct history *h, uint64_t addr);
 
 /* ---- history_call.c ------------------------------------------------------------------ */
 
-/** @return whether @p e, a system call, made anew the memory at @p addr: a mapping. */
-bool dec_history_call_maps(const struct history_event *e, uint64_t addr);
+/** @return whether @p e is a system call that may have written memory although nothing says that it
+ * did. */
+bool dec_history_call_is_loose(const struct history_event *e);
 
-/** @return whether @p e, a system call, got a pointer to memory that holds @p addr and may
- * have written there although nothing says that it did. */
+/** @return whether the loose call @p e got a pointer to memory that holds @p addr, as far as is
+ * known. */
 bool dec_history_call_may_write(const struct history_event *e, uint64_t addr);
 
 /** @return the name of system call @p nr; the caller frees it. NULL: out of memory. */

@@ -9,20 +9,6 @@
 
 /* ---- what a call may have done ---------------------------------------------------------- */
 
-bool dec_history_call_maps(const struct history_event *e, uint64_t addr)
-{
-	if (e->kind != CAP_EV_SYSCALL || e->ret < 0)
-		return false;
-	switch (e->nr) {
-	case SYS_mmap:
-		return addr - e->ret < e->args[1];
-	case SYS_mremap:
-		return addr - e->ret < e->args[2];
-	default:
-		return false;
-	}
-}
-
 /* Calls that only read the memory they are given. */
 static const int16_t reading_calls[] = {
 	SYS_write,
@@ -113,17 +99,19 @@ static uint64_t history_reach(const struct history_event *e, int i)
 	return is_unlisted ? 4096 : 16;
 }
 
+bool dec_history_call_is_loose(const struct history_event *e)
+{
+	if (e->kind != CAP_EV_SYSCALL)
+		return false;
+	return (e->flags & (CAP_SYS_UNLISTED | CAP_SYS_PARTIAL)) ||
+	       (e->ret >= 0 && !e->writes.size && !history_only_reads(e->nr));
+}
+
 bool dec_history_call_may_write(const struct history_event *e, uint64_t addr)
 {
-	bool is_unlisted = e->flags & (CAP_SYS_UNLISTED | CAP_SYS_PARTIAL);
-
-	if (e->kind != CAP_EV_SYSCALL ||
-	    (!is_unlisted && (e->ret < 0 || e->writes.size || history_only_reads(e->nr))))
-		return false;
-	for (int i = 0; i < dec_call_args(e->nr); i++) {
+	for (int i = 0; i < dec_call_args(e->nr); i++)
 		if (e->args[i] >= 4096 && addr - e->args[i] < history_reach(e, i))
 			return true;
-	}
 	return false;
 }
 

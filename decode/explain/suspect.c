@@ -3,7 +3,7 @@
 
 /*
  * Each input that the differing value depends on is a suspect. How likely it is follows
- * from how far away it is (the cost of its node) and from what it is: what nobody
+ * from how far away it is (its cost) and from what it is: what nobody
  * recorded can have changed, what was recorded hardly.
  */
 
@@ -18,20 +18,6 @@ bool dec_explain_is_address_call(const struct history_event *e)
 {
 	return e && (e->nr == SYS_mmap || e->nr == SYS_brk || e->nr == SYS_mremap ||
 		     e->nr == SYS_shmat);
-}
-
-/* Between a constant of the code and the call that it was copied to nothing branched: no
- * other input could have made it another one. */
-static bool explain_is_certain(const struct explain *ex, const struct slice_node *n)
-{
-	uint32_t steps = 0;
-
-	if (ex->x->at.parting != DEC_PARTED_REGISTER || n->origin != SLICE_CONSTANT ||
-	    n->position < ex->slice.block)
-		return false;
-	for (uint32_t i = n->parent; i != SLICE_NONE; i = ex->slice.nodes.data[i].parent)
-		steps++;
-	return n->cost == steps; // each a plain copy
 }
 
 /* Did the call read from a file that was then mapped, so that the capture has a copy? (The loader
@@ -56,91 +42,93 @@ static bool explain_is_vouched_for(const struct explain *ex,
 	return false;
 }
 
-int dec_explain_penalty(const struct explain *ex, const struct slice_node *n)
+int dec_explain_penalty(const struct explain *ex, const struct explain_suspect *s)
 {
-	const struct history_event *e = dec_explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, s);
 	const struct history_shared *shared;
 
-	switch (n->origin) {
-	case SLICE_UNMODELLED:
+	switch (s->origin) {
+	case EXPLAIN_UNMODELLED:
 		return -500;
-	case SLICE_SHARED:
-		shared = &ex->history.shared.data[n->event];
+	case EXPLAIN_SHARED:
+		shared = &ex->history.shared.data[s->event];
 		return shared->is_risky ? -400 : shared->is_read_only ? 80 : 300;
-	case SLICE_CHILD:
+	case EXPLAIN_CHILD:
 		return -200;
-	case SLICE_WRITTEN:
+	case EXPLAIN_WRITTEN:
 		return explain_is_vouched_for(ex, e) ? 300 : 0;
-	case SLICE_TSC:
+	case EXPLAIN_TSC:
 		return 0;
-	case SLICE_RESULT:
+	case EXPLAIN_RESULT:
 		return dec_explain_is_address_call(e) ? 150 : 10;
-	case SLICE_CPUID: // Which variant of a library's function is called follows from it.
+	case EXPLAIN_CPUID: // Which variant of a library's function is called follows from it.
 		return 60;
-	case SLICE_FRAME:
-	case SLICE_SIGRETURN:
+	case EXPLAIN_FRAME:
 		return 10;
-	case SLICE_QUIET:
+	case EXPLAIN_QUIET:
 		return 20;
-	case SLICE_MAPPED:
+	case EXPLAIN_MAPPED:
 		return e && e->file ? 150 : 120;
-	case SLICE_FAR:
+	case EXPLAIN_FAR:
 		return 100;
-	case SLICE_START:
+	case EXPLAIN_START:
 		return 150;
 	default:
-		return explain_is_certain(ex, n) ? -1000 : 400;
+		return s->is_certain ? -1000 : 400;
 	}
-}
-
-bool dec_explain_has_branch(const struct explain *ex, uint32_t node)
-{
-	for (; node != SLICE_NONE; node = ex->slice.nodes.data[node].parent) {
-		if (ex->slice.nodes.data[node].edge == SLICE_BRANCH)
-			return true;
-	}
-	return false;
 }
 
 /* A pointer seldom differs, and nothing else with it, because the program went another way
  * to the same call: for those only suspects count that lead there without a branch, and
  * what nobody recorded. */
-static bool explain_is_eligible(const struct explain *ex, uint32_t node, int penalty)
+static bool explain_is_eligible(const struct explain *ex, const struct explain_suspect *s)
 {
 	return ex->x->at.parting != DEC_PARTED_REGISTER || !ex->is_pointer ||
-	       ex->x->n_differing > 1 || penalty < 0 || !dec_explain_has_branch(ex, node);
+	       ex->x->n_differing > 1 || !s->has_branch || dec_explain_penalty(ex, s) < 0;
 }
 
-uint32_t dec_explain_root(const struct explain *ex)
+static int64_t explain_score(const struct explain *ex, const struct explain_suspect *s)
 {
-	uint32_t best = SLICE_NONE;
-	int64_t best_score = INT64_MAX;
+	return (int64_t)s->cost + dec_explain_penalty(ex, s);
+}
 
-	for (uint32_t i = 0; i < ex->slice.nodes.size; i++) {
-		const struct slice_node *n = &ex->slice.nodes.data[i];
-		int penalty = dec_explain_penalty(ex, n);
+const struct explain_suspect *dec_explain_root(const struct explain *ex)
+{
+	const struct explain_suspect *best = NULL;
 
-		if (n->origin == SLICE_INSN || (int64_t)n->cost + penalty >= best_score ||
-		    !explain_is_eligible(ex, i, penalty))
-			continue;
-		best = i;
-		best_score = (int64_t)n->cost + penalty;
+	for (size_t i = 0; i < ex->suspects.size; i++) {
+		const struct explain_suspect *s = &ex->suspects.data[i];
+
+		if ((!best || explain_score(ex, s) < explain_score(ex, best)) &&
+		    explain_is_eligible(ex, s))
+			best = s;
 	}
 	return best;
 }
 
+/* @return what the nearest thing costs that was not followed further back. */
+static uint32_t explain_nearest(const struct explain *ex)
+{
+	uint32_t cost = UINT32_MAX;
+
+	for (size_t i = 0; i < ex->suspects.size; i++) {
+		const struct explain_suspect *s = &ex->suspects.data[i];
+
+		if (s->origin == EXPLAIN_FAR && s->cost < cost)
+			cost = s->cost;
+	}
+	return cost;
+}
+
 bool dec_explain_has_suspect(const struct explain *ex)
 {
-	uint32_t root = dec_explain_root(ex);
-	const struct slice_node *n;
-	int penalty;
+	const struct explain_suspect *root = dec_explain_root(ex);
 
-	if (root == SLICE_NONE)
+	if (!root || root->origin == EXPLAIN_FAR)
 		return false;
-	n = &ex->slice.nodes.data[root];
-	penalty = dec_explain_penalty(ex, n);
 	// Whatever is found further back is further away, too.
-	return penalty < 0 || (int64_t)n->cost + penalty <= dec_slice_nearest(&ex->slice);
+	return dec_explain_penalty(ex, root) < 0 ||
+	       explain_score(ex, root) <= explain_nearest(ex);
 }
 
 /* What was named already: suspects of the same kind and event are one. */
@@ -149,9 +137,9 @@ struct explain_named {
 	size_t n;
 };
 
-static uint64_t explain_key(const struct slice_node *n)
+static uint64_t explain_key(const struct explain_suspect *s)
 {
-	return (uint64_t)n->origin << 32 | n->event;
+	return (uint64_t)s->origin << 32 | s->event;
 }
 
 static bool explain_is_named(const struct explain_named *named, uint64_t key)
@@ -164,38 +152,34 @@ static bool explain_is_named(const struct explain_named *named, uint64_t key)
 }
 
 /* The likeliest suspect that was not named. */
-static uint32_t explain_next(const struct explain *ex, const struct explain_named *named)
+static const struct explain_suspect *explain_next(const struct explain *ex,
+						  const struct explain_named *named)
 {
-	uint32_t best = SLICE_NONE;
-	int64_t best_score = INT64_MAX;
+	const struct explain_suspect *best = NULL;
 
-	for (uint32_t i = 0; i < ex->slice.nodes.size; i++) {
-		const struct slice_node *n = &ex->slice.nodes.data[i];
-		int64_t score;
+	for (size_t i = 0; i < ex->suspects.size; i++) {
+		const struct explain_suspect *s = &ex->suspects.data[i];
 
-		if (n->origin == SLICE_INSN || n->origin == SLICE_CONSTANT ||
-		    n->origin == SLICE_START)
+		if (s->origin == EXPLAIN_CONSTANT || s->origin == EXPLAIN_START)
 			continue;
-		score = (int64_t)n->cost + dec_explain_penalty(ex, n);
-		if (score >= best_score || explain_is_named(named, explain_key(n)))
-			continue;
-		best = i;
-		best_score = score;
+		if ((!best || explain_score(ex, s) < explain_score(ex, best)) &&
+		    !explain_is_named(named, explain_key(s)))
+			best = s;
 	}
 	return best;
 }
 
-struct err *dec_explain_others(struct explain *ex, uint32_t root)
+struct err *dec_explain_others(struct explain *ex, const struct explain_suspect *root)
 {
-	struct explain_named named = { { explain_key(&ex->slice.nodes.data[root]) }, 1 };
+	struct explain_named named = { { explain_key(root) }, 1 };
 
 	while (named.n <= EXPLAIN_OTHERS) {
-		uint32_t next = explain_next(ex, &named);
+		const struct explain_suspect *next = explain_next(ex, &named);
 		char text[256], **to;
 
-		if (next == SLICE_NONE)
+		if (!next)
 			return NULL;
-		named.key[named.n++] = explain_key(&ex->slice.nodes.data[next]);
+		named.key[named.n++] = explain_key(next);
 		dec_explain_origin(ex, next, text, sizeof(text));
 		to = vec_push(&ex->x->others);
 		if (!to)

@@ -8,11 +8,11 @@
 #include <sys/syscall.h>
 
 const struct history_event *dec_explain_event(const struct explain *ex,
-					      const struct slice_node *n)
+					      const struct explain_suspect *s)
 {
-	return n->event == SLICE_NONE || n->origin == SLICE_SHARED ?
+	return s->event == EXPLAIN_NONE || s->origin == EXPLAIN_SHARED ?
 		       NULL :
-		       &ex->history.events.data[n->event];
+		       &ex->history.events.data[s->event];
 }
 
 const struct history_event *dec_explain_expected(const struct explain *ex)
@@ -35,56 +35,53 @@ void dec_explain_call_text(const struct history_event *e, char *text, size_t siz
 		snprintf(text + n, size - n, " at instruction %lu", e->position);
 }
 
-void dec_explain_origin(const struct explain *ex, uint32_t node, char *text, size_t size)
+void dec_explain_origin(const struct explain *ex, const struct explain_suspect *s,
+			char *text, size_t size)
 {
-	const struct slice_node *n = &ex->slice.nodes.data[node];
-	const struct history_event *e = dec_explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, s);
 	char call[160] = "a system call", where[64] = "a register";
 
 	if (e && e->kind == CAP_EV_SYSCALL)
 		dec_explain_call_text(e, call, sizeof(call));
-	if (n->location.is_mem)
-		snprintf(where, sizeof(where), "%u byte%s at %#lx", n->location.size,
-			 n->location.size == 1 ? "" : "s", n->location.addr);
-	switch (n->origin) {
-	case SLICE_RESULT:
+	if (s->at.is_mem)
+		snprintf(where, sizeof(where), "%u byte%s at %#lx", s->at.size,
+			 s->at.size == 1 ? "" : "s", s->at.addr);
+	switch (s->origin) {
+	case EXPLAIN_RESULT:
 		snprintf(text, size, "what %s returned", call);
 		return;
-	case SLICE_WRITTEN:
+	case EXPLAIN_WRITTEN:
 		snprintf(text, size, "%s, written by %s", where, call);
 		return;
-	case SLICE_CHILD:
+	case EXPLAIN_CHILD:
 		snprintf(text, size, "%s, written by the child of %s", where, call);
 		return;
-	case SLICE_UNMODELLED:
-	case SLICE_QUIET:
+	case EXPLAIN_UNMODELLED:
+	case EXPLAIN_QUIET:
 		snprintf(text, size, "%s, which %s may have written", where, call);
 		return;
-	case SLICE_MAPPED:
+	case EXPLAIN_MAPPED:
 		snprintf(text, size, "%s, as mapped by %s", where, call);
 		return;
-	case SLICE_SHARED:
+	case EXPLAIN_SHARED:
 		snprintf(text, size, "%s, in memory shared with others", where);
 		return;
-	case SLICE_FRAME:
+	case EXPLAIN_FRAME:
 		snprintf(text, size, "%s, in the frame of signal %ld", where,
 			 e ? (long)e->nr : 0);
 		return;
-	case SLICE_SIGRETURN:
-		snprintf(text, size, "restored by rt_sigreturn");
-		return;
-	case SLICE_TSC:
+	case EXPLAIN_TSC:
 		snprintf(text, size, "the time stamp counter");
 		return;
-	case SLICE_CPUID:
+	case EXPLAIN_CPUID:
 		snprintf(text, size, "the CPU's description (cpuid)");
 		return;
-	case SLICE_START:
+	case EXPLAIN_START:
 		snprintf(text, size, "%s, in the start state", where);
 		return;
-	case SLICE_FAR:
+	case EXPLAIN_FAR:
 		snprintf(text, size, "%s, from before instruction %lu", where,
-			 n->position);
+			 s->position);
 		return;
 	default:
 		snprintf(text, size, "a constant of the code");

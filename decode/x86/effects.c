@@ -50,6 +50,21 @@ bool dec_insn_is_zeroing(ZydisMnemonic m)
 	}
 }
 
+bool dec_insn_zeroes(const struct dec_insn *insn)
+{
+	uint8_t op = insn->len >= 2 ? insn->bytes[insn->len - 2] : 0;
+	uint64_t vec = insn->other_read & 0xffffffffu;
+
+	if (insn->n_mem || !dec_insn_is_zeroing(insn->mnemonic))
+		return false;
+	if (vec)
+		return __builtin_popcountll(vec) == 1;
+	// Two registers that are one, not a register and a number.
+	return __builtin_popcount(insn->gpr_read) == 1 &&
+	       insn->gpr_read == insn->gpr_written && insn->len <= 3 &&
+	       (op == 0x31 || op == 0x33 || op == 0x29 || op == 0x2b);
+}
+
 bool dec_insn_is_vector_copy(ZydisMnemonic m)
 {
 	return m == ZYDIS_MNEMONIC_MOVAPS || m == ZYDIS_MNEMONIC_MOVUPS ||

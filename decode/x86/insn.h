@@ -128,6 +128,9 @@ size_t dec_insn_text(const struct dec_insn *insn, char *buf, size_t size);
 /** @return the name of instruction set @p isa, as in dec_insn.isa. */
 const char *dec_insn_isa_name(unsigned isa);
 
+/** @return whether what @p insn writes is zero whatever its register was: xor eax, eax and its kin. */
+bool dec_insn_zeroes(const struct dec_insn *insn);
+
 /** @return where memory operand @p m is with general registers @p gpr. */
 static inline uint64_t dec_insn_address(const struct dec_mem *m, const uint64_t *gpr,
 					uint64_t fs_base, uint64_t gs_base)
