@@ -186,7 +186,8 @@ static struct err *look_before(struct dec_past *p, const struct dec_location *l,
 	struct err *err = NULL;
 
 	while (end && !err && !s->found && !*is_far) {
-		uint64_t begin = end > size ? end - size : 0;
+		uint64_t left = FAR - (first - end), piece = size < left ? size : left;
+		uint64_t begin = end > piece ? end - piece : 0;
 		struct dec_where w;
 
 		err = dec_machine_seek(p->machine, begin, &w);
@@ -291,10 +292,11 @@ struct err *dec_past_seek(struct dec_past *p, uint64_t position, struct dec_mach
 
 /* ---- beginning and end -------------------------------------------------------------------- */
 
-/* Run to the end; checkpoints are closer together the nearer it is. */
+/* Run to the end; checkpoints are closer together the nearer it is. With the first nobody has the machine
+ * start anew, where all the others would go. */
 static struct err *run(struct dec_past *p)
 {
-	struct err *err = NULL;
+	struct err *err = dec_machine_checkpoint(p->machine);
 	uint64_t last = 0;
 
 	for (int i = CHECKPOINTS; i-- && !err;) {

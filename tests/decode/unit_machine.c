@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "capture/capture.h"
+#include "decode/explain/backward.h"
 #include "decode/machine/branch.h"
 #include "decode/machine/trace.h"
 #include "decode/machine/machine.h"
@@ -209,6 +210,7 @@ static void checkpoints_hold_little(void **state)
 	_cleanup_free_ char *dir = NULL;
 	struct dec_machine *m;
 	struct capture *c;
+	struct dec_past *past;
 	struct dec_where w;
 	uint64_t alone, end;
 	size_t kept;
@@ -248,6 +250,11 @@ static void checkpoints_hold_little(void **state)
 	}
 	assert_true(dec_machine_checkpoints(m) > kept);
 	dec_machine_destroy(m);
+	// Who looks at a run's end has them, also when its beginning was looked at.
+	ok(dec_past_create(c, end, &past));
+	ok(dec_past_seek(past, 1, &m));
+	assert_in_range(dec_machine_checkpoints(m), 2, 63);
+	dec_past_destroy(past);
 	capture_close(c);
 }
 
