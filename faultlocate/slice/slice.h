@@ -114,6 +114,8 @@ struct fl_slice_options {
 	bool keeps_saves; ///< registers saved and restored are followed through their slots
 	bool keeps_instances; ///< fl_slice_has() is going to be asked
 	size_t max_nodes;     ///< 0: a million; see struct fl_node
+	/** So many will do: it goes back no further than to where they would be folded. */
+	bool ends_when_full;
 	/** Only from values to those that they tell: back through copies, and what adds a constant and
 	 * the like. If those that the seeds are of are right, so is what all that is in this slice
 	 * made. */

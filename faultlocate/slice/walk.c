@@ -269,15 +269,16 @@ static struct err *window(struct fl_slice *s)
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
-/* @return whether nothing further back can matter. */
+/* @return whether nothing further back can matter, or is asked for. */
 static bool is_done(const struct fl_slice *s)
 {
+	bool is_full = s->options.ends_when_full && s->nodes.size >= s->max_nodes;
 	bool is_wanted = s->mem.n_bytes || s->next_seed < s->seeds.size;
 
 	for (size_t i = 0; i < s->threads.size; i++)
 		is_wanted |= fl_memo_any(s, s->threads.data[i]) ||
 			     s->threads.data[i]->pending.size;
-	return !is_wanted;
+	return !is_wanted || is_full;
 }
 
 static struct err *walk(struct fl_slice *s)
