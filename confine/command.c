@@ -9,8 +9,10 @@
 #define LOG_ROOM "confine"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -18,6 +20,15 @@
 #include "confine/start.h"
 
 static int to_owner = -1;
+static int turn = -1; ///< a file that who asks has locked
+
+/* Of this process and its forks one asks at a time. @return whether nothing is in the way. */
+static bool take_turn(bool is_begin)
+{
+	struct flock lock = { .l_type = is_begin ? F_WRLCK : F_UNLCK };
+
+	return !fcntl(turn, F_SETLKW, &lock);
+}
 
 /* Ask with @p n descriptors, and get the @p n_wanted that come with a good answer. */
 static struct err *ask_owner(const struct confine_request *q, const int *fds, size_t n,
@@ -25,9 +36,12 @@ static struct err *ask_owner(const struct confine_request *q, const int *fds, si
 {
 	int got[CONFINE_FDS];
 	size_t n_got = 0;
+	bool is_answered = take_turn(true) &&
+			   confine_send(to_owner, q, sizeof(*q), fds, n) &&
+			   confine_receive(to_owner, r, sizeof(*r), got, &n_got);
 
-	if (!confine_send(to_owner, q, sizeof(*q), fds, n) ||
-	    !confine_receive(to_owner, r, sizeof(*r), got, &n_got))
+	take_turn(false);
+	if (!is_answered)
 		return err_new(ERR_OS, "the process that started this one is gone");
 	if (r->code || n_got != n_wanted) {
 		confine_close(got, n_got);
@@ -184,6 +198,7 @@ int confine_command(int (*run)(int argc, char **argv), int argc, char **argv,
 	if (!command) {
 		close(pair[0]);
 		to_owner = pair[1];
+		turn = memfd_create("turn", MFD_CLOEXEC);
 		exit(command_run(run, argc, argv));
 	}
 	close(pair[1]);
