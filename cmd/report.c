@@ -13,16 +13,19 @@
 #include "base/option.h"
 #include "cmd/command.h"
 #include "confine/confine.h"
+#include "report/later.h"
 #include "report/serve.h"
 #include "report/story.h"
 
 #define EXIT_COULD_NOT 2
-#define TOLD 4		  // slices that are made
-#define MOMENTS 3000	  // of each
-#define LOOKED_AT 400	  // statements
-#define EVENTS 4000	  // of the time line
-#define NAMED 200	  // links of inputs
-#define HEAP_CHANGES 3000 // of the heap's history, its last
+#define TOLD 4			     // slices that are made
+#define MOMENTS 3000		     // of each
+#define LOOKED_AT 400		     // statements
+#define EVENTS 4000		     // of the time line
+#define NAMED 200		     // links of inputs
+#define HEAP_CHANGES 3000	     // of the heap's history, its last
+#define CHECKPOINTS 56		     // of a run that is served, equally far apart
+#define AFFORDED (UINT64_C(1) << 30) // bytes of these: somebody waits for the answers
 
 enum { KEY_SOURCES = 256, KEY_WITH, KEY_SERVE };
 
@@ -123,7 +126,9 @@ struct reporting {
 	report_findings findings;
 	struct fl_analysis heap; ///< of all types that there are
 	struct capture *capture;
-	struct fl_trace *trace;
+	struct dec_machine *machine; ///< of a run that is served
+	struct fl_trace *trace;	     ///< of one whose stories are told
+	uint64_t end;		     ///< the last position
 	struct dec_symbols *symbols;
 	cmd_maps maps;
 	fl_prunes prunes;
@@ -135,6 +140,7 @@ struct reporting {
 	bool has_inputs, is_cut;
 	VEC(struct dec_trapped) events;
 	line_list notes;
+	bool with_progress; ///< somebody watches stderr
 };
 
 static void told_deinit(struct report_told *t)
@@ -159,6 +165,7 @@ static void reporting_deinit(struct reporting *r)
 	vec_deinit(&r->events);
 	lines_deinit(&r->notes);
 	fl_trace_destroy(r->trace);
+	dec_machine_destroy(r->machine);
 	dec_symbols_destroy(r->symbols);
 	vec_deinit(&r->maps);
 	vec_deinit(&r->findings);
@@ -201,33 +208,67 @@ static struct err *read_results(struct reporting *r)
 static struct err *are_of_this(struct reporting *r)
 {
 	for (size_t i = 0; i < r->results.size; i++)
-		if (report_result_last(&r->results.data[i]) >
-		    fl_trace_end(r->trace)->position)
+		if (report_result_last(&r->results.data[i]) > r->end)
 			return err_new(ERR_FORMAT,
 				       "cannot show '%s' with '%s': it is of another run",
 				       r->args->results.data[i], r->args->capture);
 	return NULL;
 }
 
-static struct err *analyze(struct reporting *r)
+/* What is wrong: at its end, and what specifications do not allow; with @p rules what these do not, which takes
+ * long. */
+static struct err *analyze_by(struct reporting *r, struct fl_check *rules)
 {
-	const struct fl_check_options all = {};
 	size_t n_known;
 	struct fl_options o = { .capture = r->args->capture,
 				.specs = r->args->specs.data,
 				.n_specs = r->args->specs.size,
 				.sources = r->args->sources,
-				.with_progress = isatty(STDERR_FILENO),
+				.with_progress = r->with_progress,
 				.with_inference = true,
-				.with_accesses = true };
-	struct err *err = fl_check_create(&all, &r->rules);
+				.with_accesses = rules != NULL,
+				.check = rules,
+				.may_be_fine = true };
+	struct err *err = fl_analysis_run(&o, &r->analysis);
 
-	o.check = r->rules;
-	if (!err)
-		err = fl_analysis_run(&o, &r->analysis);
 	if (r->analysis.spec && spec_diags(r->analysis.spec))
 		spec_diags_print(r->analysis.spec, stderr);
-	return err ?: report_findings_list(&r->analysis, NULL, &r->findings, &n_known);
+	if (err || !rules)
+		return err;
+	return report_findings_list(&r->analysis, NULL, &r->findings, &n_known);
+}
+
+static struct err *analyze_quickly(struct reporting *r)
+{
+	return analyze_by(r, NULL);
+}
+
+static struct err *analyze(struct reporting *r)
+{
+	const struct fl_check_options all = {};
+	struct err *err = fl_check_create(&all, &r->rules);
+
+	return err ?: analyze_by(r, r->rules);
+}
+
+/* Where it takes long, somebody who watches is told what is being done, and how far it is. */
+static void show_step(const struct reporting *r, const char *what)
+{
+	if (r->with_progress)
+		fprintf(stderr, TEXT_AGAIN "%s%s", *what ? "faultline: report: " : "",
+			what);
+}
+
+/* Forward or back. Of how long what is left will take, that says little: what is wanted changes. */
+static void show_way(void *ctx, uint64_t position)
+{
+	const struct reporting *r = ctx;
+
+	if (r->with_progress)
+		fprintf(stderr,
+			TEXT_AGAIN "faultline: report: where it came from: back at "
+				   "instruction %lu of %lu million",
+			position / 1000000, r->end / 1000000);
 }
 
 static struct err *trace(struct reporting *r)
@@ -236,11 +277,13 @@ static struct err *trace(struct reporting *r)
 					    .ctx = &r->maps };
 	struct err *err = fl_trace_create(r->capture, &o, &r->trace);
 
-	if (!err)
+	if (!err && !r->symbols)
 		err = cmd_command_symbols(r->capture, &r->maps, r->args->sources,
 					  &r->symbols);
-	if (!err)
-		err = are_of_this(r);
+	if (err)
+		return err;
+	r->end = fl_trace_end(r->trace)->position;
+	err = are_of_this(r);
 	return err ?: fl_question_cut_linker(r->trace, r->symbols, &r->prunes);
 }
 
@@ -252,27 +295,70 @@ static struct err *seeds_of(struct reporting *r, struct report_told *t, fl_seeds
 			       &t->question);
 }
 
-static struct err *tell(struct reporting *r, const char *at)
+/* The moments of @p t. Those that are shown are its latest: as a rule a million instances have as many. */
+static struct err *find_moments(struct reporting *r, struct report_told *t,
+				const fl_seeds *seeds)
 {
-	struct report_told t = { .at = strdup(at), .view.most_moments = MOMENTS };
-	const struct fl_slice_options o = { .prunes = r->prunes.data,
-					    .n_prunes = r->prunes.size };
+	struct fl_slice_options o = { .prunes = r->prunes.data,
+				      .n_prunes = r->prunes.size,
+				      .ends_when_full = true,
+				      .progress = show_way,
+				      .ctx = r };
 	const char *exe = capture_info(r->capture)->exe;
+	struct err *err;
+
+	do {
+		fl_view_deinit(&t->view);
+		fl_slice_destroy(take_ptr(&t->slice));
+		t->view = (struct fl_view){ .most_moments = MOMENTS };
+		err = fl_slice_walk(r->trace, seeds->data, seeds->size, &o, &t->slice);
+		if (!err)
+			err = fl_view_make(t->slice, r->symbols, exe, false, &t->view);
+		o.ends_when_full = !o.ends_when_full;
+	} while (!err && !o.ends_when_full && fl_slice_stats(t->slice)->begin &&
+		 t->view.moments.size < MOMENTS);
+	return err;
+}
+
+/* Tell of @p t, which was asked for. */
+static struct err *tell(struct reporting *r, struct report_told *t)
+{
 	fl_seeds seeds = {};
-	struct err *err = t.at ? seeds_of(r, &t, &seeds) : &err_nomem;
+	struct err *err = seeds_of(r, t, &seeds);
 
 	if (!err)
-		err = fl_slice_walk(r->trace, seeds.data, seeds.size, &o, &t.slice);
+		err = find_moments(r, t, &seeds);
 	if (!err)
-		err = fl_view_make(t.slice, r->symbols, exe, false, &t.view);
-	if (!err)
-		err = fl_view_look(&t.view, t.slice, r->trace, r->symbols, LOOKED_AT);
-	if (!err)
-		err = vec_add(&r->told, t);
+		err = fl_view_look(&t->view, t->slice, r->trace, r->symbols, LOOKED_AT);
 	vec_deinit(&seeds);
-	if (err)
-		told_deinit(&t);
 	return err;
+}
+
+/* One more that is told of, at last; of which nothing is known. */
+static struct err *ask(struct reporting *r, const char *at)
+{
+	struct report_told t = { .at = strdup(at) };
+	struct err *err = t.at ? vec_add(&r->told, t) : &err_nomem;
+
+	if (err)
+		free(t.at);
+	return err;
+}
+
+static struct err *ask_and_tell(struct reporting *r, const char *at, const char *missed)
+{
+	struct err *err = ask(r, at);
+	struct report_told *t;
+
+	if (err)
+		return err;
+	t = &r->told.data[r->told.size - 1];
+	err = tell(r, t);
+	if (err) {
+		told_deinit(t);
+		r->told.size--;
+	}
+	return do_without(r, missed, err);
 }
 
 /** Something wrong at a position. */
@@ -304,7 +390,7 @@ static struct err *list_wrongs(const struct reporting *r, wrongs *ret)
 							      report_finding_rip(f) });
 		}
 	for (size_t i = 0; i < all.size && !err; i++) {
-		if (all.data[i].position >= fl_trace_end(r->trace)->position ||
+		if (all.data[i].position >= r->end ||
 		    (all.data[i].rip && map_get(&known, all.data[i].rip)))
 			continue;
 		err = map_put(&known, all.data[i].rip, 1) ? &err_nomem :
@@ -322,12 +408,12 @@ static struct err *tell_all(struct reporting *r)
 	struct err *err = list_wrongs(r, &w);
 
 	if (!err && capture_info(r->capture)->end == CAP_END_SIGNAL)
-		err = do_without(r, "the story of the end", tell(r, "crash"));
+		err = ask_and_tell(r, "crash", "the story of the end");
 	for (size_t i = 0; i < w.size && r->told.size < TOLD && !err; i++) {
 		char at[24];
 
 		snprintf(at, sizeof(at), "%lu", w.data[i].position);
-		err = do_without(r, "a story", tell(r, at));
+		err = ask_and_tell(r, at, "a story");
 	}
 	vec_deinit(&w);
 	return err;
@@ -338,7 +424,9 @@ static struct err *tell_all(struct reporting *r)
 static struct err *find_inputs(struct reporting *r)
 {
 	struct fl_inputs_options o = { .prunes = r->prunes.data,
-				       .n_prunes = r->prunes.size };
+				       .n_prunes = r->prunes.size,
+				       .progress = show_way,
+				       .ctx = r };
 	fl_seeds seeds = {};
 	struct err *err;
 
@@ -369,21 +457,55 @@ static struct err *note_event(void *ctx, const struct dec_trapped *t)
 	return r->is_cut ? NULL : vec_add(&r->events, *t);
 }
 
+static const struct dec_trap events[] = {
+	{ .on = DEC_TRAP_SYSCALL, .number = -1 },
+	{ .on = DEC_TRAP_SIGNAL },
+	{ .on = DEC_TRAP_SWITCH },
+};
+
+enum { EVENT_KINDS = sizeof(events) / sizeof(*events) };
+
 static struct err *find_events(struct reporting *r)
 {
-	const struct dec_trap traps[] = {
-		{ .on = DEC_TRAP_SYSCALL, .number = -1 },
-		{ .on = DEC_TRAP_SIGNAL },
-		{ .on = DEC_TRAP_SWITCH },
-	};
 	struct dec_machine *m = fl_trace_machine(r->trace);
 	struct dec_where w;
 	struct err *err = dec_machine_seek(m, 0, &w);
 
 	return err   ?:
-		       dec_machine_forward_each(m, traps, 3,
-						fl_trace_end(r->trace)->position,
+		       dec_machine_forward_each(m, events, EVENT_KINDS, r->end,
 						note_event, r);
+}
+
+/* A machine that will show any moment, with checkpoints on its way; and on that way what find_events()
+ * finds. */
+static struct err *run_once(struct reporting *r)
+{
+	const struct dec_machine_options o = { .output_fd = -1,
+					       .mapped = cmd_command_note_map,
+					       .ctx = &r->maps };
+	uint64_t part = r->analysis.run.instructions / (CHECKPOINTS + 1);
+	struct err *err = dec_machine_create(r->capture, &o, &r->machine);
+	struct dec_where w;
+
+	if (!err)
+		dec_machine_afford(r->machine, AFFORDED);
+	if (!err)
+		err = dec_machine_checkpoint(r->machine);
+	for (uint64_t i = 1; i <= CHECKPOINTS && part && !err; i++) {
+		err = dec_machine_forward_each(r->machine, events, EVENT_KINDS, i * part,
+					       note_event, r);
+		if (!err)
+			err = dec_machine_checkpoint(r->machine);
+	}
+	if (!err)
+		err = dec_machine_forward_each(r->machine, events, EVENT_KINDS,
+					       UINT64_MAX >> 1, note_event, r);
+	if (!err)
+		err = dec_machine_run(r->machine, UINT64_MAX >> 1, &w);
+	r->end = err ? 0 : w.position;
+	return err   ?:
+		       cmd_command_symbols(r->capture, &r->maps, r->args->sources,
+					   &r->symbols);
 }
 
 static struct err *find_heap(struct reporting *r)
@@ -397,40 +519,53 @@ static struct err *find_heap(struct reporting *r)
 	return fl_analysis_run(&o, &r->heap);
 }
 
-/* Where it takes long, somebody who watches is told what is being done. */
-static void show_step(const char *what)
+/** What is found out: what it is called can be missing. */
+struct step {
+	struct err *(*find)(struct reporting *r);
+	const char *is_shown_as, *is_missed_as;
+};
+
+static struct err *find(struct reporting *r, const struct step *steps)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, TEXT_AGAIN "%s%s", *what ? "faultline: report: " : "",
-			what);
+	struct err *err = read_results(r);
+
+	if (!err)
+		err = capture_open(r->args->capture, &r->capture);
+	for (; steps->find && !err; steps++) {
+		show_step(r, steps->is_shown_as);
+		err = steps->find(r);
+		if (steps->is_missed_as)
+			err = do_without(r, steps->is_missed_as, err);
+	}
+	show_step(r, "");
+	return err;
 }
 
-static struct err *find(struct reporting *r)
+static struct err *find_all(struct reporting *r)
 {
-	/** What is found out, in this order. What is called something can be missing. */
-	static const struct {
-		struct err *(*find)(struct reporting *r);
-		const char *is_shown_as, *is_missed_as;
-	} steps[] = {
+	static const struct step steps[] = {
 		{ analyze, "what is wrong", NULL },
 		{ trace, "what ran", NULL },
 		{ tell_all, "where it came from", NULL },
 		{ find_inputs, "which inputs had a part", "the inputs" },
 		{ find_events, "when it was", "the time line" },
 		{ find_heap, "the heap", "the heap" },
+		{}
 	};
-	struct err *err = read_results(r);
 
-	if (!err)
-		err = capture_open(r->args->capture, &r->capture);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && !err; i++) {
-		show_step(steps[i].is_shown_as);
-		err = steps[i].find(r);
-		if (steps[i].is_missed_as)
-			err = do_without(r, steps[i].is_missed_as, err);
-	}
-	show_step("");
-	return err;
+	return find(r, steps);
+}
+
+/* What a person sees first. The rest is found out when it is asked for: find_later(). */
+static struct err *find_first(struct reporting *r)
+{
+	static const struct step steps[] = { { analyze_quickly,
+					       "how it ended, and the heap", NULL },
+					     { run_once, "what ran", NULL },
+					     { are_of_this, "what others found", NULL },
+					     {} };
+
+	return find(r, steps);
 }
 
 /* ---- the page ------------------------------------------------------------------------------------ */
@@ -445,7 +580,9 @@ struct composed {
 static struct err *compose(struct reporting *r, struct composed *c)
 {
 	const struct report_told *first = r->told.size ? &r->told.data[0] : NULL;
-	struct hg_graph *graph = r->heap.sides[FL_SIDE_APP].graph;
+	// Whoever looks at each access has no history of the heap besides.
+	const struct fl_analysis *h = r->args->serves ? &r->analysis : &r->heap;
+	struct hg_graph *graph = h->sides[FL_SIDE_APP].graph;
 	struct err *err = NULL;
 
 	c->inputs = (struct report_inputs){ .inputs = &r->inputs,
@@ -456,14 +593,14 @@ static struct err *compose(struct reporting *r, struct composed *c)
 						     FL_ROLE_ADDRESS,
 					    .symbols = r->symbols,
 					    .capture = r->args->capture };
-	c->heap = (struct fl_page){ .namer = &r->heap.sides[FL_SIDE_APP].namer,
+	c->heap = (struct fl_page){ .namer = &h->sides[FL_SIDE_APP].namer,
 				    .title = "the heap",
 				    .to_op = graph ? hg_graph_ops(graph) : 0,
-				    .symbols = r->heap.symbols,
-				    .cpoints = r->heap.cpoints,
+				    .symbols = h->symbols,
+				    .cpoints = h->cpoints,
 				    .is_checked = r->args->specs.size > 0 };
 	c->story = (struct report_story){ .analysis = &r->analysis,
-					  .findings = &r->findings,
+					  .findings = r->rules ? &r->findings : NULL,
 					  .capture = r->args->capture,
 					  .symbols = r->symbols,
 					  .told = &r->told,
@@ -471,7 +608,7 @@ static struct err *compose(struct reporting *r, struct composed *c)
 					  .events = r->events.data,
 					  .n_events = r->events.size,
 					  .is_cut = r->is_cut,
-					  .end = fl_trace_end(r->trace)->position,
+					  .end = r->end,
 					  .heap = c->heap.to_op ? &c->heap : NULL,
 					  .is_served = r->args->serves,
 					  .results = &r->results,
@@ -522,8 +659,48 @@ static struct err *make_token(char *ret)
 	return NULL;
 }
 
+/** What a page that is served is about. */
+struct served {
+	struct reporting *r;
+	const struct composed *c;
+};
+
+/* A report_later_fn. What was found out when the page was made is still at hand, but its machine is the
+ * other process's. */
+static struct err *find_later(void *ctx, const struct report_request *q, FILE *out)
+{
+	const struct served *served = ctx;
+	const struct reporting *first = served->r;
+	struct reporting r = { .args = first->args,
+			       .capture = first->capture,
+			       .symbols = first->symbols,
+			       .end = first->end,
+			       .with_progress = true };
+	struct composed c;
+	char at[24];
+	struct err *err;
+
+	if (q->position > r.end)
+		return err_new(ERR_NOT_FOUND, "the run ends before %lu", q->position);
+	snprintf(at, sizeof(at), "%lu", q->position);
+	err = q->ask == REPORT_ASK_WRONG ? analyze(&r) : trace(&r);
+	if (!err && q->ask != REPORT_ASK_WRONG)
+		err = ask(&r, q->position == r.end ? "crash" : at);
+	if (!err && q->ask == REPORT_ASK_STORY)
+		err = tell(&r, &r.told.data[0]);
+	if (!err && q->ask == REPORT_ASK_INPUTS)
+		err = find_inputs(&r);
+	if (!err)
+		err = compose(&r, &c);
+	if (err)
+		return err;
+	c.story.heap = served->c->story.heap; // has the names
+	return report_story_print_later(&c.story, q->ask, out);
+}
+
 static struct err *serve(struct reporting *r, const struct composed *c)
 {
+	struct served served = { r, c };
 	struct report_serving s = { .listener = r->args->listener,
 				    .door.port = r->args->port,
 				    .heap = c->story.heap };
@@ -537,8 +714,9 @@ static struct err *serve(struct reporting *r, const struct composed *c)
 	if (!err)
 		err = make_token(s.door.token);
 	if (!err)
-		err = report_here_create(fl_trace_machine(r->trace), r->symbols,
-					 c->story.end,
+		err = report_later_create(find_later, &served, &s.later);
+	if (!err)
+		err = report_here_create(r->machine, r->symbols, c->story.end,
 					 c->story.heap ? c->heap.namer : NULL, &s.here);
 	if (!err)
 		fprintf(stderr,
@@ -548,6 +726,7 @@ static struct err *serve(struct reporting *r, const struct composed *c)
 	if (!err)
 		err = report_serve(&s);
 	report_here_destroy(s.here);
+	report_later_destroy(s.later);
 	return err;
 }
 
@@ -559,7 +738,7 @@ static struct arguments arguments; ///< of the confined process, too: it is a fo
 static int run(int argc, char **argv)
 {
 	struct arguments *a = &arguments;
-	struct reporting r = { .args = a };
+	struct reporting r = { .args = a, .with_progress = isatty(STDERR_FILENO) };
 	_cleanup_free_ char *dir = NULL;
 	_cleanup_err_ struct err *err = NULL;
 	struct composed c;
@@ -571,7 +750,7 @@ static int run(int argc, char **argv)
 		err = cmd_command_process(a->capture, a->process, &a->specs, &dir);
 	if (!err) {
 		a->capture = dir;
-		err = find(&r);
+		err = a->serves ? find_first(&r) : find_all(&r);
 	}
 	if (!err)
 		err = compose(&r, &c);

@@ -50,7 +50,7 @@ static struct err *read_specs(const struct fl_options *o, struct fl_analysis *a)
 		return err;
 	err = spec_mistakes(a);
 	if (!err && o->n_specs && !spec_constraints(a->spec) && !o->is_heap_only &&
-	    !o->with_accesses)
+	    !o->with_accesses && !o->may_be_fine)
 		err = err_new(ERR_SPEC,
 			      "cannot analyze: the specification has no constraint");
 	return err;
@@ -215,7 +215,8 @@ static struct err *require_image(const struct fl_analysis *a)
 static struct err *require_question(const struct fl_analysis *a,
 				    const struct fl_options *o)
 {
-	if (o->n_specs || o->with_accesses || a->end.is_known || fl_releases(a))
+	if (o->n_specs || o->with_accesses || o->may_be_fine || a->end.is_known ||
+	    fl_releases(a))
 		return NULL;
 	if (a->run.end == CAP_END_SIGNAL)
 		return err_new(ERR_UNSUPPORTED,

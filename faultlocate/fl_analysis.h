@@ -40,6 +40,8 @@ struct fl_options {
 	bool with_allocator; ///< make the allocator's view even if no spec asks for it, with
 			     ///< caches and bins
 	bool without_allocator; ///< find the nodes without allocator knowledge (hg_infer.h)
+	bool may_be_fine; ///< that there is nothing to ask, no specification and no signal's end, is
+		///< no error
 	bool is_heap_only; ///< stop before checking; without specs: all structs that the
 			   ///< program allocates, as DWARF says
 };

@@ -12,8 +12,6 @@
 #include "report/script.h"
 #include "report/sources.h"
 
-#define CHECKPOINTS 56		     // on the way to the end, equally far apart
-#define AFFORDED (UINT64_C(1) << 30) // bytes: somebody waits for the answers
 #define NEAR \
 	(1 << 17) // before a moment, where the machine goes back to while it is looked at
 #define TEXT_BYTES 400
@@ -87,20 +85,6 @@ static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64
 
 /* ---- beginning and end ------------------------------------------------------------------------- */
 
-static struct err *lay_checkpoints(struct report_here *h)
-{
-	struct err *err = NULL;
-
-	for (uint64_t i = 1; i <= CHECKPOINTS && !err; i++) {
-		struct dec_where w;
-
-		err = dec_machine_seek(h->machine, h->end / (CHECKPOINTS + 1) * i, &w);
-		if (!err)
-			err = dec_machine_checkpoint(h->machine);
-	}
-	return err;
-}
-
 struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbols,
 			       uint64_t end, const struct fl_namer *namer,
 			       struct report_here **ret)
@@ -113,7 +97,6 @@ struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbol
 		return err;
 	}
 	h->machine = m;
-	dec_machine_afford(m, AFFORDED);
 	h->symbols = symbols;
 	h->end = end;
 	h->graph = namer ? namer->graph : NULL;
@@ -121,8 +104,6 @@ struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbol
 		err = hg_view_create(h->graph, 0, &h->view);
 	if (!err)
 		err = dec_past_over(m, &h->past);
-	if (!err)
-		err = lay_checkpoints(h);
 	if (err) {
 		report_here_destroy(h);
 		return err;
@@ -190,6 +171,40 @@ static struct err *go_near(struct report_here *h, uint64_t position)
 	return err ?: dec_machine_checkpoint(h->machine);
 }
 
+/* What was about to run at the run's end: it used what it could have. */
+static struct err *look_at_end(struct report_here *h, struct here *x)
+{
+	uint8_t code[15] = {};
+	struct cap_regs regs;
+	struct dec_where w;
+	struct err *err = dec_machine_seek(h->machine, h->end, &w);
+	size_t n = sizeof(code);
+
+	if (!err)
+		err = dec_machine_regs(h->machine, &regs);
+	if (err)
+		return err;
+	while (n && (err = dec_machine_read(h->machine, regs.rip, code, n))) {
+		err_destroy(err);
+		n--;
+	}
+	if (!n || !dec_insn_decode(code, n, regs.rip, &x->insn))
+		return NULL;
+	x->rip = regs.rip;
+	x->tid = w.tid;
+	dec_symbols_place(h->symbols, x->rip, &x->place);
+	for (uint8_t reg = 0; reg < CAP_GPRS && !err; reg++) {
+		const struct dec_past_ref r = { .reg = reg, .size = 8 };
+
+		if (!(x->insn.gpr_read >> reg & 1) || !is_of_interest(&r))
+			continue;
+		err = vec_add(&x->refs, r);
+		if (!err)
+			err = vec_add(&x->values, regs.gpr[reg]);
+	}
+	return err;
+}
+
 static struct err *look_at(struct report_here *h, uint64_t position, struct here *x)
 {
 	const struct dec_past_step *step = NULL;
@@ -197,9 +212,11 @@ static struct err *look_at(struct report_here *h, uint64_t position, struct here
 	struct err *err = NULL;
 
 	*x = (struct here){ .h = h, .position = position };
-	if (position >= h->end)
+	if (position > h->end)
 		return err_new(ERR_NOT_FOUND, "the run ends before %lu", position);
 	err = go_near(h, position);
+	if (!err && position == h->end)
+		return look_at_end(h, x);
 	if (!err)
 		err = dec_past_step_at(h->past, position, &step);
 	if (!err && step)

@@ -17,7 +17,7 @@
 struct report_here;
 
 /**
- * @param m	  is moved by whatever is asked; gets checkpoints.
+ * @param m	  is moved by whatever is asked; has checkpoints on its way, and gets more.
  * @param end	  the last position.
  * @param namer	  of the heap; NULL: there is none.
  * @param ret	  Set on success. All is borrowed.
@@ -29,7 +29,8 @@ struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbol
 void report_here_destroy(struct report_here *h);
 
 /**
- * Print what the instruction at @p position did, one JSON object:
+ * Print what the instruction at @p position did, at the run's end what it was about to use, one JSON
+ * object:
  *
  *   {position, thread, at: {file, line, function}, arguments, made: [text], used: [text],
  *    source: {line: text}}

@@ -54,36 +54,59 @@ static const char *read_number(const char *at, uint64_t most, uint64_t *ret)
 	return at == begin ? NULL : at;
 }
 
+/** What can be asked for, and how many numbers stand behind it. */
+static const struct {
+	const char *name;
+	enum report_ask ask;
+	int n_numbers;
+} asks[] = {
+	{ "", REPORT_ASK_PAGE, 0 },	    { "here", REPORT_ASK_HERE, 1 },
+	{ "origin", REPORT_ASK_ORIGIN, 2 }, { "heap", REPORT_ASK_HEAP, 1 },
+	{ "wrong", REPORT_ASK_WRONG, 0 },   { "story", REPORT_ASK_STORY, 1 },
+	{ "inputs", REPORT_ASK_INPUTS, 1 }, { "known", REPORT_ASK_KNOWN, 0 },
+};
+
+enum { ASKS = sizeof(asks) / sizeof(*asks) };
+
 unsigned report_request_read(const struct report_door *door, const char *method,
 			     const char *host, const char *path,
 			     struct report_request *ret)
 {
-	static const struct {
-		const char *name;
-		enum report_ask ask;
-	} asks[] = { { "here/", REPORT_ASK_HERE },
-		     { "origin/", REPORT_ASK_ORIGIN },
-		     { "heap/", REPORT_ASK_HEAP } };
 	const char *at = is_ours(door, host) ? behind_token(door, path) : NULL;
-	struct report_request r = { .ask = REPORT_ASK_PAGE };
-	uint64_t n = 0;
+	uint64_t numbers[2] = {};
+	size_t i = 0;
 
 	if (!at)
 		return FORBIDDEN;
 	if (strcmp(method, "GET"))
 		return NOT_ALLOWED;
-	for (size_t i = 0; i < sizeof(asks) / sizeof(*asks); i++) {
-		if (strncmp(at, asks[i].name, strlen(asks[i].name)))
-			continue;
-		r.ask = asks[i].ask;
-		at = read_number(at + strlen(asks[i].name), UINT64_MAX, &r.position);
-		if (at && r.ask == REPORT_ASK_ORIGIN)
-			at = *at == '/' ? read_number(at + 1, UINT32_MAX, &n) : NULL;
-		break;
-	}
+	while (i < ASKS && (strncmp(at, asks[i].name, strcspn(at, "/")) ||
+			    asks[i].name[strcspn(at, "/")]))
+		i++;
+	if (i == ASKS)
+		return NOT_FOUND;
+	at += strlen(asks[i].name);
+	for (int k = 0; k < asks[i].n_numbers && at; k++)
+		at = *at == '/' ? read_number(at + 1, k ? UINT32_MAX : UINT64_MAX,
+					      &numbers[k]) :
+				  NULL;
 	if (!at || *at)
 		return NOT_FOUND;
-	r.n = n;
-	*ret = r;
+	*ret = (struct report_request){ .ask = asks[i].ask,
+					.position = numbers[0],
+					.n = numbers[1] };
 	return FINE;
+}
+
+void report_request_path(const struct report_request *r, char ret[REPORT_PATH])
+{
+	size_t i = 0, n;
+
+	while (asks[i].ask != r->ask)
+		i++;
+	n = snprintf(ret, REPORT_PATH, "%s", asks[i].name);
+	if (asks[i].n_numbers > 0)
+		n += snprintf(ret + n, REPORT_PATH - n, "/%lu", r->position);
+	if (asks[i].n_numbers > 1)
+		snprintf(ret + n, REPORT_PATH - n, "/%u", r->n);
 }

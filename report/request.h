@@ -22,7 +22,13 @@ enum report_ask {
 	REPORT_ASK_HERE,   ///< /TOKEN/here/POSITION: what happened there
 	REPORT_ASK_ORIGIN, ///< /TOKEN/origin/POSITION/N: who made the Nth thing used there
 	REPORT_ASK_HEAP,   ///< /TOKEN/heap/POSITION: the heap at that instant
+	REPORT_ASK_WRONG,  ///< /TOKEN/wrong: what is wrong, by all rules
+	REPORT_ASK_STORY, ///< /TOKEN/story/POSITION: what had a part in what happened there
+	REPORT_ASK_INPUTS, ///< /TOKEN/inputs/POSITION: which bytes of inputs had
+	REPORT_ASK_KNOWN,  ///< /TOKEN/known: which of the last three were found out
 };
+
+#define REPORT_PATH 40 ///< bytes: of a request, behind its token, with a NUL
 
 struct report_request {
 	enum report_ask ask;
@@ -47,5 +53,8 @@ struct report_door {
 unsigned report_request_read(const struct report_door *door, const char *method,
 			     const char *host, const char *path,
 			     struct report_request *ret);
+
+/** Write what stands behind the token in such a request. */
+void report_request_path(const struct report_request *r, char ret[REPORT_PATH]);
 
 #endif

@@ -89,6 +89,13 @@ static struct err *print(const struct report_serving *s, const struct report_req
 		return report_here_print_origin(s->here, r->position, r->n, out);
 	case REPORT_ASK_HEAP:
 		return print_heap(s, r->position, out);
+	case REPORT_ASK_WRONG:
+	case REPORT_ASK_STORY:
+	case REPORT_ASK_INPUTS:
+		return report_later_print(s->later, r, out);
+	case REPORT_ASK_KNOWN:
+		report_later_print_known(s->later, out);
+		return NULL;
 	case REPORT_ASK_PAGE:
 		break;
 	}

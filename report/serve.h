@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "report/here.h"
+#include "report/later.h"
 #include "report/page.h"
 #include "report/request.h"
 
@@ -22,6 +23,7 @@ struct report_serving {
 	const char *page; ///< page_bytes, HTML
 	size_t page_bytes;
 	struct report_here *here;
+	struct report_later *later;
 	const struct fl_page *heap; ///< of the whole history; NULL: there is none
 };
 

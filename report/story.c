@@ -332,6 +332,9 @@ static struct err *put_analysis(struct writing *w)
 	w->analysis = cJSON_ParseWithLength(text, n);
 	if (!w->analysis)
 		return &err_nomem;
+	for (size_t i = 0; i < w->s->analysis->end.frames.size; i++)
+		report_sources_add(&w->sources,
+				   &w->s->analysis->end.frames.data[i].place);
 	want_places(w, w->analysis);
 	fputs(",\n\"analysis\":", w->out);
 	put_json(w->out, text, n);
@@ -407,6 +410,17 @@ static void put_notes(const struct writing *w)
 	fputc(']', w->out);
 }
 
+static void put_stories(struct writing *w)
+{
+	fputs(",\n\"stories\":[", w->out);
+	for (size_t i = 0; i < w->s->told->size; i++) {
+		if (i)
+			fputs(",\n", w->out);
+		put_story(w, &w->s->told->data[i]);
+	}
+	fputc(']', w->out);
+}
+
 static struct err *put_page(struct writing *w)
 {
 	struct err *err;
@@ -415,13 +429,7 @@ static struct err *put_page(struct writing *w)
 	fputs("</script>\n<script type=\"application/json\" id=\"data\">", w->out);
 	put_capture(w);
 	err = put_analysis(w);
-	fputs(",\n\"stories\":[", w->out);
-	for (size_t i = 0; i < w->s->told->size; i++) {
-		if (i)
-			fputs(",\n", w->out);
-		put_story(w, &w->s->told->data[i]);
-	}
-	fputc(']', w->out);
+	put_stories(w);
 	if (!err)
 		err = put_inputs(w);
 	if (!err)
@@ -438,18 +446,53 @@ static struct err *put_page(struct writing *w)
 	return err;
 }
 
+static struct err *put_later(struct writing *w, enum report_ask ask)
+{
+	struct err *err = NULL;
+
+	fputs("{\"found\":true", w->out);
+	if (ask == REPORT_ASK_WRONG)
+		err = put_analysis(w);
+	else if (ask == REPORT_ASK_STORY)
+		put_stories(w);
+	else
+		err = put_inputs(w);
+	if (!err)
+		err = put_sources(w);
+	fputs("}\n", w->out);
+	return err;
+}
+
+static struct err *writing_init(struct writing *w, const struct report_story *s,
+				FILE *out)
+{
+	*w = (struct writing){ .s = s, .sources = { .around = AROUND }, .out = out };
+	return report_made_init(&w->made, s->heap ? s->heap->namer : NULL);
+}
+
+static void writing_deinit(struct writing *w)
+{
+	report_made_deinit(&w->made);
+	report_sources_deinit(&w->sources);
+	vec_deinit(&w->ran);
+	cJSON_Delete(w->analysis);
+}
+
 struct err *report_story_print(const struct report_story *s, FILE *out)
 {
-	struct writing w = { .s = s, .sources = { .around = AROUND }, .out = out };
-	struct err *err = report_made_init(&w.made, s->heap ? s->heap->namer : NULL);
+	_cleanup_(writing_deinit) struct writing w;
+	struct err *err = writing_init(&w, s, out);
 
-	if (!err)
-		err = put_page(&w);
-	report_made_deinit(&w.made);
-	report_sources_deinit(&w.sources);
-	vec_deinit(&w.ran);
-	cJSON_Delete(w.analysis);
-	return err;
+	return err ?: put_page(&w);
+}
+
+struct err *report_story_print_later(const struct report_story *s, enum report_ask ask,
+				     FILE *out)
+{
+	_cleanup_(writing_deinit) struct writing w;
+	struct err *err = writing_init(&w, s, out);
+
+	return err ?: put_later(&w, ask);
 }
 
 struct err *report_story_write(const struct report_story *s, const char *path)

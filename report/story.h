@@ -16,6 +16,7 @@
 #include "report/check.h"
 #include "report/inputs.h"
 #include "report/page.h"
+#include "report/request.h"
 #include "report/results.h"
 #include "report/slice.h"
 
@@ -32,7 +33,7 @@ typedef VEC(struct report_told) report_tolds;
 /** What is shown. All borrowed. */
 struct report_story {
 	const struct fl_analysis *analysis;
-	const report_findings *findings;
+	const report_findings *findings; ///< NULL: no rule was asked
 	const char *capture;
 	struct dec_symbols *symbols; ///< of all that the run mapped
 	const report_tolds *told;
@@ -43,7 +44,8 @@ struct report_story {
 	bool is_cut;		    ///< there were more of them
 	uint64_t end;		    ///< the last position
 	const struct fl_page *heap; ///< or NULL
-	bool is_served; ///< the heap, and any moment, will be asked for: not in the page
+	bool is_served; ///< the heap, any moment, and what takes long will be asked for: not in
+			///< the page
 	const report_results *results; ///< what altered runs of it told
 	const line_list *notes;	       ///< what is not there, and why
 	mode_t mode;		       ///< of the file, capture_mode()
@@ -55,5 +57,10 @@ struct err *report_story_write(const struct report_story *s, const char *path);
 
 /** Print it. @return ERR_NOMEM, ERR_SPEC. */
 struct err *report_story_print(const struct report_story *s, FILE *out);
+
+/** Print what a page that is served gets later, as JSON: of `analysis`, `stories`, `inputs` those that
+ * @p ask (WRONG, STORY, INPUTS) is for, and `sources`. @return ERR_NOMEM, ERR_SPEC. */
+struct err *report_story_print_later(const struct report_story *s, enum report_ask ask,
+				     FILE *out);
 
 #endif

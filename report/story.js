@@ -114,7 +114,7 @@ function listItems() {
 	items = [endItem(), ...rest];
 	for (const item of items)
 		item.story = data.stories.findIndex(s => item.is_end ? s.at === "crash" : s.position === item.time);
-	data.stories.forEach((s, i) => listMoments(s, (items.find(item => item.story === i) || {}).at));
+	data.stories.forEach((s, i) => s.made || listMoments(s, (items.find(item => item.story === i) || {}).at));
 	for (const item of items)
 		item.root = item.story < 0 ? -1 : data.stories[item.story].root;
 }
@@ -147,6 +147,8 @@ function drawList() {
 		item.is_wrong ? make("b", {}, item.title) : item.title,
 		make("small", {}, item.at ? placeText(item.at) : "", item.by || item.rule ? `  [${item.by || item.rule}]` : ""),
 		item.also && item.also.length ? make("small", {}, `named by ${item.also.join(", ")}, too`) : "")));
+	if (data.served && !data.has_rules)
+		list.append(laterButton("wrong", "look for errors of memory, too", "looking at each access"));
 	if (items[0].frames.length) {
 		list.append(make("h2", {}, "the stack at its end"));
 		items[0].frames.forEach((f, i) => list.append(make("div", { class: "frame" }, `${i}  `,
@@ -266,6 +268,8 @@ function drawLinks() {
 	});
 	if (state.at >= 0)
 		return;
+	if (data.served && !s && item().time !== undefined && (item().is_wrong || !item().is_end))
+		links.append(laterButton(`story/${item().time}`, "tell its story: all that had a part in it", "going back"));
 	if (m) {
 		for (const edge of ["data", "address", "control"]) {
 			const of = s.made[state.moment].filter(i => s.moments[i][EDGE] === edge);
@@ -279,7 +283,7 @@ function drawLinks() {
 			links.append(make("h2", {}, "needed by"), momentButton(s, m[PARENT]));
 		if (s.is_full)
 			links.append(make("h2", {}, "the story is longer: only its latest moments are here"));
-	} else if (!item().chains.length)
+	} else if (!item().chains.length && !data.served)
 		links.append(make("h2", {}, item().story < 0 && !item().is_end && item().time !== undefined ? `for its story: faultline slice ${data.capture.path} --at ${item().time}` :
 			"nothing is known of where it came from"));
 	chosen = -1;
@@ -349,14 +353,86 @@ async function askHere() {
 	drawHere(h);
 }
 
+// ---- what a server finds out when it is asked for it: it takes long ------------------------------------
+
+const later = new Map(); // by what is asked for: how far it is, why not, or that it was found
+
+function laterText(path, what) {
+	const l = later.get(path), s = Math.round(l.seconds);
+	return l.why || `${what}, for ${s < 120 ? `${s} s` : `${Math.round(s / 60)} min`}: ${l.doing.replace(/^faultline: (report: )?/, "") || "begun"}`;
+}
+
+function laterButton(path, title, what) {
+	return later.has(path) ? make("p", { class: "why", "data-later": path, "data-what": what }, laterText(path, what)) :
+		make("button", { class: "finding", click: () => findOut(path) }, title);
+}
+
+function keepSources(sources) {
+	for (const [file, lines, ran] of sources) {
+		const known = data.sources.find(s => s[0] === file);
+		if (known) {
+			Object.assign(known[1], lines);
+			known[2].push(...ran);
+		} else {
+			data.sources.push([file, lines, ran]);
+		}
+	}
+}
+
+// What is looked at stays so.
+function keepFound(path, found) {
+	const [kind, position] = path.split("/"), { is_end, time, title } = item() || {};
+	later.set(path, { found: true });
+	keepSources(found.sources);
+	if (kind === "wrong") {
+		data.analysis = found.analysis;
+		data.has_rules = true;
+		data.notes = [...new Set([...data.notes, ...found.analysis.notes])];
+	} else if (kind === "story") {
+		data.stories.push(...found.stories);
+	} else {
+		data.inputsOf.set(+position, found.inputs);
+	}
+	listItems();
+	state.item = Math.max(0, items.findIndex(i => is_end ? i.is_end : i.time === time && i.title === title));
+	if (kind === "story" && state.moment < 0 && state.at < 0 && state.step < 0)
+		state.moment = items[state.item].root;
+}
+
+async function findOut(path) {
+	if (later.has(path))
+		return;
+	later.set(path, { doing: "", seconds: 0 });
+	draw();
+	for (let told; ; await new Promise(done => setTimeout(done, 500))) {
+		told = await ask(path);
+		if (told.found) {
+			keepFound(path, told);
+			shown = address();
+			history.replaceState(null, "", shown);
+			draw();
+			drawTime();
+			drawCursor();
+			return;
+		}
+		later.set(path, told);
+		document.querySelectorAll(`[data-later="${path}"]`).forEach(e => { e.textContent = laterText(path, e.dataset.what); });
+		if (told.why)
+			return;
+	}
+}
+
 // ---- inputs, heap, gdb --------------------------------------------------------------------------------
 
 function drawInputs() {
-	const to = element("bytes"), inputs = data.inputs;
+	const to = element("bytes"), time = item().time, inputs = data.served ? data.inputsOf.get(time) : data.inputs;
 	to.replaceChildren();
+	if (!inputs && data.served && time !== undefined)
+		return to.append(laterButton(`inputs/${time}`, "find out which bytes of which input had a part in it", "going back"));
 	if (!inputs)
 		return to.append("Which inputs had a part was not looked at: nothing was wrong at a known instruction.");
-	to.append(make("p", {}, "of ", data.stories[0].at === "crash" ? "the crash" : `position ${digits(inputs.position)}`, ": ",
+	to.append(make("p", {}, "of ", inputs.position >= data.time.end || (data.stories[0] || {}).at === "crash" ? "the crash" :
+		`position ${digits(inputs.position)}`, ": ",
 		make("span", { class: "derived" }, "made of it"), " ", make("span", { class: "control" }, "decided what ran"), " ",
 		make("span", { class: "address" }, "chose an address"), "; ", make("span", { class: "strong" }, "needs just this byte")));
 	let n = 0;
@@ -490,7 +566,7 @@ function draw() {
 	settled = Promise.resolve();
 	({ source: drawSource, inputs: drawInputs, heap: drawHeap, gdb: drawText })[state.view]();
 	drawCursor();
-	if (data.served && state.view === "source" && timeShown() < data.time.end)
+	if (data.served && state.view === "source" && timeShown() <= data.time.end)
 		settled = askHere();
 }
 
@@ -551,8 +627,18 @@ function key(e) {
 	e.preventDefault();
 }
 
+// What somebody has found out before is there at once.
+async function takeKnown() {
+	const known = await ask("known");
+	for (const path of known.why ? [] : known)
+		keepFound(path, await ask(path));
+	if (known.length)
+		fromAddress();
+}
+
 function begin() {
 	data = JSON.parse(element("data").textContent);
+	data.inputsOf = new Map();
 	listItems();
 	const argv = data.capture.argv.join(" ");
 	document.title = `${argv}: faultline`;
@@ -563,4 +649,6 @@ function begin() {
 	addEventListener("resize", () => { drawTime(); drawCursor(); });
 	element("ask").onclick = () => element("help").showModal();
 	fromAddress();
+	if (data.served)
+		settled = settled.then(takeKnown);
 }

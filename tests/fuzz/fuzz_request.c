@@ -20,13 +20,7 @@ static void check(const struct report_door *door, const char *host, const char *
 	char again[128], ours[2][32];
 	int n = snprintf(again, sizeof(again), "/%s/", door->token);
 
-	if (r->ask == REPORT_ASK_HERE)
-		snprintf(again + n, sizeof(again) - n, "here/%lu", r->position);
-	else if (r->ask == REPORT_ASK_HEAP)
-		snprintf(again + n, sizeof(again) - n, "heap/%lu", r->position);
-	else if (r->ask == REPORT_ASK_ORIGIN)
-		snprintf(again + n, sizeof(again) - n, "origin/%lu/%u", r->position,
-			 r->n);
+	report_request_path(r, again + n);
 	snprintf(ours[0], sizeof(ours[0]), "127.0.0.1:%u", door->port);
 	snprintf(ours[1], sizeof(ours[1]), "localhost:%u", door->port);
 	if (strcmp(path, again) || (strcmp(host, ours[0]) && strcmp(host, ours[1])))

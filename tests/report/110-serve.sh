@@ -4,8 +4,8 @@
 #
 # `report --serve` in a browser: the same page, in which any moment can be looked at. From the crash it is
 # gone back, from what a statement used to where that came from, to the statement that spoiled the ledger of
-# more than 10,000 entries; the time line leads to any moment, the heap is as it was then; keys, history and
-# address work as in the file. Others get nothing: who has not the token, comes by another name, or asks for something else.
+# more than 10,000 entries; stories, errors and inputs are found out when they are asked for; the time line leads to
+# any moment, the heap is as it was then; keys, history and address work as in the file. Others get nothing: who has not the token, comes by another name, or asks for something else.
 # FAULTLINE_SERVE=full does that with a run of some 10^9 instructions and tells how long interactions took.
 # time limit: 1800
 . tests/lib.sh
@@ -154,11 +154,27 @@ const press = k => document.activeElement.dispatchEvent(new KeyboardEvent("keydo
 const now = () => { const d = document.querySelector("#source .now b"); return d ? +d.textContent : 0; };
 const used = text => [...document.querySelectorAll("#links [data-used]")].find(b => b.textContent.includes(text));
 const click = e => e.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+for (let before; before !== settled;)
+	await (before = settled);
 must(data.served && now() === crash, "not at the crash: " + now());
 for (let i = items.length; i--;)
 	await act("item", () => document.querySelectorAll("#list .finding")[i].click());
 
-// Back from the crash, by what was used alone. At the end itself nothing was executed: the story's moments are.
+// Of what crashed it is told what it was about to use.
+must(used("e"), "what the crash used is not told: " + element("links").textContent);
+
+// What takes long is found out when somebody asks.
+if (!(await ask("known")).length)
+	must(!story() && items.length === 1, "something was found out that nobody asked for");
+await findOut(`story/${data.time.end}`);
+await findOut("wrong");
+must(items.length > 1, "no error was found: " + element("list").textContent);
+await findOut(`inputs/${data.time.end}`);
+await act("inputs", () => go({ view: "inputs" }));
+must(element("bytes").textContent.includes("stdin"), "no input: " + element("bytes").textContent);
+await act("source", () => go({ view: "source" }));
+
+// Back from the crash, by its story.
 const found = await (async () => {
 	for (let i = story().moments.length; i--;) {
 		const p = story().places[story().moments[i][PLACE]];

@@ -2,6 +2,9 @@
 // Copyright 2026 The Faultline authors
 
 #include "report/request.h"
+
+#include <string.h>
+
 #include "tests/unit.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
@@ -38,6 +41,34 @@ static void test_fine(void **state)
 	assert_int_equal(asked("GET", "127.0.0.1:8080", "/" TOKEN "/heap/0"), 200);
 }
 
+/* What is written of a request is read as it. */
+static void test_path(void **state)
+{
+	static const struct report_request some[] = {
+		{ .ask = REPORT_ASK_PAGE },
+		{ .ask = REPORT_ASK_HERE, .position = UINT64_MAX },
+		{ .ask = REPORT_ASK_ORIGIN, .position = UINT64_MAX, .n = UINT32_MAX },
+		{ .ask = REPORT_ASK_HEAP, .position = 7 },
+		{ .ask = REPORT_ASK_WRONG },
+		{ .ask = REPORT_ASK_STORY, .position = 10 },
+		{ .ask = REPORT_ASK_INPUTS },
+		{ .ask = REPORT_ASK_KNOWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+		char path[64 + REPORT_PATH] = "/" TOKEN "/";
+		struct report_request r;
+
+		report_request_path(&some[i], path + strlen(path));
+		assert_int_equal(report_request_read(&door, "GET", "localhost:8080", path,
+						     &r),
+				 200);
+		assert_int_equal(r.ask, some[i].ask);
+		assert_true(r.position == some[i].position && r.n == some[i].n);
+	}
+}
+
 static void test_refused(void **state)
 {
 	static const char *const nothing[] = {
@@ -53,6 +84,12 @@ static void test_refused(void **state)
 		"origin/1/",
 		"origin/1/4294967296",
 		"page",
+		"wrong/",
+		"wrong/1",
+		"wron",
+		"story",
+		"known/1",
+		"inputs/x",
 		"heap/1/2",
 		"/",
 		"here/99999999999999999999",
@@ -89,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fine),
+		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_refused),
 	};
 
