@@ -272,14 +272,59 @@ static struct err *on_state(struct search *s, const struct dec_rec *rec, uint64_
 	return why == DEC_STATE_SIGNAL ? meet(s, &t) : NULL;
 }
 
+/* Memory that the answered call @p rec made anew, or took away: what it held is gone. @return how many
+ * of @p ret there are. */
+static int remapped(const struct dec_rec *rec, struct dec_span ret[2])
+{
+	const uint64_t *args = rec->value + 3;
+	uint64_t result = rec->value[1];
+	int n = 0;
+
+	if (result > -4096ull)
+		return 0;
+	switch (rec->value[0]) {
+	case SYS_mmap:
+		ret[n++] = (struct dec_span){ result, result + args[1] };
+		break;
+	case SYS_mremap:
+		if (result == args[0]) { // grown, or shrunk
+			uint64_t less = args[1] < args[2] ? args[1] : args[2];
+			uint64_t more = args[1] < args[2] ? args[2] : args[1];
+
+			ret[n++] = (struct dec_span){ result + less, result + more };
+			break;
+		}
+		ret[n++] = (struct dec_span){ result, result + args[2] };
+		ret[n++] = (struct dec_span){ args[0], args[0] + args[1] };
+		break;
+	case SYS_madvise:
+		if (args[2] != MADV_DONTNEED && args[2] != MADV_REMOVE)
+			break;
+		ret[n++] = (struct dec_span){ args[0], args[0] + args[1] };
+		break;
+	case SYS_munmap:
+		ret[n++] = (struct dec_span){ args[0], args[0] + args[1] };
+		break;
+	}
+	// Whole pages.
+	for (int i = 0; i < n; i++)
+		ret[i].end = (ret[i].end + 4095) & ~UINT64_C(4095);
+	return n;
+}
+
 static struct err *on_syscall(struct search *s, const struct dec_rec *rec, uint64_t time)
 {
+	struct dec_span gone[2];
+	int n = remapped(rec, gone);
 	struct dec_trapped t = { .on = DEC_TRAP_SYSCALL,
 				 .position = time,
 				 .number = rec->value[0] };
 	struct err *err = execute(s, rec->value[2], time);
 
 	s->fs_base = rec->value[13];
+	for (int i = 0; i < n && !err; i++)
+		err = access_memory(s, DEC_TRAP_WRITE, gone[i].start,
+				    gone[i].end - gone[i].start, time, true);
 	if (!err)
 		err = meet(s, &t);
 	if (err || rec->value[0] != SYS_mmap || rec->value[1] > -4096ull ||

@@ -24,7 +24,9 @@
 enum dec_trap_on {
 	DEC_TRAP_EXECUTE = 1, ///< the instruction at addr, before it is executed
 	DEC_TRAP_READ = 2,    ///< memory [addr, addr + size), by the program
-	DEC_TRAP_WRITE = 4,   ///< the same, by the program or the kernel
+	/** The same, by the program or the kernel; also that a call maps it, unmaps it, or drops what
+	 * it holds. */
+	DEC_TRAP_WRITE = 4,
 	DEC_TRAP_SYSCALL = 8, ///< a system call (that was answered, or ended its thread)
 	DEC_TRAP_SIGNAL = 16, ///< a handler begins
 	DEC_TRAP_SWITCH = 32, ///< another thread goes on

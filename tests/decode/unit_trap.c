@@ -10,6 +10,7 @@
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "decode/machine/trace.h"
@@ -84,11 +85,36 @@ static void end(struct run *r)
 
 /* ---- the judge -------------------------------------------------------------------------- */
 
+/* Is it a call that made anew, or took away, memory that @p t watches? */
+static bool is_remapped(const struct dec_trap *t, const struct dec_step *s)
+{
+	uint64_t used[CAP_GPRS] = {}, result = 0, start, size;
+
+	for (size_t i = 0; i < s->n_refs; i++) {
+		const struct dec_ref *ref = &s->refs[i];
+
+		if (!ref->is_mem && ref->reg < CAP_GPRS && ref->value)
+			memcpy(ref->is_def && ref->reg == CAP_RAX ? &result :
+								    &used[ref->reg],
+			       ref->value, 8);
+	}
+	if (result > -4096ull)
+		return false;
+	start = used[CAP_RAX] == SYS_mmap ? result : used[CAP_RDI];
+	size = (used[CAP_RSI] + 4095) & ~4095ull;
+	return (used[CAP_RAX] == SYS_mmap || used[CAP_RAX] == SYS_munmap ||
+		(used[CAP_RAX] == SYS_madvise && used[CAP_RDX] == MADV_DONTNEED)) &&
+	       start < t->addr + t->size && t->addr < start + size;
+}
+
 static bool is_met(const struct dec_trap *t, const struct dec_step *s, bool *is_between)
 {
 	*is_between = false;
 	if (t->tid && t->tid != s->tid)
 		return false;
+	if (t->on & DEC_TRAP_WRITE && s->insn && s->insn->flow == DEC_FLOW_SYSCALL &&
+	    is_remapped(t, s))
+		return true;
 	if (t->on & DEC_TRAP_EXECUTE && s->insn && s->insn->rip == t->addr)
 		return *is_between = true;
 	for (size_t i = 0; i < s->n_refs; i++) {
