@@ -195,6 +195,13 @@ struct err *fl_walk_touched(struct fl_slice *s, uint32_t insn,
 struct err *fl_walk_ask(struct fl_slice *s, uint32_t insn, const struct operands *o,
 			live_who who, bool is_used);
 
+/* ---- walk_image.c ---- */
+
+/** Instruction @p insn was stepped in C. If it saves or restores vector registers, what is wanted of
+ * those of which it is known where they lie is followed, each by itself. */
+struct err *fl_walk_image(struct fl_slice *s, uint32_t insn,
+			  const struct dec_rec_slow *rec);
+
 /* ---- walk.c ---- */
 
 /** Make thread @p tid the one at hand. */

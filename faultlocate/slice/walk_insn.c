@@ -314,7 +314,9 @@ struct err *fl_walk_touched(struct fl_slice *s, uint32_t at,
 	t.node.insn = at;
 	insn = &s->trace->insns.data[at].insn;
 	e = s->trace->insns.data[at].effect;
-	err = take(s, e, &o, &t);
+	err = fl_walk_image(s, at, rec);
+	if (!err)
+		err = take(s, e, &o, &t);
 	values = t.who ? t.uses.from : 0;
 	while (!err && (ref = dec_log_next_ref(&refs, &data))) {
 		struct live_want w;
