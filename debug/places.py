@@ -185,14 +185,14 @@ class Checkpoint(gdb.Command):
         number = checkpoints.next
         checkpoints.next += 1
         checkpoints.made[number] = int(position), place(gdb.newest_frame().pc())
-        print("checkpoint %d: %s" % (number, checkpoints.made[number][1]))
+        print("Checkpoint %d at %#x: %s" % (number, gdb.newest_frame().pc(), checkpoints.made[number][1]))
 
 
 class Rollback(gdb.Command):
     """Go back to checkpoint ID. What was altered since is gone, and instances count anew from there."""
 
-    def __init__(self):
-        super().__init__("rollback", gdb.COMMAND_RUNNING)
+    def __init__(self, name):
+        super().__init__(name, gdb.COMMAND_RUNNING)
 
     def invoke(self, argument, from_tty):
         gdb.execute("monitor seek %d" % checkpoints.made[checkpoints.find(argument)][0])
@@ -204,8 +204,8 @@ class Rollback(gdb.Command):
 class CDelete(gdb.Command):
     """Forget checkpoint ID."""
 
-    def __init__(self):
-        super().__init__("cdelete", gdb.COMMAND_RUNNING)
+    def __init__(self, name):
+        super().__init__(name, gdb.COMMAND_RUNNING)
 
     def invoke(self, argument, from_tty):
         del checkpoints.made[checkpoints.find(argument)]
@@ -230,6 +230,9 @@ class InfoCheckpoints(gdb.Command):
 Instance()
 Breakpoint()
 Checkpoint()
-Rollback()
-CDelete()
+# As the papers call them, and as gdb does.
+Rollback("rollback")
+Rollback("restart")
+CDelete("cdelete")
+CDelete("delete checkpoint")
 InfoCheckpoints()

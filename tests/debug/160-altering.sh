@@ -88,7 +88,8 @@ p picked
 rollback 1
 when
 p picked
-cdelete 1
+restart 1
+delete checkpoint 1
 info checkpoints
 # library
 tbreak $(at LAST)
@@ -112,7 +113,7 @@ backtrace 3
 GDB
 says none 'has not been executed yet'
 says instance '= 6$' 'instance 7 of .* begins here' 'instance 2 of ' '= 9$' 'instance 9 of '
-says checkpoint 'checkpoint 1: main at ' '^position' 'belong to an altered run' '1  position [0-9]+, main' '= 109|= 12' '= 3$' 'No checkpoints'
+says checkpoint 'Checkpoint 1 at 0x[0-9a-f]+: main at ' '^position' 'belong to an altered run' '1  position [0-9]+, main' '= 109|= 12' '= 3$' 'No checkpoints'
 says library 'Breakpoint .*free' '^#0 .*free' '^#1 .* main' '= 1$' '^#0 .*mem(cpy|move)' '^#1 .* main' \
 	'^#0 .*malloc' '^#1 .* main' '[Ww]atchpoint' 'main'
 exit 0
