@@ -10,7 +10,9 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "decode/machine/inputs.h"
 #include "decode/machine/log.h"
@@ -28,6 +30,7 @@ struct opening {
 
 /* What is being read. */
 struct reading {
+	const struct capture *c;
 	struct fl_sources *s;
 	struct dec_inputs in;
 	VEC(uint32_t) of_file; ///< source + 1 of each of in.files; 0: none yet
@@ -249,6 +252,65 @@ static struct err *take_read(struct reading *r, const struct cap_event *ev, int 
 	return err ?: take_writes(r, ev, source, offset, ev->ret);
 }
 
+/* @return whether the @p n bytes at @p head are a program's, or a library's. */
+static bool is_elf(const uint8_t *head, size_t n)
+{
+	return n >= SELFMAG && !memcmp(head, ELFMAG, SELFMAG);
+}
+
+/* The bytes of a private mapping that @p ev made are in the capture's copy of the file. Programs'
+ * own are none. @return none: *@p n is 0. */
+static struct err *read_copy(const struct reading *r, const struct cap_event *ev,
+			     uint8_t **ret, size_t *n)
+{
+	uint64_t most = ev->regs.gpr[CAP_RSI];
+	_cleanup_close_ int fd = -1;
+	uint8_t head[SELFMAG];
+	ssize_t got;
+
+	if (!ev->file || (ev->flags & CAP_SYS_IDENTITY) || most > KEPT_MAX)
+		return NULL;
+	// Without its copy it is nothing that can be told.
+	err_destroy(capture_file_open(r->c, ev->file, &fd));
+	if (fd < 0 || (pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+		       is_elf(head, sizeof(head))))
+		return NULL;
+	*ret = malloc(most + 1);
+	if (!*ret)
+		return &err_nomem;
+	got = pread(fd, *ret, most, ev->file_offset);
+	*n = got > 0 ? got : 0;
+	return NULL;
+}
+
+/* A file that was mapped is read where it is looked at: all that was mapped counts as got then. */
+static struct err *take_mapping(struct reading *r, const struct cap_event *ev)
+{
+	const struct inputs_open *o = dec_inputs_open(&r->in, ev->regs.gpr[CAP_R8]);
+	uint64_t offset = ev->regs.gpr[CAP_R9];
+	_cleanup_free_ uint8_t *copy = NULL;
+	struct err *err = NULL;
+	uint32_t source;
+	size_t n = 0;
+
+	if (!o || (ev->ret < 0 && ev->ret > -4096))
+		return NULL;
+	if (!ev->n_writes)
+		err = read_copy(r, ev, &copy, &n);
+	if (err || !(n || ev->n_writes))
+		return err;
+	err = source_of(r, o, ev->regs.gpr[CAP_R8], &source);
+	if (err)
+		return err;
+	if (n)
+		err = add_piece(r->s, source, ev->seq, ev->ret, offset, copy, n);
+	else
+		err = take_writes(r, ev, source, offset, UINT64_MAX);
+	r->s->all.data[source].is_input_end |= r->s->all.data[source].size <
+					       offset + ev->regs.gpr[CAP_RSI];
+	return err;
+}
+
 /* Sources without descriptors: what comes is behind what came. */
 static struct err *take_plain(struct reading *r, const struct cap_event *ev,
 			      uint32_t *which, enum fl_source_kind kind, const char *name,
@@ -284,6 +346,9 @@ static struct err *take_event(void *ctx, const struct cap_event *ev)
 		case SYS_recvfrom:
 		case SYS_recvmsg:
 			err = take_read(r, ev, 0);
+			break;
+		case SYS_mmap:
+			err = take_mapping(r, ev);
 			break;
 		case SYS_getrandom:
 			while (r->of_file.size <= r->in.random && !err)
@@ -443,7 +508,7 @@ static void merge(struct fl_sources *s)
 
 struct err *fl_sources_read(const struct capture *c, struct fl_sources *ret)
 {
-	struct reading r = { .s = ret };
+	struct reading r = { .c = c, .s = ret };
 	struct err *err = dec_inputs_init(&r.in);
 
 	if (!err)
@@ -509,10 +574,16 @@ static bool is_argument(const struct fl_source *f, const struct cap_info *info)
 	return false;
 }
 
-/* A library's head is read, too. */
-static bool is_program(const struct fl_source *f)
+/* A library's head is read, too; and of the system there are locales, time zones, tables. */
+static bool is_own(const struct fl_source *f)
 {
-	return f->bytes.size >= SELFMAG && !memcmp(f->bytes.data, ELFMAG, SELFMAG);
+	static const char *const below[] = { "/usr/", "/etc/", "/lib", "/proc/",
+					     "/sys/", "/dev/", "/run/" };
+
+	for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++)
+		if (!strncmp(f->name, below[i], strlen(below[i])))
+			return false;
+	return !is_elf(f->bytes.data, f->bytes.size);
 }
 
 static struct err *no_choice(const struct fl_sources *s, const char *why)
@@ -522,7 +593,7 @@ static struct err *no_choice(const struct fl_sources *s, const char *why)
 
 	for (size_t i = 0; i < s->all.size && n < sizeof(list) - 80 && shown < 12; i++)
 		if (s->all.data[i].size && s->all.data[i].kind <= FL_SOURCE_ENV &&
-		    !is_program(&s->all.data[i])) {
+		    !is_elf(s->all.data[i].bytes.data, s->all.data[i].bytes.size)) {
 			n += snprintf(list + n, sizeof(list) - n, "%s%.60s",
 				      n ? ", " : "", text_line(s->all.data[i].name));
 			shown++;
@@ -534,7 +605,7 @@ static struct err *no_choice(const struct fl_sources *s, const char *why)
 static int rank(const struct fl_source *f, const struct cap_info *info)
 {
 	if (f->kind == FL_SOURCE_FILE)
-		return is_argument(f, info) ? 3 : is_program(f) ? 0 : 1;
+		return is_argument(f, info) ? 3 : is_own(f);
 	return f->kind == FL_SOURCE_STREAM && !strcmp(f->name, "stdin") ? 2 : 0;
 }
 
@@ -573,6 +644,7 @@ struct err *fl_sources_choose(const struct fl_sources *s, const struct cap_info 
 		snprintf(why, sizeof(why), "the capture did not read '%.300s'", name);
 		return no_choice(s, why);
 	}
-	return no_choice(s, n ? "there are several inputs" :
-				"the program read no file, and nothing from stdin");
+	return no_choice(
+		s, n ? "there are several inputs" :
+		       "the program read no file of its user's, and nothing from stdin");
 }

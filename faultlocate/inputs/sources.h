@@ -61,7 +61,7 @@ const struct fl_piece *fl_sources_find(const struct fl_sources *s, uint64_t seq,
 /**
  * Which source is meant by @p name: a kind's word (stdin, argv, env), a file's path or its last
  * part. NULL: the file that an argument names, else stdin, else the only file that is no program's
- * own. Only those with bytes.
+ * and not the system's. Only those with bytes.
  *
  * @return ERR_USAGE: none, or several; says which there are.
  */

@@ -11,7 +11,6 @@
 
 #include "faultlocate/inputs/walk.h"
 
-#include <assert.h>
 #include <string.h>
 
 #define CALLS_MAX 8192	    // of a window: each has the machine stop once
@@ -161,10 +160,25 @@ static const struct fl_string *string_at(const struct walker *w, uint64_t rip)
 	return at ? &w->o.strings[*at] : NULL;
 }
 
-/* The general registers that record @p rec of a block that is watched has. */
-static const uint64_t *watched(const uint8_t *rec)
+/* The string function that is entered at entry @p e of the window, whose record is at @p rec; *@p gpr:
+ * the registers there. @return NULL: none is. */
+static const struct fl_string *string_of_entry(const struct walker *w,
+					       const struct trace_entry *e,
+					       const uint8_t *rec, const uint64_t **gpr)
 {
-	return (const uint64_t *)(rec + 8);
+	const struct dec_rec_slow *slow = (const struct dec_rec_slow *)rec;
+	const struct trace_block *b;
+
+	if (e->what == ENTRY_OTHER)
+		return NULL;
+	// Near a signal all is stepped.
+	if (e->what == ENTRY_SLOW) {
+		*gpr = slow->gpr;
+		return slow->is_watched ? string_at(w, slow->rip) : NULL;
+	}
+	b = &w->trace->blocks.data[e->what >> 6];
+	*gpr = (const uint64_t *)(rec + 8);
+	return b->is_watched ? string_at(w, b->rip) : NULL;
 }
 
 /* How many instructions an entry of a window stands for. */
@@ -193,11 +207,8 @@ static struct err *measure_window(struct walker *w)
 	for (size_t i = 0; i < win->entries.size && !err; i++) {
 		const struct trace_entry *e = &win->entries.data[i];
 		const uint8_t *rec = win->log.data + 8 * (size_t)e->at;
-		const struct trace_block *b =
-			e->what < ENTRY_OTHER ? &w->trace->blocks.data[e->what >> 6] :
-						NULL;
-		const struct fl_string *f = b && b->is_watched ? string_at(w, b->rip) :
-								 NULL;
+		const uint64_t *gpr;
+		const struct fl_string *f = string_of_entry(w, e, rec, &gpr);
 		struct measure one = { .position = position };
 
 		position += length_of(e, rec);
@@ -207,7 +218,7 @@ static struct err *measure_window(struct walker *w)
 			break;
 		err = dec_machine_run(m, one.position, &at);
 		if (!err)
-			measure(m, f->stops, watched(rec), &one);
+			measure(m, f->stops, gpr, &one);
 		if (!err)
 			err = vec_add(&w->measured, one);
 	}
@@ -253,18 +264,18 @@ bool fl_inputs_string_left(struct walker *w, uint32_t function, struct label *re
 	return ret->ways;
 }
 
-struct err *fl_inputs_string_entered(struct walker *w, uint32_t insn, const uint8_t *rec,
-				     const struct label *wanted)
+/* The function that instruction @p insn is the entry of, with registers @p gpr, gives what is wanted of
+ * its result. */
+static struct err *string_gives(struct walker *w, const struct fl_string *f,
+				uint32_t insn, const uint64_t *gpr,
+				const struct label *wanted)
 {
-	const struct fl_string *f = string_at(w, w->trace->insns.data[insn].insn.rip);
-	const uint64_t *gpr = watched(rec);
 	struct measure unknown = { .n = UNMEASURED };
 	const struct measure *one = &unknown;
 	struct label value = *wanted, address, control;
 	struct err *err = NULL;
 	size_t i;
 
-	assert(f);
 	if (w->measured_begin != w->trace->window.begin)
 		err = measure_window(w);
 	i = vec_rank(w->measured.size, k, w->measured.data[k].position < w->position);
@@ -293,4 +304,19 @@ struct err *fl_inputs_string_entered(struct walker *w, uint32_t insn, const uint
 	if (!err && (f->stops & STOP_DIFFERENT))
 		err = fl_inputs_want_mem(w, gpr[CAP_RSI], one->n, &value);
 	return err ?: fl_inputs_wait(w, insn, &control, NULL);
+}
+
+struct err *fl_inputs_string_entered(struct walker *w, const struct trace_entry *e,
+				     const uint8_t *rec, uint32_t insn)
+{
+	struct call *c = &w->at->calls.data[w->at->calls.size - 1];
+	const uint64_t *gpr;
+	const struct fl_string *f = c->string.ways ? string_of_entry(w, e, rec, &gpr) :
+						     NULL;
+	const struct label wanted = c->string;
+
+	if (!f)
+		return NULL;
+	c->string.ways = 0;
+	return string_gives(w, f, insn, gpr, &wanted);
 }

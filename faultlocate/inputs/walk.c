@@ -186,9 +186,7 @@ static struct err *block(struct walker *w, const struct trace_block *b,
 			 const uint8_t *rec, uint32_t n_ran)
 {
 	uint64_t first = w->position - n_ran;
-	struct label wanted;
 	struct err *err = NULL;
-	struct call *c;
 
 	if (n_ran == b->n && b->flow != DEC_FLOW_NEXT) {
 		const struct operand_places o = { .mem = b->mem + b->first_mem[b->n - 1],
@@ -216,13 +214,8 @@ static struct err *block(struct walker *w, const struct trace_block *b,
 		if (!err)
 			err = seeds(w, b->insn[i], &o);
 	}
-	c = &w->at->calls.data[w->at->calls.size - 1];
-	if (err || !b->is_watched || !c->string.ways)
-		return err;
-	wanted = c->string;
-	c->string.ways = 0;
 	w->position = first;
-	return fl_inputs_string_entered(w, b->insn[0], rec, &wanted);
+	return err;
 }
 
 static struct err *entry(struct walker *w, const struct trace_entry *e)
@@ -240,11 +233,14 @@ static struct err *entry(struct walker *w, const struct trace_entry *e)
 	w->is_signal = false;
 	if (e->what == ENTRY_SLOW) {
 		w->position--;
-		return slow(w, (const struct dec_rec_slow *)rec);
+		err = slow(w, (const struct dec_rec_slow *)rec);
+	} else {
+		b = &w->trace->blocks.data[e->what >> 6];
+		err = fl_inputs_meet(w, b->insn[(e->what & 63) - 1]);
+		if (!err)
+			err = block(w, b, rec, e->what & 63);
 	}
-	b = &w->trace->blocks.data[e->what >> 6];
-	err = fl_inputs_meet(w, b->insn[(e->what & 63) - 1]);
-	return err ?: block(w, b, rec, e->what & 63);
+	return err ?: fl_inputs_string_entered(w, e, rec, w->at->next);
 }
 
 static struct err *window(struct walker *w)

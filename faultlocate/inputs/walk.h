@@ -31,6 +31,10 @@ struct call {
 	size_t first; ///< its waiting things
 	uint32_t function;
 	struct wanted_regs *interrupted;
+	/** What waited in a function that the dynamic linker had to find first, and jumped to: it was
+	 * executed for the call. */
+	struct waiting bound;
+	bool is_bound;
 	struct label
 		string; ///< of a strings.c's function: by which ways its result is wanted
 };
@@ -168,9 +172,10 @@ struct err *fl_inputs_strings_begin(struct walker *w);
  * @p ret. @return whether it was wanted. */
 bool fl_inputs_string_left(struct walker *w, uint32_t function, struct label *ret);
 
-/** Its entry @p insn is met, whose block's record is @p rec: what its result, @p wanted, depends on. */
-struct err *fl_inputs_string_entered(struct walker *w, uint32_t insn, const uint8_t *rec,
-				     const struct label *wanted);
+/** Entry @p e of the window was gone through, whose record is @p rec and whose first instruction @p insn:
+ * if that is the entry of such a function, what its result depends on is wanted now. */
+struct err *fl_inputs_string_entered(struct walker *w, const struct trace_entry *e,
+				     const uint8_t *rec, uint32_t insn);
 
 /* ---- walk_kernel.c ----------------------------------------------------------------------------- */
 

@@ -224,6 +224,11 @@ static struct err *jump(struct walker *w, uint32_t insn, const struct operand_pl
 		top(t)->function = here;
 	if (!take_waiting(w, there, &p))
 		return NULL;
+	if (fl_inputs_is_linker(w, from->rip)) {
+		join_waiting(w, &top(t)->bound, &p);
+		top(t)->is_bound = true;
+		return NULL;
+	}
 	// Where an import is was decided by the linker.
 	is_stub = from->flow == DEC_FLOW_JMP_IND &&
 		  ((from->n_mem && from->mem[0].is_absolute) ||
@@ -243,6 +248,16 @@ static void drop_stale(struct walker_thread *t, uint64_t slot)
 		t->calls.size--;
 }
 
+static bool take_bound(struct walker *w, struct call *c, struct waiting *ret)
+{
+	bool was_bound = c->is_bound;
+
+	join_waiting(w, ret, &c->bound);
+	c->bound = (struct waiting){};
+	c->is_bound = false;
+	return was_bound;
+}
+
 static struct err *call(struct walker *w, uint32_t insn, uint64_t slot,
 			const struct operand_places *o)
 {
@@ -256,7 +271,7 @@ static struct err *call(struct walker *w, uint32_t insn, uint64_t slot,
 	drop_stale(t, slot);
 	c = top(t);
 	if (c->slot == slot && t->calls.size > 1) {
-		has_any = take_waiting(w, FLOW_NONE, &p);
+		has_any = take_waiting(w, FLOW_NONE, &p) | take_bound(w, c, &p);
 		t->calls.size--;
 		return has_any ? decide(w, insn, o, &p) : NULL;
 	}
@@ -268,7 +283,7 @@ static struct err *call(struct walker *w, uint32_t insn, uint64_t slot,
 	// The outermost one that is known begins here, when it is of that function.
 	if (t->calls.size == 1 && !c->slot && c->function == callee) {
 		c->function = mine;
-		has_any = take_waiting(w, FLOW_NONE, &p);
+		has_any = take_waiting(w, FLOW_NONE, &p) | take_bound(w, c, &p);
 	} else {
 		has_any = callee != mine && take_waiting(w, callee, &p);
 	}

@@ -140,7 +140,7 @@ static struct err *written(struct walker *w, const struct dec_rec_write *rec)
 					 w->is_signal ? NULL : note_got);
 }
 
-/* What the call of event @p seq wrote, and somebody wanted. */
+/* What the call of event @p seq wrote, or mapped, and somebody wanted. */
 static struct err *take_got(struct walker *w, uint64_t seq, uint32_t number)
 {
 	struct err *err = NULL;
@@ -228,18 +228,16 @@ static struct err *moved(struct walker *w, const struct dec_rec *rec)
 	return err;
 }
 
-static struct err *mapped_byte(struct walker *w, uint64_t addr, const struct label *l)
-{
-	(void)addr;
-	return other(w, SYS_mmap, l);
-}
-
 static struct err *system_call(struct walker *w, const struct dec_rec *rec)
 {
 	uint64_t nr = rec->value[0], ret = rec->value[1];
 	uint32_t insn = insn_at(w, rec->value[2]);
 	struct err *err = fl_inputs_meet(w, insn);
 
+	// Zeros are nobody's input.
+	if (!err && nr == SYS_mmap && ret < -4096ul)
+		err = take_range(w, ret, (rec->value[4] + 4095) & ~UINT64_C(4095),
+				 rec->value[9] ? note_got : NULL);
 	if (!err)
 		err = take_got(w, rec->value[14], nr);
 	if (nr == SYS_rt_sigreturn)
@@ -252,10 +250,6 @@ static struct err *system_call(struct walker *w, const struct dec_rec *rec)
 		err = birth(w, ret, insn);
 	if (!err && nr == SYS_mremap)
 		err = moved(w, rec);
-	// Zeros are nobody's input; a file's bytes are one that has no offsets here.
-	if (!err && nr == SYS_mmap && ret < -4096ul)
-		err = take_range(w, ret, (rec->value[4] + 4095) & ~UINT64_C(4095),
-				 rec->value[9] ? mapped_byte : NULL);
 	w->at->next = insn;
 	return err;
 }

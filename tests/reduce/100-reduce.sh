@@ -60,6 +60,38 @@ reduce c -o again --no-record
 [ "$(jq .runs json)" = "$runs" ] && cmp c.reduced/in again/in || fail "another time another result"
 [ ! -e again/capture ] || fail "recorded"
 
+# A file that is mapped, not read.
+cat >mapped.c <<'C'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+int main(int argc, char **argv)
+{
+	int fd = open(argv[1], O_RDONLY);
+	struct stat st;
+	const char *p;
+
+	fstat(fd, &st);
+	p = mmap(NULL, st.st_size, PROT_READ, argc > 2 ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+	if (memchr(p, '7', st.st_size))
+		abort();
+	return 0;
+}
+C
+cc -g -o mapped mapped.c || fail "cannot compile"
+seq 0 9 >digits
+for shared in '' shared; do
+	want_status=134 make_capture m ./mapped digits $shared
+	reduce m -o "small$shared" --no-record
+	[ "$(cat "small$shared/digits")" = 7 ] || fail "mapped $shared: $(cat json)"
+	"$FAULTLINE" inputs --json --at crash m >json || fail "inputs of a mapping"
+	jq -e 'any(.inputs[]; .name == "digits" and .size == 20)' json >/dev/null ||
+		fail "mapped $shared: $(head -c 2000 json)"
+	rm -r m
+done
+
 # A line's parts stay together.
 { cat in; printf '\nlast\n'; } >two
 want_status=139 make_capture c2 "$sets" two

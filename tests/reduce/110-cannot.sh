@@ -39,6 +39,13 @@ echo H >fine
 make_capture well "$sets" fine
 cannot 'no signal ended' well -o out.d
 
+# What belongs to the system is not taken for the input of one who named none.
+printf '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { FILE *f = fopen("/etc/passwd", "r"); %s }\n' \
+	'if (fgetc(f) != EOF) abort(); return 0;' >system.c
+cc -o system system.c || fail "cannot compile"
+want_status=134 make_capture system.c1 ./system
+cannot "no file of its user's.*read were:.*/etc/passwd" system.c1 -o out.d
+
 # A failure that depends on something else than the input.
 cat >moody.c <<'C'
 #include <stdio.h>
