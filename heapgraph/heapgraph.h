@@ -196,6 +196,8 @@ struct hg_node_id hg_graph_find(const struct hg_graph *g, uint64_t addr, uint64_
 /** The memory graph after the first @p n_ops operations. @p g must outlive it. */
 struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops,
 			   struct hg_view **ret);
+/** Make a view that stands where @p v does. @return ERR_NOMEM. */
+struct err *hg_view_copy(const struct hg_view *v, struct hg_view **ret);
 void hg_view_destroy(struct hg_view *v);
 void hg_view_destroyp(struct hg_view **v);
 
@@ -269,5 +271,34 @@ void hg_past_destroyp(struct hg_past **p);
  * @p addr; {0} for none. Costs logarithmic time, and a walk through the nodes for all
  * questions whose times go forward; one that goes back begins anew. */
 struct hg_node_id hg_past_find(struct hg_past *p, uint64_t addr, uint64_t time);
+
+/* ---- asked again and again ---- */
+
+/**
+ * Where somebody waits for answers about any time: which operations wrote each word, which nodes were where,
+ * and views on the way. About 12 bytes an operation, 256 MiB of views at most. Not shared between threads.
+ */
+struct hg_trails;
+
+/** @p g is borrowed, and gets no more operations. @return ERR_NOMEM, ERR_RANGE (more than 2^32 of them). */
+struct err *hg_trails_create(const struct hg_graph *g, struct hg_trails **ret);
+void hg_trails_destroy(struct hg_trails *t);
+void hg_trails_destroyp(struct hg_trails **t);
+
+/** As hg_view_create(), from the nearest view before. */
+struct err *hg_trails_view(const struct hg_trails *t, uint64_t n_ops,
+			   struct hg_view **ret);
+
+/** As hg_view_last_write_of() of a view at @p n_ops operations; where the node itself was not written, what its first
+ * byte was made of is looked at. */
+uint64_t hg_trails_last_write(struct hg_trails *t, uint64_t n_ops, struct hg_node_id id,
+			      uint64_t addr, uint32_t size);
+
+/** As hg_past_find(), at any time. */
+struct hg_node_id hg_trails_find(const struct hg_trails *t, uint64_t addr, uint64_t time);
+
+/** As hg_view_last_writes() of a view at @p n_ops operations. */
+void hg_trails_last_writes(struct hg_trails *t, uint64_t n_ops, struct hg_written *w,
+			   size_t n);
 
 #endif

@@ -39,6 +39,16 @@ static void view_set_live(struct hg_view *v, uint32_t id, bool is_live)
 	}
 }
 
+static void view_set_all_live(struct hg_view *v, const struct hg_index *live)
+{
+	for (size_t i = 0; i < live->leaves.size; i++) {
+		const struct hg_leaf *l = live->leaves.data[i].leaf;
+
+		for (uint32_t k = 0; k < l->n; k++)
+			view_set_live(v, l->id[k], true);
+	}
+}
+
 // Go to the graph's very beginning, or to its end, at once.
 static void view_reset(struct hg_view *v, bool at_end)
 {
@@ -53,15 +63,11 @@ static void view_reset(struct hg_view *v, bool at_end)
 	}
 	for (size_t i = 0; i < g->image.pages.size; i++)
 		memcpy(v->pages[i], g->image.pages.data[i], HG_PAGE_BYTES);
-	for (size_t i = 0; i < g->live.leaves.size; i++) {
-		const struct hg_leaf *l = g->live.leaves.data[i].leaf;
-
-		for (uint32_t k = 0; k < l->n; k++)
-			view_set_live(v, l->id[k], true);
-	}
+	view_set_all_live(v, &g->live);
 }
 
-struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops, struct hg_view **ret)
+/* An empty one. */
+static struct err *view_make(const struct hg_graph *g, struct hg_view **ret)
 {
 	size_t n_pages = g->image.pages.size;
 	_cleanup_(hg_view_destroyp) struct hg_view *v = calloc(1, sizeof(*v));
@@ -79,9 +85,30 @@ struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops, struct hg_v
 		return &err_nomem;
 	for (size_t i = 0; i < n_pages; i++)
 		v->pages[i] = v->slab + i * HG_PAGE_BYTES;
-	view_reset(v, n_ops > g->log.n_ops / 2);
-	hg_view_seek(v, n_ops);
 	*ret = take_ptr(&v);
+	return NULL;
+}
+
+struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops, struct hg_view **ret)
+{
+	struct err *err = view_make(g, ret);
+
+	if (err)
+		return err;
+	view_reset(*ret, n_ops > g->log.n_ops / 2);
+	hg_view_seek(*ret, n_ops);
+	return NULL;
+}
+
+struct err *hg_view_copy(const struct hg_view *v, struct hg_view **ret)
+{
+	struct err *err = view_make(v->g, ret);
+
+	if (err)
+		return err;
+	memcpy((*ret)->slab, v->slab, v->g->image.pages.size * HG_PAGE_BYTES);
+	view_set_all_live(*ret, &v->live);
+	(*ret)->n_ops = v->n_ops;
 	return NULL;
 }
 

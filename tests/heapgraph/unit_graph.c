@@ -282,6 +282,26 @@ static void test_seek_anywhere(void **state)
 	model_destroy(m);
 }
 
+static void test_views_that_are_near(void **state)
+{
+	struct model *m = model_create(14, 1200);
+	_cleanup_(hg_trails_destroyp) struct hg_trails *t = NULL;
+
+	(void)state;
+	ok(hg_trails_create(m->g, &t));
+	for (size_t i = 0; i < m->history.size; i += 1 + random_below(40)) {
+		const struct snapshot *s = &m->history.data[i];
+		struct hg_view *v;
+
+		ok(hg_trails_view(t, s->n_ops, &v));
+		assert_int_equal(hg_view_ops(v), s->n_ops);
+		assert_shows(v, s, m->g);
+		assert_walks_live(v, m->g);
+		hg_view_destroy(v);
+	}
+	model_destroy(m);
+}
+
 static void test_times_find_operations(void **state)
 {
 	struct model *m = model_create(5, 1200);
@@ -381,9 +401,14 @@ static size_t random_bytes(const struct hg_view *v, const struct hg_graph *g,
 
 // Each as if it were the only one.
 static void assert_last_writes(const struct hg_view *v, const struct hg_graph *g,
-			       struct hg_written *w, size_t n)
+			       struct hg_trails *t, struct hg_written *w, size_t n)
 {
+	struct hg_written other[300];
+
 	ok(hg_view_last_writes(v, w, n));
+	memcpy(other, w, n * sizeof(*w));
+	hg_trails_last_writes(t, hg_view_ops(v), other, n);
+	assert_memory_equal(other, w, n * sizeof(*w));
 	for (size_t i = 0; i < n; i++) {
 		struct hg_op op = hg_graph_op(g, w[i].index);
 
@@ -398,14 +423,16 @@ static void test_last_writes_at_once(void **state)
 {
 	struct model *m = model_create(12, 1500);
 	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	_cleanup_(hg_trails_destroyp) struct hg_trails *t = NULL;
 	struct hg_written w[300];
 
 	(void)state;
 	ok(hg_view_create(m->g, hg_graph_ops(m->g), &v));
-	assert_last_writes(v, m->g, w, 0);
+	ok(hg_trails_create(m->g, &t));
+	assert_last_writes(v, m->g, t, w, 0);
 	for (int i = 0; i < 60; i++) {
 		hg_view_seek(v, 1 + random_below(hg_graph_ops(m->g)));
-		assert_last_writes(v, m->g, w,
+		assert_last_writes(v, m->g, t, w,
 				   random_bytes(v, m->g, w, 1 + random_below(300)));
 	}
 	model_destroy(m);
@@ -427,10 +454,12 @@ static void test_who_had_an_address_last(void **state)
 {
 	struct model *m = model_create(13, 900);
 	_cleanup_(hg_past_destroyp) struct hg_past *p = NULL;
+	_cleanup_(hg_trails_destroyp) struct hg_trails *t = NULL;
 	uint64_t end = m->now.time + 2, time = 0;
 
 	(void)state;
 	ok(hg_past_create(m->g, &p));
+	ok(hg_trails_create(m->g, &t));
 	for (int round = 0; round < 4; round++)
 		for (time = random_below(end / 2); time <= end;
 		     time += random_below(end / 300 + 2))
@@ -439,6 +468,8 @@ static void test_who_had_an_address_last(void **state)
 					ARENA_START - 20 + random_below(ARENA_BYTES + 40);
 
 				assert_int_equal(hg_past_find(p, addr, time).v,
+						 last_there(m->g, addr, time));
+				assert_int_equal(hg_trails_find(t, addr, time).v,
 						 last_there(m->g, addr, time));
 			}
 	model_destroy(m);
@@ -707,12 +738,14 @@ static void test_splits_are_followed_at_once(void **state)
 {
 	_cleanup_(hg_graph_destroyp) struct hg_graph *g = make_splits(0x5000, 100);
 	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	_cleanup_(hg_trails_destroyp) struct hg_trails *t = NULL;
 	struct hg_written w[200];
 
 	(void)state;
 	ok(hg_view_create(g, hg_graph_ops(g), &v));
+	ok(hg_trails_create(g, &t));
 	for (int i = 0; i < 40; i++) {
-		assert_last_writes(v, g, w,
+		assert_last_writes(v, g, t, w,
 				   random_bytes(v, g, w, sizeof(w) / sizeof(*w)));
 		hg_view_seek(v, 1 + random_below(hg_graph_ops(g)));
 	}
@@ -766,6 +799,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rollback_meets_every_snapshot),
 		cmocka_unit_test(test_seek_anywhere),
+		cmocka_unit_test(test_views_that_are_near),
 		cmocka_unit_test(test_times_find_operations),
 		cmocka_unit_test(test_find_in_the_past),
 		cmocka_unit_test(test_last_write),
