@@ -701,6 +701,8 @@ static struct err *find_later(void *ctx, const struct report_request *q, FILE *o
 static struct err *serve(struct reporting *r, const struct composed *c)
 {
 	struct served served = { r, c };
+	struct fl_namer *namer = c->story.heap ? &r->analysis.sides[FL_SIDE_APP].namer :
+						 NULL;
 	struct report_serving s = { .listener = r->args->listener,
 				    .door.port = r->args->port,
 				    .heap = c->story.heap };
@@ -715,9 +717,11 @@ static struct err *serve(struct reporting *r, const struct composed *c)
 		err = make_token(s.door.token);
 	if (!err)
 		err = report_later_create(find_later, &served, &s.later);
+	if (!err && namer)
+		err = hg_trails_create(namer->graph, &namer->trails);
 	if (!err)
-		err = report_here_create(r->machine, r->symbols, c->story.end,
-					 c->story.heap ? c->heap.namer : NULL, &s.here);
+		err = report_here_create(r->machine, r->symbols, c->story.end, namer,
+					 &s.here);
 	if (!err)
 		fprintf(stderr,
 			"faultline: the page is at http://127.0.0.1:%u/%s/ until this is "
@@ -726,6 +730,8 @@ static struct err *serve(struct reporting *r, const struct composed *c)
 	if (!err)
 		err = report_serve(&s);
 	report_here_destroy(s.here);
+	if (namer)
+		hg_trails_destroy(namer->trails);
 	report_later_destroy(s.later);
 	return err;
 }

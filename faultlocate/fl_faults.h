@@ -22,6 +22,7 @@ struct fl_namer {
 	const struct spec *spec;
 	const struct hg_graph *graph;
 	const struct fl_places *places;
+	struct hg_trails *trails; ///< of the graph, for who asks again and again; or NULL
 };
 
 /** Calls kept of a statement, and statements whose calls are looked for. */

@@ -283,8 +283,9 @@ struct err *fl_replay_types(struct fl_analysis *a)
 		a->spec, a->symbols, a->sides[FL_SIDE_APP].graph, &a->roots, &a->typing);
 
 	for (size_t side = 0; side < FL_SIDES; side++)
-		a->sides[side].namer =
-			(struct fl_namer){ a->spec, a->sides[side].graph, &a->places };
+		a->sides[side].namer = (struct fl_namer){ .spec = a->spec,
+							  .graph = a->sides[side].graph,
+							  .places = &a->places };
 	if (!err && chunks->graph)
 		err = fl_types_assign_chunks(a->spec, chunks->graph, &a->internals);
 	return err;

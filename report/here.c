@@ -25,7 +25,7 @@ struct report_here {
 	const struct hg_graph *graph; ///< NULL: there is none
 	struct dec_past *past;
 	struct report_made made;
-	struct hg_view *view;
+	struct hg_trails *trails; ///< of the graph
 	uint64_t end;
 };
 
@@ -70,14 +70,14 @@ static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64
 {
 	struct report_here *h = ctx;
 	struct hg_node_id id = before && h->graph ?
-				       hg_graph_find(h->graph, l->addr, before - 1) :
+				       hg_trails_find(h->trails, l->addr, before - 1) :
 				       (struct hg_node_id){ 0 };
 	uint64_t last;
 
-	if (!id.v)
+	if (!id.v || hg_graph_node(h->graph, id)->died <= before - 1)
 		return known_static(h, l, before, time);
-	hg_view_seek(h->view, hg_graph_op_after(h->graph, before - 1));
-	last = hg_view_last_write_of(h->view, id, l->addr, l->size);
+	last = hg_trails_last_write(h->trails, hg_graph_op_after(h->graph, before - 1),
+				    id, l->addr, l->size);
 	*time = hg_graph_op(h->graph, last).time;
 	return hg_graph_op(h->graph, last).kind == HG_OP_STORE ? DEC_PAST_AT :
 								 DEC_PAST_NEVER;
@@ -100,8 +100,7 @@ struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbol
 	h->symbols = symbols;
 	h->end = end;
 	h->graph = namer ? namer->graph : NULL;
-	if (h->graph)
-		err = hg_view_create(h->graph, 0, &h->view);
+	h->trails = namer ? namer->trails : NULL;
 	if (!err)
 		err = dec_past_over(m, &h->past);
 	if (err) {
@@ -118,7 +117,6 @@ void report_here_destroy(struct report_here *h)
 	if (!h)
 		return;
 	report_made_deinit(&h->made);
-	hg_view_destroy(h->view);
 	dec_past_destroy(h->past);
 	free(h);
 }

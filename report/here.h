@@ -19,7 +19,7 @@ struct report_here;
 /**
  * @param m	  is moved by whatever is asked; has checkpoints on its way, and gets more.
  * @param end	  the last position.
- * @param namer	  of the heap; NULL: there is none.
+ * @param namer	  of the heap, with trails; NULL: there is none.
  * @param ret	  Set on success. All is borrowed.
  * @return ERR_NOMEM, as dec_machine_seek().
  */

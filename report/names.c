@@ -132,7 +132,7 @@ struct err *report_finder_init(struct fl_finder *f, const struct fl_namer *n)
 		if (is_bin(n, id) &&
 		    map_put(&f->bins, hg_graph_node(n->graph, id)->start, id.v))
 			return &err_nomem;
-	return hg_past_create(n->graph, &f->past);
+	return n->trails ? NULL : hg_past_create(n->graph, &f->past);
 }
 
 void report_finder_deinit(struct fl_finder *f)
@@ -156,9 +156,13 @@ static uint32_t bin_of(const struct fl_namer *n, const struct fl_finder *f, uint
 }
 
 // The youngest node that covered the address, alive or not.
-static struct hg_node_id covered_by(const struct hg_graph *g, const struct fl_finder *f,
+static struct hg_node_id covered_by(const struct fl_namer *n, const struct fl_finder *f,
 				    uint64_t addr, uint64_t time)
 {
+	const struct hg_graph *g = n->graph;
+
+	if (n->trails)
+		return hg_trails_find(n->trails, addr, time);
 	if (f)
 		return hg_past_find(f->past, addr, time);
 	for (struct hg_node_id id = { hg_graph_nodes(g) }; id.v; id.v--) {
@@ -177,7 +181,7 @@ struct fl_target report_name_target(const struct fl_namer *n, struct fl_finder *
 	uint32_t bin;
 
 	if (addr)
-		t.node = covered_by(n->graph, f, addr, time);
+		t.node = covered_by(n, f, addr, time);
 	if (t.node.v) {
 		const struct hg_node *h = hg_graph_node(n->graph, t.node);
 

@@ -45,8 +45,8 @@ struct fl_target {
 
 /** Finds what pointers lead to, when there are many. */
 struct fl_finder {
-	struct hg_past *past;
-	struct map bins; ///< start -> node
+	struct hg_past *past; ///< NULL: the namer has trails
+	struct map bins;      ///< start -> node
 };
 
 /** For the graph of @p n, which must outlive it. @return NULL or ERR_NOMEM; deinit is right

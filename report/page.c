@@ -13,6 +13,7 @@
  *		changes: [[field, text, target]]; of a new node: all fields
  *		violated: [[constraint, [id], [[id, field]]]], or null: as before
  *   violated	before the first step
+ *   far	how many nodes live at its beginning, but are not on the page
  *   points	[[steps before it, name]] C-points that were reached
  *   lasting	numbers of the steps that leave something violated at the next C-point
  *   places	[[text, source, line]], -1 for no source
@@ -47,6 +48,7 @@ static void page_deinit(struct page *w)
 	map_deinit(&w->marked);
 	map_deinit(&w->place_numbers);
 	map_deinit(&w->nodes);
+	map_deinit(&w->near);
 	vec_deinit(&w->places);
 	vec_deinit(&w->points);
 	vec_deinit(&w->born);
@@ -56,7 +58,8 @@ bool report_page_shows(const struct page *w, uint32_t id)
 {
 	uint32_t type = hg_graph_node(w->n->graph, (struct hg_node_id){ id })->type;
 
-	return type && (!w->p->type || type == w->p->type);
+	return type && (!w->p->type || type == w->p->type) &&
+	       (!w->p->is_near || map_get(&w->near, id));
 }
 
 // Whether it takes so long that something is to be said, which is then done.
@@ -159,12 +162,16 @@ static struct err *print_born(struct page *w)
 static struct err *prepare(struct page *w)
 {
 	const struct fl_page *p = w->p;
-	struct err *err = hg_view_create(w->n->graph, p->from_op, &w->view);
+	struct err *err = p->is_near ?
+				  hg_trails_view(w->n->trails, p->from_op, &w->view) :
+				  hg_view_create(w->n->graph, p->from_op, &w->view);
 
 	if (!err)
 		err = report_finder_init(&w->finder, w->n);
 	if (!err)
 		err = report_fields_init(&w->fields, w->n);
+	if (!err && p->is_near)
+		err = report_page_find_near(w);
 	if (!err && p->is_checked)
 		err = spec_eval_create(w->n->spec, w->n->graph, w->view, &w->eval);
 	if (!err && p->is_checked)
@@ -187,6 +194,7 @@ static struct err *print_page(struct page *w)
 		err = add_steps(w);
 	if (!err)
 		err = print_born(w);
+	fprintf(w->out, ",\n\"far\":%lu", w->n_far);
 	report_page_print_points(w);
 	report_page_print_places(w); // last: all the others have theirs now
 	fputs("}</script>\n<script>show();</script>\n</body>\n</html>\n", w->out);

@@ -21,7 +21,8 @@ struct fl_page {
 	uint32_t type;		     ///< a spec type + 1 alone; 0: all declared ones
 	struct dec_symbols *symbols; ///< for source lines; NULL: without
 	const struct fl_cpoints
-		*cpoints;   ///< with their visits: what operations are; or NULL
+		*cpoints; ///< with their visits: what operations are; or NULL
+	bool is_near; ///< of a large heap only nodes near the operations: the namer has trails
 	bool is_of_chunks;  ///< the graph is that of the allocator's chunks
 	bool is_checked;    ///< also show what violates the constraints, step by step
 	bool with_progress; ///< on stderr, when it takes more than two seconds

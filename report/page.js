@@ -117,6 +117,11 @@ function go(step, isFirst = false) {
 	draw(isFirst);
 }
 
+// Is it known of all changes around that position?
+function hasTime(time) {
+	return data.steps.length > 0 && data.steps[0][0] <= time && time < data.steps[data.steps.length - 1][0];
+}
+
 // The heap as it was at a position of the run. @return that of the change before.
 function goToTime(time) {
 	let step = data.steps.length;
@@ -250,7 +255,7 @@ function where(step) {
 function describe() {
 	const step = at ? data.steps[at - 1] : null, names = new Map();
 	element("at").value = at;
-	element("where").textContent = `step ${at} of ${data.steps.length}, ${n_live} nodes`;
+	element("where").textContent = `step ${at} of ${data.steps.length}, ${n_live} nodes` + (data.far ? `, ${data.far} farther ones are left out` : "");
 	element("what").textContent = step ? did(step) + "  " + where(step) : "before the first step";
 	for (const v of violated)
 		names.set(v[0], (names.get(v[0]) || 0) + 1);

@@ -38,6 +38,8 @@ struct page {
 	struct map place_numbers; ///< instruction -> index + 1
 	VEC(uint64_t) places;	  ///< instructions
 	struct map nodes;	  ///< id -> 1
+	struct map near;	  ///< id -> 1, if the page is of these alone
+	uint64_t n_far;		  ///< nodes that live at the beginning and are not in it
 	VEC(uint32_t) born;	  ///< nodes that are allocated by steps
 	struct report_sources sources;
 	double begun_s, said_s; ///< for progress; said_s = 0: nothing was said
@@ -65,6 +67,12 @@ struct err *report_page_print_node(struct page *w, uint32_t id);
 
 /** Print types and constraints. */
 void report_page_print_types(const struct page *w);
+
+/* ---- page_near.c ---------------------------------------------------------------------- */
+
+/** Find the nodes that the operations are about, what leads to them, what these lead to, however far, and others:
+ * a thousand. */
+struct err *report_page_find_near(struct page *w);
 
 /* ---- page_states.c -------------------------------------------------------------------- */
 

@@ -50,7 +50,10 @@ static struct err *find_writes(const struct page *w, written_bytes *ret)
 		     !err && report_name_field(w->n, id, i, &f, name, sizeof(name)); i++)
 			err = vec_add(ret, (struct hg_written){ .node = id,
 								.offset = f.offset });
-	return err ? err : hg_view_last_writes(w->view, ret->data, ret->size);
+	if (err || !w->n->trails)
+		return err ?: hg_view_last_writes(w->view, ret->data, ret->size);
+	hg_trails_last_writes(w->n->trails, hg_view_ops(w->view), ret->data, ret->size);
+	return NULL;
 }
 
 /* What a block has in its first line. */

@@ -76,6 +76,7 @@ static struct err *print_heap(const struct report_serving *s, uint64_t position,
 	at = hg_graph_op_after(part.namer->graph, position);
 	part.from_op = at > HEAP_AROUND ? at - HEAP_AROUND : 0;
 	part.to_op = at + HEAP_AROUND < part.to_op ? at + HEAP_AROUND : part.to_op;
+	part.is_near = true;
 	return report_page_print(&part, out, &n_left_out);
 }
 

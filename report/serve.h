@@ -24,7 +24,8 @@ struct report_serving {
 	size_t page_bytes;
 	struct report_here *here;
 	struct report_later *later;
-	const struct fl_page *heap; ///< of the whole history; NULL: there is none
+	const struct fl_page *
+		heap; ///< of the whole history, its namer with trails; NULL: there is none
 };
 
 /** @return ERR_NOT_FOUND when there is no libmicrohttpd. For who asks before long work. */

@@ -461,9 +461,9 @@ function drawHeap() {
 	if (!data.heap) {
 		to.replaceChildren(make("p", {}, "No heap: the program allocated nothing of which the types are known."));
 	} else if (data.served) {
-		if (frame && frame.dataset.time === String(time))
-			return;
-		const f = make("iframe", { id: "heap", title: "the heap", src: `heap/${time}`, "data-time": time });
+		if (frame && frame.contentWindow.hasTime && frame.contentWindow.hasTime(time))
+			return frame.contentWindow.goToTime(time);
+		const f = make("iframe", { id: "heap", title: "the heap", src: `heap/${time}` });
 		settled = new Promise(done => f.addEventListener("load", () => done(f.contentWindow.goToTime(time))));
 		to.replaceChildren(f);
 	} else if (frame) {

@@ -72,7 +72,7 @@ static void list_init(struct list *l)
 	ok(hg_graph_free(l->g, 10, NEW_NODE, 23));
 	ok(hg_graph_set_type(l->g, a, 1));
 	ok(hg_graph_set_type(l->g, b, 1));
-	l->namer = (struct fl_namer){ l->spec, l->g, &places };
+	l->namer = (struct fl_namer){ .spec = l->spec, .graph = l->g, .places = &places };
 }
 
 static void list_deinit(struct list *l)
@@ -204,7 +204,7 @@ static void test_neighbourhood(void **state)
 		if (i > 1)
 			store(l.g, 2 * i + 1, (i - 1) * 32 + 8, i * 32, 2);
 	}
-	l.namer = (struct fl_namer){ l.spec, l.g, &places };
+	l.namer = (struct fl_namer){ .spec = l.spec, .graph = l.g, .places = &places };
 	drawn = draw(&l, hg_graph_ops(l.g), &v, 1, NULL);
 	for (const char *at = drawn; (at = strstr(at, "<b>n")); at++)
 		boxes++;

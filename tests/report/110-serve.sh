@@ -228,6 +228,11 @@ for (let k = 0; k < 2; k++) {
 	must(step <= at && at - step < data.time.end / 50, "the heap is not that of the instant: " + step + " at " + at);
 }
 must(element("heap").contentDocument.querySelectorAll(".node").length > 2, "the heap is not drawn");
+must(/farther ones are left out/.test(element("heap").contentDocument.getElementById("where").textContent), "it is not said that nodes are left out");
+const kept = element("heap");
+go({ at: element("heap").contentWindow.goToTime(state.at) - 1, view: "heap" });
+await settled;
+must(element("heap") === kept, "what is near is fetched again");
 const heap = element("heap").contentWindow;
 await act("search", () => {
 	heap.document.getElementById("find").value = "key";
