@@ -40,7 +40,7 @@ struct err *cmd_command_symbols(const struct capture *c, const cmd_maps *maps,
 {
 	struct err *err = dec_symbols_create(c, ret);
 
-	for (size_t i = 0; i < maps->size && !err; i++) {
+	for (size_t i = 0; maps && i < maps->size && !err; i++) {
 		const struct dec_where *w = &maps->data[i];
 
 		err = dec_symbols_add(*ret, w->map.file, w->map.addr, w->map.size,

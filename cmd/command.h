@@ -30,7 +30,7 @@ typedef VEC(struct dec_where) cmd_maps;
 /** Notes one; `mapped` of machines and traces, whose ctx is a cmd_maps then. */
 struct err *cmd_command_note_map(void *maps, const struct dec_where *w);
 
-/** Make the symbols of @p c's run, with the modules that it mapped on its way. @p sources: the directory
+/** Make the symbols of @p c's run, with the modules that it mapped on its way (NULL: none yet). @p sources: the directory
  * with the program's sources, borrowed; or NULL. @return as dec_symbols_create(), dec_symbols_add();
  * @p ret for dec_symbols_destroy() whatever comes of it. */
 struct err *cmd_command_symbols(const struct capture *c, const cmd_maps *maps,

@@ -107,7 +107,6 @@ struct asking {
 	struct fl_sources sources;
 	struct fl_trace *trace;
 	struct dec_symbols *symbols;
-	cmd_maps maps;
 	fl_seeds seeds;
 	fl_prunes prunes;
 	fl_strings strings;
@@ -122,7 +121,6 @@ static void asking_deinit(struct asking *a)
 	fl_trace_destroy(a->trace);
 	dec_symbols_destroy(a->symbols);
 	capture_close(a->capture);
-	vec_deinit(&a->maps);
 	vec_deinit(&a->seeds);
 	vec_deinit(&a->prunes);
 	vec_deinit(&a->strings);
@@ -137,15 +135,15 @@ static void show_progress(void *ctx, uint64_t position)
 
 static struct err *find(struct asking *a)
 {
-	const struct fl_trace_options to = { .mapped = cmd_command_note_map,
-					     .ctx = &a->maps };
+	struct fl_trace_options to = {};
 	const struct arguments *args = a->args;
 	struct err *err = capture_open(args->capture, &a->capture);
 
 	if (!err)
-		err = fl_trace_create(a->capture, &to, &a->trace);
+		err = cmd_command_symbols(a->capture, NULL, NULL, &a->symbols);
+	to.symbols = a->symbols;
 	if (!err)
-		err = cmd_command_symbols(a->capture, &a->maps, NULL, &a->symbols);
+		err = fl_trace_create(a->capture, &to, &a->trace);
 	if (!err)
 		err = fl_question_ask(a->trace, a->symbols, args->at, args->vars.data,
 				      args->vars.size, 0, &a->seeds, &a->question);

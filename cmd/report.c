@@ -273,13 +273,15 @@ static void show_way(void *ctx, uint64_t position)
 
 static struct err *trace(struct reporting *r)
 {
-	const struct fl_trace_options o = { .mapped = cmd_command_note_map,
-					    .ctx = &r->maps };
-	struct err *err = fl_trace_create(r->capture, &o, &r->trace);
+	struct fl_trace_options o = {};
+	struct err *err = NULL;
 
-	if (!err && !r->symbols)
-		err = cmd_command_symbols(r->capture, &r->maps, r->args->sources,
+	if (!r->symbols)
+		err = cmd_command_symbols(r->capture, NULL, r->args->sources,
 					  &r->symbols);
+	o.symbols = r->symbols;
+	if (!err)
+		err = fl_trace_create(r->capture, &o, &r->trace);
 	if (err)
 		return err;
 	r->end = fl_trace_end(r->trace)->position;

@@ -228,7 +228,6 @@ struct slicing {
 	struct fl_trace *trace;
 	struct dec_symbols *symbols;
 	struct fl_slice *slice, *right;
-	cmd_maps maps;
 	fl_prunes prunes;
 	fl_seeds seeds;
 	struct fl_view view;
@@ -245,7 +244,6 @@ static void slicing_deinit(struct slicing *s)
 	fl_trace_destroy(s->trace);
 	dec_symbols_destroy(s->symbols);
 	capture_close(s->capture);
-	vec_deinit(&s->maps);
 	vec_deinit(&s->prunes);
 	vec_deinit(&s->seeds);
 }
@@ -307,16 +305,15 @@ static struct err *find_right(struct slicing *s)
 static struct err *make(struct slicing *s)
 {
 	const struct arguments *a = s->args;
-	const struct fl_trace_options to = { .mapped = cmd_command_note_map,
-					     .end = a->to,
-					     .ctx = &s->maps };
+	struct fl_trace_options to = { .end = a->to };
 	struct fl_slice_options so = a->slice;
 	struct err *err = capture_open(a->capture, &s->capture);
 
 	if (!err)
-		err = fl_trace_create(s->capture, &to, &s->trace);
+		err = cmd_command_symbols(s->capture, NULL, a->sources, &s->symbols);
+	to.symbols = s->symbols;
 	if (!err)
-		err = cmd_command_symbols(s->capture, &s->maps, a->sources, &s->symbols);
+		err = fl_trace_create(s->capture, &to, &s->trace);
 	so.begin = a->from;
 	if (!err)
 		err = ask(s, &so.begin);

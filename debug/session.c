@@ -171,6 +171,7 @@ void dbg_session_deinit(struct dbg_session *s)
 	vec_deinit(&s->calls);
 	fl_slice_destroy(s->slice);
 	fl_trace_destroy(s->trace);
+	dec_symbols_destroy(s->symbols);
 }
 
 struct err *dbg_session_follow(struct dbg_session *s, const struct capture *c)

@@ -128,6 +128,7 @@ struct dbg_session {
 	void *ctx;		       ///< of both
 	double moving_since_s, told_s; ///< for progress
 	struct fl_trace *trace;	       ///< for slices; NULL: none was asked for
+	struct dec_symbols *symbols;   ///< the trace's
 	struct fl_slice *slice;	       ///< the last one
 	struct err *failure;	       ///< of a move: nothing can be done but to end
 };

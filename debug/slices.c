@@ -39,7 +39,7 @@ static void tell_slicing(void *ctx, uint64_t position)
 
 static struct err *make(struct dbg_session *s, const char *words)
 {
-	const struct fl_trace_options to = { .progress = tell_reading, .ctx = s };
+	struct fl_trace_options to = { .progress = tell_reading, .ctx = s };
 	struct fl_slice_options so = { .max_nodes = NODES_MOST,
 				       .progress = tell_slicing,
 				       .ctx = s };
@@ -47,7 +47,10 @@ static struct err *make(struct dbg_session *s, const char *words)
 	fl_prunes prunes = {};
 	struct err *err = NULL;
 
-	if (!s->trace)
+	if (!s->symbols)
+		err = dec_symbols_create(s->capture, &s->symbols);
+	to.symbols = s->symbols;
+	if (!err && !s->trace)
 		err = fl_trace_create(s->capture, &to, &s->trace);
 	if (!err)
 		err = fl_question_words(s->trace, words, &seeds, &prunes, &so.begin);

@@ -7,6 +7,7 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "base/noreturn.h"
 #include "storeplan/sp_insn.h"
 
 /** Code that is not functions. */
@@ -175,21 +176,11 @@ static struct err *add_unwind_starts(struct sp_image *m)
 
 static enum sp_callee callee_of_name(const char *name)
 {
-	static const char *const ends[] = {
-		"abort",	 "exit",	   "_exit",
-		"__assert_fail", "longjmp",	   "_longjmp",
-		"siglongjmp",	 "__longjmp_chk",  "__cxa_throw",
-		"__cxa_rethrow", "_Unwind_Resume", "__stack_chk_fail",
-		"__chk_fail",	 "__fortify_fail", "pthread_exit",
-		"quick_exit",	 "_Exit",	   "err",
-		"errx",		 "__assert"
-	};
 	static const char *const twice[] = { "setjmp",	    "_setjmp", "sigsetjmp",
 					     "__sigsetjmp", "vfork",   "getcontext" };
 
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		if (!strcmp(name, ends[i]))
-			return SP_CALLEE_NEVER_RETURNS;
+	if (noreturn_is(name, strlen(name)))
+		return SP_CALLEE_NEVER_RETURNS;
 	for (size_t i = 0; i < sizeof(twice) / sizeof(*twice); i++)
 		if (!strcmp(name, twice[i]))
 			return SP_CALLEE_RETURNS_TWICE;

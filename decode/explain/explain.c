@@ -126,7 +126,9 @@ static void explain_place(void *ctx, uint64_t seq, uint64_t position)
 /* Run it once more, to look at. */
 static struct err *explain_trace(struct explain *ex)
 {
-	const struct fl_trace_options o = { .call = explain_place, .ctx = ex };
+	const struct fl_trace_options o = { .symbols = ex->symbols,
+					    .call = explain_place,
+					    .ctx = ex };
 	struct err *err = fl_trace_create(ex->capture, &o, &ex->trace);
 
 	if (err)

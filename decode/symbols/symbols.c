@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #define LOG_ROOM "decode"
+#include "base/noreturn.h"
 #include "decode/symbols/symbols_int.h"
 #include "decode/symbols/variable.h"
 
@@ -537,6 +538,21 @@ const char *dec_symbols_label(struct dec_symbols *s, uint64_t rip, uint64_t *off
 	if (l)
 		*offset = rip - m->bias - l->addr;
 	return l ? l->name : NULL;
+}
+
+bool dec_symbols_never_returns(struct dec_symbols *s, uint64_t rip)
+{
+	uint64_t offset = 0;
+	const char *name = dec_symbols_label(s, rip, &offset);
+	struct dec_place p;
+
+	if (!name) {
+		dec_symbols_place_bare(s, rip, &p);
+		name = p.outer;
+		offset = p.offset;
+	}
+	// exit@plt
+	return name && !offset && noreturn_is(name, strcspn(name, "@"));
 }
 
 void dec_symbols_place(struct dec_symbols *s, uint64_t rip, struct dec_place *ret)

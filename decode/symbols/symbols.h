@@ -121,6 +121,10 @@ void dec_symbols_place_bare(struct dec_symbols *s, uint64_t rip, struct dec_plac
  * (dec_symbols_place()) knows functions alone. */
 const char *dec_symbols_label(struct dec_symbols *s, uint64_t rip, uint64_t *offset);
 
+/** @return whether at @p rip a function begins, or a stub that leads to it, from which by its name no call
+ * comes back (base/noreturn.h). */
+bool dec_symbols_never_returns(struct dec_symbols *s, uint64_t rip);
+
 /** Open the source file of @p p, if there is one that may be read (doc/files.md): below the
  * directory of dec_symbols_sources(), or named by a program that lies here. @return NULL when
  * not, or without memory; else for fclose(). */

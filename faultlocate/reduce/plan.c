@@ -143,34 +143,23 @@ static void compare_program(struct making *m)
 struct analysis {
 	struct fl_trace *trace;
 	struct dec_symbols *symbols;
-	VEC(struct dec_where) maps;
 	fl_seeds seeds;
 	fl_prunes prunes;
 	fl_strings strings;
 	struct fl_inputs inputs;
 };
 
-static struct err *note_map(void *ctx, const struct dec_where *w)
-{
-	struct analysis *a = ctx;
-
-	return vec_add(&a->maps, *w);
-}
-
 static struct err *analyse(struct analysis *a, const struct making *m,
 			   const struct fl_plan_options *po)
 {
-	const struct fl_trace_options to = { .mapped = note_map, .ctx = a };
+	struct fl_trace_options to = {};
 	struct fl_inputs_options o = { .with_tree = true, .progress = po->progress };
 	struct fl_question told;
-	struct err *err = fl_trace_create(m->capture, &to, &a->trace);
+	struct err *err = dec_symbols_create(m->capture, &a->symbols);
 
+	to.symbols = a->symbols;
 	if (!err)
-		err = dec_symbols_create(m->capture, &a->symbols);
-	for (size_t i = 0; i < a->maps.size && !err; i++)
-		err = dec_symbols_add(a->symbols, a->maps.data[i].map.file,
-				      a->maps.data[i].map.addr, a->maps.data[i].map.size,
-				      a->maps.data[i].map.file_offset);
+		err = fl_trace_create(m->capture, &to, &a->trace);
 	if (!err)
 		err = fl_question_ask(a->trace, a->symbols, po->at, NULL, 0, 0, &a->seeds,
 				      &told);
@@ -192,7 +181,6 @@ static void analysis_deinit(struct analysis *a)
 	fl_inputs_deinit(&a->inputs);
 	fl_trace_destroy(a->trace);
 	dec_symbols_destroy(a->symbols);
-	vec_deinit(&a->maps);
 	vec_deinit(&a->seeds);
 	vec_deinit(&a->prunes);
 	vec_deinit(&a->strings);

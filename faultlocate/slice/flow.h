@@ -19,7 +19,7 @@
 /** Decode the instruction at @p rip. @return false: there is no code. */
 typedef bool (*flow_code_fn)(void *ctx, uint64_t rip, struct dec_insn *ret);
 
-/** @return whether the call at @p rip, whose successor is at @p next, never came back. */
+/** @return whether the call at @p rip, whose successor is at @p next, never came back, or would not. */
 typedef bool (*flow_ends_fn)(void *ctx, uint64_t rip, uint64_t next);
 
 struct flow;

@@ -30,6 +30,7 @@
 
 #include "base/base.h"
 #include "decode/machine/machine.h"
+#include "decode/symbols/symbols.h"
 
 /* ---- a trace --------------------------------------------------------------------------------- */
 
@@ -42,8 +43,9 @@ struct fl_trace_options {
 	bool ignores_jumps;
 	/** Told now and then of where it is, when it goes forward as when it goes back. Or NULL. */
 	void (*progress)(void *ctx, uint64_t position, bool is_back);
-	/** Behind each mmap of a kept file as code (machine.h). Or NULL. */
-	struct err *(*mapped)(void *ctx, const struct dec_where *w);
+	/** Told of the modules, as they are mapped; asked which functions never return. Or NULL. Borrowed as
+	 * long as the trace lives. */
+	struct dec_symbols *symbols;
 	/** Told, while it is made ready, that the system call at @p position was answered by recorded event
 	 * @p seq. Or NULL. */
 	void (*call)(void *ctx, uint64_t seq, uint64_t position);

@@ -254,13 +254,30 @@ static bool is_under_way(struct fl_trace *t, uint64_t next)
 	return false;
 }
 
+/* Would the call at @p rip, which was not made, have come back? */
+static bool would_return(struct fl_trace *t, uint64_t rip)
+{
+	uint64_t target = 0;
+	struct dec_insn insn;
+
+	if (!t->options.symbols || !fl_trace_decode(t, rip, &insn))
+		return true;
+	if (insn.flow == DEC_FLOW_CALL)
+		target = insn.target;
+	else if (insn.n_mem && insn.mem[0].is_absolute)
+		err_destroy(dec_machine_read(t->machine, insn.mem[0].disp, &target,
+					     sizeof(target)));
+	return !dec_symbols_never_returns(t->options.symbols, target);
+}
+
 /* A call that was made, and behind which nothing ran: it never came back, unless it would have. */
 static bool never_returned(void *ctx, uint64_t rip, uint64_t next)
 {
 	struct fl_trace *t = ctx;
 
-	return map_get(&t->insn_of, rip) && !map_get(&t->insn_of, next) &&
-	       !is_under_way(t, next);
+	if (!map_get(&t->insn_of, rip))
+		return !would_return(t, rip);
+	return !map_get(&t->insn_of, next) && !is_under_way(t, next);
 }
 
 /* ---- the first time ---------------------------------------------------------------------------- */
@@ -476,6 +493,14 @@ static struct err *trace_run(struct fl_trace *t)
 	return err ?: fl_flow_build(t->flow);
 }
 
+static struct err *note_mapped(void *ctx, const struct dec_where *w)
+{
+	struct fl_trace *t = ctx;
+
+	return dec_symbols_add(t->options.symbols, w->map.file, w->map.addr, w->map.size,
+			       w->map.file_offset);
+}
+
 struct err *fl_trace_create(const struct capture *c, const struct fl_trace_options *o,
 			    struct fl_trace **ret)
 {
@@ -487,8 +512,8 @@ struct err *fl_trace_create(const struct capture *c, const struct fl_trace_optio
 		return &err_nomem;
 	t->capture = c;
 	t->options = o ? *o : (struct fl_trace_options){};
-	mo.mapped = t->options.mapped;
-	mo.ctx = t->options.ctx;
+	mo.mapped = t->options.symbols ? note_mapped : NULL;
+	mo.ctx = t;
 	err = dec_machine_create(c, &mo, &t->machine);
 	if (!err)
 		err = fl_flow_create(fl_trace_decode, never_returned, t, &t->flow);
