@@ -67,7 +67,8 @@ static const struct dbg_signal *handled_in(const struct dbg_session *s, uint64_t
 static void stop_before(struct dbg_session *s, const struct dbg_signal *signal,
 			struct dbg_stop *ret)
 {
-	s->is_before_handler = true;
+	// Of a fault the machine stands there itself.
+	s->is_before_handler = signal->seq <= s->where.seq;
 	ret->why = DBG_STOP_SIGNAL;
 	ret->signo = s->events.data[signal->seq].signo;
 	ret->tid = signal->tid;

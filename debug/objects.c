@@ -41,7 +41,8 @@ static void put_siginfo(struct dbg_stub *st, struct dbg_text *to)
 {
 	const struct dbg_signal *signal = dbg_session_signal(&st->session);
 
-	if (signal && (st->session.is_before_handler || st->session.has_told_end))
+	if (signal && (st->session.is_before_handler || st->session.has_told_end ||
+		       signal->seq > st->session.where.seq))
 		dbg_put(to, (const char *)signal->siginfo, sizeof(signal->siginfo));
 }
 

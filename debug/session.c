@@ -3,6 +3,7 @@
 
 #include "debug/session.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -50,12 +51,24 @@ static struct err *keep_event(void *ctx, const struct cap_event *ev)
 	return NULL;
 }
 
+/* Does the machine stand at an instruction that is going to fault? Then @p signal comes when it is
+ * executed: where it landed is here, or behind an int3. */
+static bool is_at_fault(const struct dbg_session *s, const struct dbg_signal *signal)
+{
+	uint64_t behind = signal->regs.rip - s->where.rip;
+
+	return signal->tid == s->where.tid &&
+	       (!behind || (behind == 1 && s->events.data[signal->seq].signo == SIGTRAP));
+}
+
 const struct dbg_signal *dbg_session_signal(const struct dbg_session *s)
 {
 	size_t n = vec_rank(s->signals.size, i, s->signals.data[i].seq <= s->where.seq);
 
 	if (s->has_told_end) // what ended it is the log's last
 		n = s->signals.size;
+	else if (n < s->signals.size && is_at_fault(s, &s->signals.data[n]))
+		n++;
 	return n ? &s->signals.data[n - 1] : NULL;
 }
 

@@ -160,7 +160,8 @@ size_t dbg_session_read(struct dbg_session *s, uint64_t addr, void *buf, size_t 
 /** @return what file is mapped at @p addr, NULL: none, as far as is known. */
 const struct dbg_mapped *dbg_session_mapped(const struct dbg_session *s, uint64_t addr);
 
-/** @return the signal that began its handler, or ended the run, last; NULL: none did. */
+/** @return the signal that began its handler, or ended the run, last; or that comes with the fault of the
+ * instruction that is next. NULL: none did. */
 const struct dbg_signal *dbg_session_signal(const struct dbg_session *s);
 
 /** @return whether a point of kinds [@p first, @p last] overlaps [@p addr, @p addr + @p size); the

@@ -78,3 +78,21 @@ says calls 'call to syscall .?write' '"debugged"' 'returned from syscall .?write
 says seek 'stopped' 'exit' 'position' ' event 3,' '^position 100, instruction 100,' 'cannot seek: .nowhere. is no place' '^position [0-9]{1,4},'
 says reverse 'stopped|exit'
 grep -q 'worker-1' "$TMPDIR/gdb" && grep -q 'worker-2' "$TMPDIR/gdb" || fail "not both names"
+
+# A signal that an instruction makes comes where that is, and is met going back.
+make_capture "$TMPDIR/f" "$BUILD/tests/programs/faults" 2
+gdb_on "$TMPDIR/f" <<GDB || fail "gdb: $(cat "$TMPDIR/gdb")"
+# fault
+continue
+x/i \$pc
+p \$_siginfo.si_signo
+continue
+continue
+continue
+# faultback
+reverse-continue
+reverse-continue
+x/i \$pc
+GDB
+says fault 'received signal SIGILL' 'faulty>:.*ud2' '= 4' 'received signal SIGILL' 'exits here'
+says faultback 'received signal SIGILL' 'in main' 'received signal SIGILL' 'faulty\+2>:.*ud2'
