@@ -154,13 +154,15 @@ static struct err *save(struct fl_slice *s, const struct effect *e, uint64_t add
 static struct err *take_def(struct fl_slice *s, const struct effect_def *d,
 			    const struct operands *o, struct live_want *ret)
 {
+	// What may have been there before is told by nothing: of cmpxchg, cmov.
+	bool stays = d->is_maybe && !s->options.only_told;
 	uint64_t addr;
 
 	*ret = (struct live_want){};
 	if (!d->is_mem) {
 		if (s->at->regs.any >> d->reg & 1)
 			*ret = fl_live_reg_take(&s->at->regs, s->has_several, d->reg,
-						d->bytes, d->is_maybe);
+						d->bytes, stays);
 		return NULL;
 	}
 	if (o->slow)
@@ -172,7 +174,7 @@ static struct err *take_def(struct fl_slice *s, const struct effect_def *d,
 	addr = fl_walk_address(s, o, d->mem);
 	if (!fl_live_mem_may(&s->mem, addr, o->mem[d->mem].size))
 		return NULL;
-	return fl_walk_take_mem(s, addr, o->mem[d->mem].size, d->is_maybe, ret);
+	return fl_walk_take_mem(s, addr, o->mem[d->mem].size, stays, ret);
 }
 
 /* @return whether what is wanted of @p d, which is right, tells what that was made of. */

@@ -28,12 +28,15 @@ int main(int argc, char **argv)
 	struct pair *p = malloc(sizeof(*p));
 	volatile int told = shift(seed), low = seed & 1; // TOLD
 	volatile int wrong;
+	int kept = seed, once = argc;
 
+	__asm__("test %2, %2\n\tcmovnz %1, %0" : "+r"(kept) : "r"(once), "r"(once));
 	p->a = told; // STORED
 	p->b = argc + 5; // OTHER
 	wrong = p->a * p->b; // WRONG
 	printf("%d\n", told); // RIGHT
 	printf("%d\n", low); // PARITY
+	printf("%d\n", kept); // KEPT
 	printf("%d\n", wrong); // AT
 	return 0;
 }
@@ -71,6 +74,9 @@ for level in -O0 -O1; do
 	# One bit does not.
 	got=$(lines --right "r.c:$(at PARITY) low")
 	[ "$got" = "$all" ] || fail "$level: a bit told: $got, not $all"
+	# Nor does what may have been replaced.
+	got=$(lines --right "r.c:$(at KEPT) kept")
+	has SEED "$got" || fail "$level: what was replaced told: $got"
 done
 
 "$FAULTLINE" slice "$TMPDIR/c" --at "r.c:$(at AT)" wrong --right "r.c:$(at RIGHT) told" >"$TMPDIR/text" 2>&1 ||
