@@ -298,7 +298,7 @@ uint64_t hg_trails_last_write(struct hg_trails *t, uint64_t n_ops, struct hg_nod
 struct hg_node_id hg_trails_find(const struct hg_trails *t, uint64_t addr, uint64_t time);
 
 /** As hg_view_last_writes() of a view at @p n_ops operations. */
-void hg_trails_last_writes(struct hg_trails *t, uint64_t n_ops, struct hg_written *w,
-			   size_t n);
+struct err *hg_trails_last_writes(struct hg_trails *t, uint64_t n_ops,
+				  struct hg_written *w, size_t n);
 
 #endif

@@ -16,26 +16,74 @@
 #define GRAINS_MOST 64			// that a node is listed at
 #define VIEWS_BYTES ((size_t)256 << 20) // of all of them, about
 
-/** A node that covers some of a grain. */
-struct cover {
-	uint32_t node;
-	uint32_t before; ///< of the same grain: index of the next older one + 1; 0: none
+/** Numbers by key, those of a key ascending, one array behind another. */
+struct listing {
+	struct map keys;     ///< key -> its own number, from 1
+	VEC(uint64_t) first; ///< in items, of key number n; that of n + 1 ends them
+	uint32_t *items;
 };
 
 struct hg_trails {
 	const struct hg_graph *g;
-	struct map words;    ///< address / 8 -> its number, from 1
-	uint32_t *stores;    ///< indices of operations, word by word, ascending
-	VEC(uint64_t) first; ///< in stores, of word number n; that of n + 1 ends them
+	struct listing stores; ///< by address / 8: indices of operations
+	struct listing
+		covers;	     ///< by address / GRAIN: nodes, but for those that are large
+	VEC(uint32_t) large; ///< nodes that cover more grains than GRAINS_MOST, ascending
 	uint32_t *allocs;    ///< index of the operation with which a node began, by id
 	struct hg_unpacker unpacker;
 	uint64_t block; ///< which one is in `decoded`
 	struct hg_decoded decoded[HG_BLOCK_OPS];
 	VEC(struct hg_view *) views; ///< ascending
-	struct map grains;	     ///< grain -> index of its last entry + 1
-	VEC(struct cover) covers;
-	VEC(uint32_t) large; ///< nodes that cover more grains, ascending
 };
+
+/* ---- listings: each key is counted, then there is room, then each number put where it belongs ------- */
+
+static void listing_deinit(struct listing *l)
+{
+	map_deinit(&l->keys);
+	vec_deinit(&l->first);
+	free(l->items);
+}
+
+/* first[n + 2] counts those of key number n. */
+static struct err *listing_count(struct listing *l, uint64_t key)
+{
+	const uint64_t *number = map_get(&l->keys, key);
+	uint64_t next;
+
+	while (l->first.size < 3)
+		if (vec_add(&l->first, 0))
+			return &err_nomem;
+	next = l->first.size - 2;
+	if (!number && (map_put(&l->keys, key, next) || vec_add(&l->first, 0)))
+		return &err_nomem;
+	l->first.data[(number ? *number : next) + 2]++;
+	return NULL;
+}
+
+/* Where the next one of number n belongs is first[n + 1] from here on, which so becomes that of n + 1. */
+static struct err *listing_make_room(struct listing *l)
+{
+	for (size_t k = 1; k < l->first.size; k++)
+		l->first.data[k] += l->first.data[k - 1];
+	l->items = malloc(((l->first.size ? l->first.data[l->first.size - 1] : 0) + 1) *
+			  sizeof(*l->items));
+	return l->items ? NULL : &err_nomem;
+}
+
+static void listing_put(struct listing *l, uint64_t key, uint32_t item)
+{
+	l->items[l->first.data[*map_get(&l->keys, key) + 1]++] = item;
+}
+
+/* Those of @p key, *@p n of them. */
+static const uint32_t *listing_of(const struct listing *l, uint64_t key, uint64_t *n)
+{
+	const uint64_t *number = map_get(&l->keys, key);
+
+	*n = number ? l->first.data[*number + 1] - l->first.data[*number] : 0;
+	return number ? l->items + l->first.data[*number] : NULL;
+}
 
 void hg_trails_destroy(struct hg_trails *t)
 {
@@ -44,14 +92,11 @@ void hg_trails_destroy(struct hg_trails *t)
 	for (size_t i = 0; i < t->views.size; i++)
 		hg_view_destroy(t->views.data[i]);
 	vec_deinit(&t->views);
-	vec_deinit(&t->covers);
+	listing_deinit(&t->stores);
+	listing_deinit(&t->covers);
 	vec_deinit(&t->large);
-	map_deinit(&t->grains);
 	hg_unpacker_deinit(&t->unpacker);
-	map_deinit(&t->words);
-	free(t->stores);
 	free(t->allocs);
-	vec_deinit(&t->first);
 	free(t);
 }
 
@@ -82,86 +127,59 @@ static uint64_t last_word(const struct hg_op *op)
 	return (op->addr + op->size - 1) / 8;
 }
 
-/* Number the words, and count the stores of each. first[n + 2] counts those of number n. */
-static struct err *count_stores(struct hg_trails *t, uint64_t *n_stores)
-{
-	struct err *err = NULL;
-
-	for (int i = 0; i < 3 && !err; i++)
-		err = vec_add(&t->first, 0);
-	for (uint64_t i = 0; i < t->g->log.n_ops && !err; i++) {
-		const struct hg_op *op = trails_op(t, i);
-
-		if (op->kind == HG_OP_ALLOC)
-			t->allocs[op->node.v] = i;
-		for (uint64_t word = first_word(op);
-		     op->kind == HG_OP_STORE && word <= last_word(op) && !err; word++) {
-			const uint64_t *number = map_get(&t->words, word);
-			uint64_t next = t->first.size - 2;
-
-			if (!number) {
-				err = map_put(&t->words, word, next) ?
-					      &err_nomem :
-					      vec_add(&t->first, 0);
-				number = &next;
-			}
-			if (!err)
-				t->first.data[*number + 2]++;
-			*n_stores += 1;
-		}
-	}
-	return err;
-}
-
 static struct err *list_stores(struct hg_trails *t)
 {
-	uint64_t n = t->g->log.n_ops, n_stores = 0;
-	struct err *err;
+	uint64_t n = t->g->log.n_ops;
+	struct err *err = NULL;
 
 	if (n > UINT32_MAX)
 		return err_new(ERR_RANGE, "more than %u changes of the heap", UINT32_MAX);
 	t->allocs = calloc(t->g->nodes.size + 1, sizeof(*t->allocs));
-	err = t->allocs ? count_stores(t, &n_stores) : &err_nomem;
-	if (err)
-		return err;
-	t->stores = malloc((n_stores + 1) * sizeof(*t->stores));
-	if (!t->stores)
+	if (!t->allocs)
 		return &err_nomem;
-	for (size_t k = 1; k < t->first.size; k++)
-		t->first.data[k] += t->first.data[k - 1];
-	// Where the next one of number n belongs is first[n + 1], which so becomes that of n + 1.
-	for (uint64_t i = 0; i < n; i++) {
-		const struct hg_op *op = trails_op(t, i);
+	for (int is_put = 0; is_put < 2 && !err; is_put++) {
+		for (uint64_t i = 0; i < n && !err; i++) {
+			const struct hg_op *op = trails_op(t, i);
 
-		for (uint64_t word = first_word(op);
-		     op->kind == HG_OP_STORE && word <= last_word(op); word++)
-			t->stores[t->first.data[*map_get(&t->words, word) + 1]++] = i;
+			if (op->kind == HG_OP_ALLOC)
+				t->allocs[op->node.v] = i;
+			for (uint64_t word = first_word(op);
+			     op->kind == HG_OP_STORE && word <= last_word(op) && !err;
+			     word++)
+				if (is_put)
+					listing_put(&t->stores, word, i);
+				else
+					err = listing_count(&t->stores, word);
+		}
+		if (!err && !is_put)
+			err = listing_make_room(&t->stores);
 	}
-	return NULL;
+	return err;
 }
 
 /* Where each node was, in the order of birth. */
-static struct err *list_grains(struct hg_trails *t)
+static struct err *list_covers(struct hg_trails *t)
 {
 	struct err *err = NULL;
 
-	for (uint32_t id = 1; id <= t->g->nodes.size && !err; id++) {
-		const struct hg_node *n = &t->g->nodes.data[id - 1];
-		uint64_t grain = n->start / GRAIN;
-		uint64_t last = n->size ? (n->start + n->size - 1) / GRAIN : 0;
+	for (int is_put = 0; is_put < 2 && !err; is_put++) {
+		for (uint32_t id = 1; id <= t->g->nodes.size && !err; id++) {
+			const struct hg_node *n = &t->g->nodes.data[id - 1];
+			uint64_t grain = n->start / GRAIN;
+			uint64_t end = n->size ? (n->start + n->size - 1) / GRAIN + 1 :
+						 grain;
+			bool is_large = end - grain > GRAINS_MOST;
 
-		if (n->size && last - grain >= GRAINS_MOST) {
-			err = vec_add(&t->large, id);
-			continue;
+			if (is_large && is_put)
+				err = vec_add(&t->large, id);
+			for (; !is_large && grain < end && !err; grain++)
+				if (is_put)
+					listing_put(&t->covers, grain, id);
+				else
+					err = listing_count(&t->covers, grain);
 		}
-		for (; n->size && grain <= last && !err; grain++) {
-			const uint64_t *older = map_get(&t->grains, grain);
-
-			err = vec_add(&t->covers,
-				      (struct cover){ id, older ? *older : 0 });
-			if (!err && map_put(&t->grains, grain, t->covers.size))
-				err = &err_nomem;
-		}
+		if (!err && !is_put)
+			err = listing_make_room(&t->covers);
 	}
 	return err;
 }
@@ -198,7 +216,7 @@ struct err *hg_trails_create(const struct hg_graph *g, struct hg_trails **ret)
 	t->block = UINT64_MAX;
 	err = hg_log_unpacker(&g->log, &t->unpacker) ? &err_nomem : list_stores(t);
 	if (!err)
-		err = list_grains(t);
+		err = list_covers(t);
 	if (!err)
 		err = lay_views(t);
 	if (err)
@@ -226,45 +244,31 @@ struct err *hg_trails_view(const struct hg_trails *t, uint64_t n_ops,
 	return err;
 }
 
-static bool covered(const struct hg_trails *t, uint32_t id, uint64_t addr, uint64_t time)
+/* The last of the @p n nodes @p ids that was born at @p time or before and covers @p addr; 0: none. */
+static uint32_t last_covering(const struct hg_trails *t, const uint32_t *ids, uint64_t n,
+			      uint64_t addr, uint64_t time)
 {
-	const struct hg_node *n = &t->g->nodes.data[id - 1];
+	const struct hg_node *nodes = t->g->nodes.data;
+	uint64_t k = vec_rank(n, i, nodes[ids[i] - 1].born <= time);
 
-	return n->born <= time && addr >= n->start && addr - n->start < n->size;
+	while (k--) {
+		const struct hg_node *one = &nodes[ids[k] - 1];
+
+		if (addr >= one->start && addr - one->start < one->size)
+			return ids[k];
+	}
+	return 0;
 }
 
 struct hg_node_id hg_trails_find(const struct hg_trails *t, uint64_t addr, uint64_t time)
 {
-	const uint64_t *last = map_get(&t->grains, addr / GRAIN);
-	uint32_t at = last ? *last : 0, i = t->large.size;
+	uint64_t n;
+	const uint32_t *ids = listing_of(&t->covers, addr / GRAIN, &n);
+	uint32_t small = last_covering(t, ids, n, addr, time);
+	uint32_t large = last_covering(t, t->large.data, t->large.size, addr, time);
 
-	while (at && !covered(t, t->covers.data[at - 1].node, addr, time))
-		at = t->covers.data[at - 1].before;
-	at = at ? t->covers.data[at - 1].node : 0;
-	// Ids are in order of birth: only a younger one hides it.
-	while (i && t->large.data[i - 1] > at &&
-	       !covered(t, t->large.data[i - 1], addr, time))
-		i--;
-	return (struct hg_node_id){ i && t->large.data[i - 1] > at ?
-					    t->large.data[i - 1] :
-					    at };
-}
-
-/* How many stores to word number @p n are before operation number @p end. */
-static uint64_t stores_before(const struct hg_trails *t, uint64_t n, uint64_t end)
-{
-	const uint32_t *stores = t->stores + t->first.data[n];
-	uint64_t low = 0, high = t->first.data[n + 1] - t->first.data[n];
-
-	while (low < high) {
-		uint64_t middle = (low + high) / 2;
-
-		if (stores[middle] < end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	// Ids are in order of birth: the younger one hides the other.
+	return (struct hg_node_id){ small > large ? small : large };
 }
 
 /* The last store before operation number @p end into node @p id, to one of the @p size bytes at @p addr that
@@ -272,19 +276,16 @@ static uint64_t stores_before(const struct hg_trails *t, uint64_t n, uint64_t en
 static uint64_t last_store(struct hg_trails *t, uint32_t id, uint64_t word, uint64_t addr,
 			   uint32_t size, uint64_t end)
 {
-	const uint64_t *n = map_get(&t->words, word);
-	uint64_t k = n ? stores_before(t, *n, end) : 0;
+	uint64_t n;
+	const uint32_t *stores = listing_of(&t->stores, word, &n);
+	uint64_t k = vec_rank(n, i, stores[i] < end);
 
-	while (k--) {
-		uint64_t index = t->stores[t->first.data[*n] + k];
-		const struct hg_op *op;
+	while (k-- && stores[k] >= t->allocs[id]) {
+		const struct hg_op *op = trails_op(t, stores[k]);
 
-		if (index < t->allocs[id])
-			break;
-		op = trails_op(t, index);
 		if (op->node.v == id && addr < op->addr + op->size &&
 		    op->addr < addr + size)
-			return index;
+			return stores[k];
 	}
 	return 0;
 }
@@ -314,16 +315,45 @@ uint64_t hg_trails_last_write(struct hg_trails *t, uint64_t n_ops, struct hg_nod
 	}
 }
 
-void hg_trails_last_writes(struct hg_trails *t, uint64_t n_ops, struct hg_written *w,
-			   size_t n)
+/** One of several bytes that are asked about. */
+struct question {
+	uint64_t likely; ///< an operation near the answer
+	size_t number;
+};
+
+static int by_likely(const void *a, const void *b)
 {
+	const struct question *x = a, *y = b;
+
+	return x->likely < y->likely ? -1 : x->likely > y->likely;
+}
+
+/* In the order of the log: operations that lie together are unpacked once. */
+struct err *hg_trails_last_writes(struct hg_trails *t, uint64_t n_ops,
+				  struct hg_written *w, size_t n)
+{
+	_cleanup_free_ struct question *q = calloc(n + 1, sizeof(*q));
+
+	if (!q)
+		return &err_nomem;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t addr = hg_graph_node(t->g, w[i].node)->start + w[i].offset;
+		uint64_t addr = hg_graph_node(t->g, w[i].node)->start + w[i].offset, of,
+			 k;
+		const uint32_t *stores = listing_of(&t->stores, addr / 8, &of);
+
+		k = vec_rank(of, j, stores[j] < n_ops);
+		q[i] = (struct question){ k ? stores[k - 1] : t->allocs[w[i].node.v], i };
+	}
+	qsort(q, n, sizeof(*q), by_likely);
+	for (size_t i = 0; i < n; i++) {
+		struct hg_written *one = &w[q[i].number];
+		uint64_t addr = hg_graph_node(t->g, one->node)->start + one->offset;
 		const struct hg_op *op;
 
-		w[i].index = hg_trails_last_write(t, n_ops, w[i].node, addr, 1);
-		op = trails_op(t, w[i].index);
-		w[i].time = op->time;
-		w[i].rip = op->rip;
+		one->index = hg_trails_last_write(t, n_ops, one->node, addr, 1);
+		op = trails_op(t, one->index);
+		one->time = op->time;
+		one->rip = op->rip;
 	}
+	return NULL;
 }

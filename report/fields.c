@@ -10,24 +10,15 @@ struct reach {
 };
 
 struct fl_fields_of {
-	uint64_t most_bytes;	 ///< of a node
-	VEC(struct reach) reach; ///< of the largest node's fields; empty: not yet made
+	uint64_t most_bytes;	 ///< that a node may have for what is in reach
+	VEC(struct reach) reach; ///< of such a node's fields
 };
 
 struct err *report_fields_init(struct fl_fields *f, const struct fl_namer *n)
 {
 	f->n = n;
 	f->types = calloc(spec_types(n->spec) + 1, sizeof(*f->types));
-	if (!f->types)
-		return &err_nomem;
-	for (struct hg_node_id id = { 1 }; id.v <= hg_graph_nodes(n->graph); id.v++) {
-		uint64_t bytes = hg_graph_node(n->graph, id)->size;
-		size_t type;
-
-		if (report_name_type(n, id, &type) && bytes > f->types[type].most_bytes)
-			f->types[type].most_bytes = bytes;
-	}
-	return NULL;
+	return f->types ? NULL : &err_nomem;
 }
 
 void report_fields_deinit(struct fl_fields *f)
@@ -37,13 +28,16 @@ void report_fields_deinit(struct fl_fields *f)
 	free(f->types);
 }
 
-static struct err *measure(const struct fl_fields *f, size_t type)
+/* For nodes of @p bytes, and twice as large ones: so it is seldom. */
+static struct err *measure(const struct fl_fields *f, size_t type, uint64_t bytes)
 {
 	struct fl_fields_of *of = &f->types[type];
 	uint64_t end = 0, start = UINT64_MAX;
 	struct err *err = NULL;
 	struct dec_field at;
 
+	of->most_bytes = 2 * bytes;
+	of->reach.size = 0;
 	for (uint64_t i = 1; !err && spec_type_field(f->n->spec, type, i, &at) &&
 			     at.offset + at.size <= of->most_bytes;
 	     i++) {
@@ -71,8 +65,8 @@ struct err *report_fields_between(struct fl_fields *f, struct hg_node_id id,
 	*first = *end = 1;
 	if (!report_name_type(f->n, id, &type))
 		return NULL;
-	if (!f->types[type].reach.size)
-		err = measure(f, type);
+	if (bytes > f->types[type].most_bytes)
+		err = measure(f, type, bytes);
 	r = f->types[type].reach.data;
 	n = f->types[type].reach.size;
 	// A node has the fields before the first one that it has no room for.

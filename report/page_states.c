@@ -52,8 +52,8 @@ static struct err *find_writes(const struct page *w, written_bytes *ret)
 								.offset = f.offset });
 	if (err || !w->n->trails)
 		return err ?: hg_view_last_writes(w->view, ret->data, ret->size);
-	hg_trails_last_writes(w->n->trails, hg_view_ops(w->view), ret->data, ret->size);
-	return NULL;
+	return hg_trails_last_writes(w->n->trails, hg_view_ops(w->view), ret->data,
+				     ret->size);
 }
 
 /* What a block has in its first line. */

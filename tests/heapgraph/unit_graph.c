@@ -407,7 +407,7 @@ static void assert_last_writes(const struct hg_view *v, const struct hg_graph *g
 
 	ok(hg_view_last_writes(v, w, n));
 	memcpy(other, w, n * sizeof(*w));
-	hg_trails_last_writes(t, hg_view_ops(v), other, n);
+	ok(hg_trails_last_writes(t, hg_view_ops(v), other, n));
 	assert_memory_equal(other, w, n * sizeof(*w));
 	for (size_t i = 0; i < n; i++) {
 		struct hg_op op = hg_graph_op(g, w[i].index);
