@@ -667,6 +667,28 @@ struct served {
 	const struct composed *c;
 };
 
+/* Where what was used at a moment came from, however long ago. */
+static struct err *find_far(const struct reporting *r, const struct fl_namer *namer,
+			    const struct report_request *q, FILE *out)
+{
+	_cleanup_(dec_machine_destroyp) struct dec_machine *m = NULL;
+	struct report_here *here = NULL;
+	struct err *err = dec_machine_create(r->capture, NULL, &m);
+
+	if (!err)
+		err = dec_machine_checkpoint(m);
+	if (!err)
+		err = report_here_create(m, r->symbols, r->end, namer, &here);
+	if (err)
+		return err;
+	report_here_be_patient(here);
+	fputs("{\"found\":true,\"origin\":", out);
+	err = report_here_print_origin(here, q->position, q->n, out);
+	fputs("}\n", out);
+	report_here_destroy(here);
+	return err;
+}
+
 /* A report_later_fn. What was found out when the page was made is still at hand, but its machine is the
  * other process's. */
 static struct err *find_later(void *ctx, const struct report_request *q, FILE *out)
@@ -684,6 +706,11 @@ static struct err *find_later(void *ctx, const struct report_request *q, FILE *o
 
 	if (q->position > r.end)
 		return err_new(ERR_NOT_FOUND, "the run ends before %lu", q->position);
+	if (q->ask == REPORT_ASK_FAR) {
+		show_step(&r, "who wrote it last");
+		return find_far(&r, served->c->story.heap ? served->c->heap.namer : NULL,
+				q, out);
+	}
 	snprintf(at, sizeof(at), "%lu", q->position);
 	err = q->ask == REPORT_ASK_WRONG ? analyze(&r) : trace(&r);
 	if (!err && q->ask != REPORT_ASK_WRONG)

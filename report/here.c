@@ -12,8 +12,10 @@
 #include "report/script.h"
 #include "report/sources.h"
 
-#define NEAR \
-	(1 << 17) // before a moment, where the machine goes back to while it is looked at
+// Before a moment, where the machine goes back to while it is looked at, and while a writer is looked for.
+#define NEAR (1 << 17)
+#define REACH (UINT64_C(1) << 21) // as far as a writer is looked for while somebody waits
+#define PATIENT (UINT64_C(1) << 27) // .. while nobody does
 #define TEXT_BYTES 400
 #define AROUND 60 // lines of the source before and behind
 #define STACK (8 << 20)
@@ -25,6 +27,7 @@ struct report_here {
 	const struct hg_graph *graph; ///< NULL: there is none
 	struct dec_past *past;
 	struct report_made made;
+	bool is_patient;	  ///< nobody waits
 	struct hg_trails *trails; ///< of the graph
 	uint64_t end;
 };
@@ -75,7 +78,8 @@ static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64
 	uint64_t last;
 
 	if (!id.v || hg_graph_node(h->graph, id)->died <= before - 1)
-		return known_static(h, l, before, time);
+		return h->is_patient ? known_static(h, l, before, time) :
+				       DEC_PAST_UNKNOWN;
 	last = hg_trails_last_write(h->trails, hg_graph_op_after(h->graph, before - 1),
 				    id, l->addr, l->size);
 	*time = hg_graph_op(h->graph, last).time;
@@ -108,8 +112,15 @@ struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbol
 		return err;
 	}
 	dec_past_ask(h->past, known, h);
+	dec_past_reach(h->past, REACH);
 	*ret = h;
 	return NULL;
+}
+
+void report_here_be_patient(struct report_here *h)
+{
+	h->is_patient = true;
+	dec_past_reach(h->past, PATIENT);
 }
 
 void report_here_destroy(struct report_here *h)
@@ -158,15 +169,20 @@ static struct err *keep_refs(struct here *x, const struct dec_past_step *step)
 /* Whatever is asked of a moment goes back a little several times: once that is from far. */
 static struct err *go_near(struct report_here *h, uint64_t position)
 {
-	uint64_t near = position > NEAR ? position - NEAR : 0;
-	uint64_t before = dec_machine_checkpoint_before(h->machine, position);
-	struct dec_where w;
-	struct err *err;
+	static const uint64_t back[] = { REACH + NEAR, NEAR };
+	struct err *err = NULL;
 
-	if (before >= near)
-		return NULL;
-	err = dec_machine_seek(h->machine, near, &w);
-	return err ?: dec_machine_checkpoint(h->machine);
+	for (size_t i = 0; i < sizeof(back) / sizeof(*back) && !err; i++) {
+		uint64_t near = position > back[i] ? position - back[i] : 0;
+		struct dec_where w;
+
+		if (dec_machine_checkpoint_before(h->machine, near + NEAR / 2) >= near)
+			continue;
+		err = dec_machine_seek(h->machine, near, &w);
+		if (!err)
+			err = dec_machine_checkpoint(h->machine);
+	}
+	return err;
 }
 
 /* What was about to run at the run's end: it used what it could have. */
@@ -332,6 +348,8 @@ struct err *report_here_print(struct report_here *h, uint64_t position, FILE *ou
 		fputs("{\"why\":\"no instruction was executed at this moment\"}\n", out);
 	if (err || !x.rip)
 		return err;
+	// Names are worth less of a wait than an origin.
+	dec_past_reach(h->past, NEAR);
 	fprintf(out, "{\"position\":%lu,\"thread\":%u,\"at\":{", position, x.tid);
 	put_place(&x.place, out);
 	fputc('}', out);
@@ -340,6 +358,7 @@ struct err *report_here_print(struct report_here *h, uint64_t position, FILE *ou
 		err = put_refs(&x, "used", false, out);
 	if (!err)
 		err = put_arguments(&x, out);
+	dec_past_reach(h->past, h->is_patient ? PATIENT : REACH);
 	put_source(&x, out);
 	fputs("}\n", out);
 	return err;
@@ -366,6 +385,10 @@ static void put_origin(const struct here *x, const struct dec_follow *f, FILE *o
 	const struct dec_hop *hop = f->hops.size ? &f->hops.data[f->hops.size - 1] : NULL;
 	struct dec_place p = {};
 
+	if (!hop && f->is_far && !x->h->is_patient) {
+		fputs("{\"is_far\":true}\n", out);
+		return;
+	}
 	if (!hop) {
 		fprintf(out, "{\"why\":\"%s\"}\n",
 			f->is_far ? "it was written longer ago than is looked back" :

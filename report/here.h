@@ -28,6 +28,9 @@ struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbol
 			       struct report_here **ret);
 void report_here_destroy(struct report_here *h);
 
+/** Nobody waits for an answer: what is looked for, it is looked for as far back as makes sense. */
+void report_here_be_patient(struct report_here *h);
+
 /**
  * Print what the instruction at @p position did, at the run's end what it was about to use, one JSON
  * object:
@@ -44,7 +47,7 @@ struct err *report_here_print(struct report_here *h, uint64_t position, FILE *ou
 /**
  * Print where what it used as number @p n (from 0) came from: the last statement before, of another
  * line of the user's, through which that value went unchanged, {time, file, line, function}; else
- * {"why": "text"}.
+ * {"why": "text"}, or, from who is not patient, {"is_far": true}: it is longer ago than he looks.
  *
  * @return ERR_NOT_FOUND: it used no such thing.
  */

@@ -180,7 +180,7 @@ static struct task *find_task(struct report_later *l, const struct report_reques
 	for (size_t i = 0; i < l->tasks.size; i++) {
 		const struct report_request *a = &l->tasks.data[i].asked;
 
-		if (a->ask == r->ask && a->position == r->position)
+		if (a->ask == r->ask && a->position == r->position && a->n == r->n)
 			return &l->tasks.data[i];
 	}
 	return NULL;

@@ -64,6 +64,7 @@ static const struct {
 	{ "origin", REPORT_ASK_ORIGIN, 2 }, { "heap", REPORT_ASK_HEAP, 1 },
 	{ "wrong", REPORT_ASK_WRONG, 0 },   { "story", REPORT_ASK_STORY, 1 },
 	{ "inputs", REPORT_ASK_INPUTS, 1 }, { "known", REPORT_ASK_KNOWN, 0 },
+	{ "far", REPORT_ASK_FAR, 2 },
 };
 
 enum { ASKS = sizeof(asks) / sizeof(*asks) };

@@ -25,7 +25,8 @@ enum report_ask {
 	REPORT_ASK_WRONG,  ///< /TOKEN/wrong: what is wrong, by all rules
 	REPORT_ASK_STORY, ///< /TOKEN/story/POSITION: what had a part in what happened there
 	REPORT_ASK_INPUTS, ///< /TOKEN/inputs/POSITION: which bytes of inputs had
-	REPORT_ASK_KNOWN,  ///< /TOKEN/known: which of the last three were found out
+	REPORT_ASK_FAR,	   ///< /TOKEN/far/POSITION/N: as ORIGIN, however long ago
+	REPORT_ASK_KNOWN,  ///< /TOKEN/known: which of the last four were found out
 };
 
 #define REPORT_PATH 40 ///< bytes: of a request, behind its token, with a NUL

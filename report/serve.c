@@ -93,6 +93,7 @@ static struct err *print(const struct report_serving *s, const struct report_req
 	case REPORT_ASK_WRONG:
 	case REPORT_ASK_STORY:
 	case REPORT_ASK_INPUTS:
+	case REPORT_ASK_FAR:
 		return report_later_print(s->later, r, out);
 	case REPORT_ASK_KNOWN:
 		report_later_print_known(s->later, out);

@@ -307,10 +307,17 @@ function timeShown() {
 }
 
 async function goToOrigin(position, n, button) {
-	const told = await ask(`origin/${position}/${n}`);
+	const path = `far/${position}/${n}`, asked = shown;
+	let told = await ask(`origin/${position}/${n}`);
+	if (told.is_far) {
+		button.append(make("small", { class: "why", "data-later": path, "data-what": "longer ago: going back" },
+			laterText(path, "longer ago: going back")));
+		told = await findFar(path);
+	}
 	if (told.why)
 		return button.append(make("small", { class: "why" }, told.why));
-	go({ at: told.time, view: "source" });
+	if (asked === shown)
+		go({ at: told.time, view: "source" });
 	return settled;
 }
 
@@ -358,7 +365,7 @@ async function askHere() {
 const later = new Map(); // by what is asked for: how far it is, why not, or that it was found
 
 function laterText(path, what) {
-	const l = later.get(path), s = Math.round(l.seconds);
+	const l = later.get(path) || { seconds: 0, doing: "" }, s = Math.round(l.seconds);
 	return l.why || `${what}, for ${s < 120 ? `${s} s` : `${Math.round(s / 60)} min`}: ${l.doing.replace(/^faultline: (report: )?/, "") || "begun"}`;
 }
 
@@ -399,27 +406,39 @@ function keepFound(path, found) {
 		state.moment = items[state.item].root;
 }
 
+// Ask until it is known; how far it is is shown where it is waited for.
+async function waitFor(path) {
+	for (;; await new Promise(done => setTimeout(done, 300))) {
+		const told = await ask(path);
+		if (told.found || told.why)
+			return told;
+		later.set(path, told);
+		document.querySelectorAll(`[data-later="${path}"]`).forEach(e => { e.textContent = laterText(path, e.dataset.what); });
+	}
+}
+
+async function findFar(path) {
+	const told = await waitFor(path);
+	later.delete(path);
+	return told.found ? told.origin : told;
+}
+
 async function findOut(path) {
 	if (later.has(path))
 		return;
 	later.set(path, { doing: "", seconds: 0 });
 	draw();
-	for (let told; ; await new Promise(done => setTimeout(done, 500))) {
-		told = await ask(path);
-		if (told.found) {
-			keepFound(path, told);
-			shown = address();
-			history.replaceState(null, "", shown);
-			draw();
-			drawTime();
-			drawCursor();
-			return;
-		}
+	const told = await waitFor(path);
+	if (told.found) {
+		keepFound(path, told);
+		shown = address();
+		history.replaceState(null, "", shown);
+	} else {
 		later.set(path, told);
-		document.querySelectorAll(`[data-later="${path}"]`).forEach(e => { e.textContent = laterText(path, e.dataset.what); });
-		if (told.why)
-			return;
 	}
+	draw();
+	drawTime();
+	drawCursor();
 }
 
 // ---- inputs, heap, gdb --------------------------------------------------------------------------------
@@ -630,7 +649,7 @@ function key(e) {
 // What somebody has found out before is there at once.
 async function takeKnown() {
 	const known = await ask("known");
-	for (const path of known.why ? [] : known)
+	for (const path of known.why ? [] : known.filter(p => !p.startsWith("far/")))
 		keepFound(path, await ask(path));
 	if (known.length)
 		fromAddress();

@@ -20,6 +20,7 @@ struct dec_past {
 	VEC(uint8_t) values;
 	VEC(struct dec_insn) insns;
 	struct map insn_of; ///< rip -> index into insns
+	uint64_t far;	    ///< instructions, see dec_past_reach()
 	dec_past_known_fn known;
 	void *known_ctx;
 };
@@ -186,7 +187,7 @@ static struct err *look_before(struct dec_past *p, const struct dec_location *l,
 	struct err *err = NULL;
 
 	while (end && !err && !s->found && !*is_far) {
-		uint64_t left = FAR - (first - end), piece = size < left ? size : left;
+		uint64_t left = p->far - (first - end), piece = size < left ? size : left;
 		uint64_t begin = end > piece ? end - piece : 0;
 		struct dec_where w;
 
@@ -195,7 +196,7 @@ static struct err *look_before(struct dec_past *p, const struct dec_location *l,
 			err = dec_machine_trace_for(p->machine, end, &o, &w);
 		end = begin;
 		size *= 2;
-		*is_far = end && first - end >= FAR;
+		*is_far = end && first - end >= p->far;
 	}
 	*found = s->found;
 	return err;
@@ -205,6 +206,11 @@ void dec_past_ask(struct dec_past *p, dec_past_known_fn fn, void *ctx)
 {
 	p->known = fn;
 	p->known_ctx = ctx;
+}
+
+void dec_past_reach(struct dec_past *p, uint64_t instructions)
+{
+	p->far = instructions;
 }
 
 struct err *dec_past_writer(struct dec_past *p, const struct dec_location *l,
@@ -322,6 +328,7 @@ struct err *dec_past_create(const struct capture *c, uint64_t end, struct dec_pa
 	if (!p)
 		return &err_nomem;
 	p->end = end;
+	p->far = FAR;
 	err = dec_machine_create(c, &o, &p->machine);
 	if (!err)
 		err = run(p);
@@ -339,6 +346,7 @@ struct err *dec_past_over(struct dec_machine *m, struct dec_past **ret)
 	if (!p)
 		return &err_nomem;
 	p->machine = m;
+	p->far = FAR;
 	p->is_borrowed = true;
 	*ret = p;
 	return NULL;

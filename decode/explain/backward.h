@@ -58,6 +58,9 @@ typedef enum dec_past_known (*dec_past_known_fn)(void *ctx, const struct dec_loc
 /** Ask @p fn about memory that was not written in the window, before it is looked for. */
 void dec_past_ask(struct dec_past *p, dec_past_known_fn fn, void *ctx);
 
+/** Where nobody knows, look no further back than so many instructions; 134 million, if it is not told. */
+void dec_past_reach(struct dec_past *p, uint64_t instructions);
+
 /** Find the last step before @p before that wrote any of @p l. @p ret: NULL when nothing did since
  * the start, or as far as is looked back (*@p is_far). Valid until the next call. */
 struct err *dec_past_writer(struct dec_past *p, const struct dec_location *l,

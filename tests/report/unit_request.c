@@ -53,6 +53,7 @@ static void test_path(void **state)
 		{ .ask = REPORT_ASK_STORY, .position = 10 },
 		{ .ask = REPORT_ASK_INPUTS },
 		{ .ask = REPORT_ASK_KNOWN },
+		{ .ask = REPORT_ASK_FAR, .position = 1, .n = 2 },
 	};
 
 	(void)state;
