@@ -133,6 +133,7 @@ struct bench_work_kind {
 	bool is_replayed;      ///< part of the suites replay and decode
 	bool is_only_replayed; ///< part of the suite replay alone
 	bool is_branched;      ///< part of the suite branch alone
+	bool is_served;	       ///< part of the suite serve, too
 	bool is_sliced;	       ///< part of the suite slice, without being replayed
 	bool is_tiny;	       ///< for the slowest peers
 };

@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-#define READY_TRIES 200
+#define READY_TRIES 6000
 #define READY_TICK_NS 50000000
 
 static bool file_holds(const char *path, const char *text)

@@ -163,6 +163,9 @@ struct err *bench_suite_repair(struct bench *b);
 /** What `record -e stores` costs, and a probe at each store instead. */
 struct err *bench_suite_stores(struct bench *b);
 
+/** What somebody who looks at a page of `report --serve` waits for. */
+struct err *bench_suite_serve(struct bench *b);
+
 /** What somebody who debugs a capture waits for. */
 struct err *bench_suite_debug(struct bench *b);
 

@@ -76,6 +76,12 @@ static const struct {
 	    false, 0 },
 	  bench_suite_debug,
 	  false },
+	{ { "serve", "what somebody who looks at a served page waits for",
+	    "From a request to its whole answer, at 40 instants of the run one after the other; of "
+	    "a browser's own work nothing.",
+	    false, 0 },
+	  bench_suite_serve,
+	  false },
 	{ { "slice", "what slices cost, and how large they are",
 	    "Of the run's first 10^9 instructions: a trace is made once, then slices of what an "
 	    "instruction near its end used. Indirect jumps unknown: the flow graphs lack the "

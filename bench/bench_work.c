@@ -33,6 +33,7 @@ static const struct bench_work_kind kinds[] = {
 	  .growth_count = 60000,
 	  .replay_limit = 1.2,
 	  .values_limit = 2.5,
+	  .is_served = true,
 	  .is_replayed = true },
 	{ .name = "chase",
 	  .what = "steps through a cycle of pointers",
