@@ -78,9 +78,10 @@ struct err *fl_reduce_ddmin(struct fl_reduce *r);
 /**
  * The same over groups: units of one number in @p group (of all n_units) go together, or not at
  * all; FL_GROUP_STAYS: this one stays. Groups are taken in the order of their numbers, which need
- * not follow each other. Only complements are tried.
+ * not follow each other. Only complements are tried; of few groups at once of each alone, where
+ * @p most_stay.
  */
-struct err *fl_reduce_groups(struct fl_reduce *r, const uint32_t *group);
+struct err *fl_reduce_groups(struct fl_reduce *r, const uint32_t *group, bool most_stay);
 #define FL_GROUP_STAYS UINT32_MAX
 
 /** What there is now comes into @p ret, valid as long as nothing more is asked of @p r.

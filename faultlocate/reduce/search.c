@@ -274,6 +274,7 @@ struct atoms {
 	uint32_t *of;	   ///< of each unit of all; FL_GROUP_STAYS
 	VEC(uint32_t) all; ///< that are left, in their order
 	bool complements_only;
+	bool is_one_by_one; ///< most have to stay: larger parts would be asked for in vain
 };
 
 /* Part @p i of @p n of the atoms that are left: [from, to) of them. */
@@ -287,6 +288,7 @@ struct split {
 	struct round round;
 	const struct atoms *a;
 	size_t parts;
+	size_t first; ///< candidates are of the parts from here on, around to here
 	bool is_complement;
 	bool *is_in; ///< of atoms: in the part at hand
 };
@@ -297,7 +299,7 @@ static struct err *make_part(struct fl_reduce *r, const struct round *n, size_t 
 	const struct split *s = (const struct split *)n;
 	size_t from, to;
 
-	part(s->a, s->parts, i, &from, &to);
+	part(s->a, s->parts, (s->first + i) % s->parts, &from, &to);
 	for (size_t k = from; k < to; k++)
 		s->is_in[s->a->all.data[k]] = true;
 	ret->size = 0;
@@ -334,18 +336,20 @@ static void cut(struct atoms *a, size_t parts, size_t i, bool is_complement)
 static struct err *descend(struct fl_reduce *r, struct atoms *a, bool *is_in)
 {
 	struct split s = { .round.make = make_part, .a = a, .is_in = is_in };
-	size_t parts = 2;
+	size_t parts = a->is_one_by_one ? a->all.size : 2;
 	struct err *err = NULL;
 
 	while (a->all.size >= 2 && !err && !r->stats.was_interrupted) {
 		parts = parts < a->all.size ? parts : a->all.size;
 		s.parts = s.round.n = parts;
 		s.round.found = parts;
+		s.first = s.first < parts ? s.first : 0;
 		s.is_complement = false;
 		if (!a->complements_only)
 			err = play(r, &s.round);
 		if (!err && s.round.found < parts) {
-			cut(a, parts, s.round.found, false);
+			cut(a, parts, (s.first + s.round.found) % parts, false);
+			s.first = 0;
 			parts = 2;
 			continue;
 		}
@@ -354,9 +358,12 @@ static struct err *descend(struct fl_reduce *r, struct atoms *a, bool *is_in)
 		if (!err && !r->stats.was_interrupted)
 			err = play(r, &s.round);
 		if (!err && s.round.found < parts) {
-			cut(a, parts, s.round.found, true);
+			// Those before it could not go, and probably cannot now.
+			s.first = (s.first + s.round.found) % parts;
+			cut(a, parts, s.first, true);
 			parts = parts - 1 > 2 ? parts - 1 : 2;
 		} else if (parts < a->all.size) {
+			s.first = 0;
 			parts *= 2;
 		} else {
 			break;
@@ -372,8 +379,11 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+// More of them are cut into parts first all the same.
+#define ONE_BY_ONE 128
+
 /* @p group: of all units; NULL: each is one by itself. */
-static struct err *minimize(struct fl_reduce *r, const uint32_t *group)
+static struct err *minimize(struct fl_reduce *r, const uint32_t *group, bool most_stay)
 {
 	struct atoms a = { .complements_only = group };
 	_cleanup_free_ bool *is_in = NULL;
@@ -401,6 +411,7 @@ static struct err *minimize(struct fl_reduce *r, const uint32_t *group)
 		if (!i || a.all.data[i] != a.all.data[i - 1])
 			a.all.data[n++] = a.all.data[i];
 	a.all.size = n;
+	a.is_one_by_one = most_stay && n <= ONE_BY_ONE;
 	if (!err)
 		err = descend(r, &a, is_in);
 	vec_deinit(&a.all);
@@ -410,12 +421,12 @@ static struct err *minimize(struct fl_reduce *r, const uint32_t *group)
 
 struct err *fl_reduce_ddmin(struct fl_reduce *r)
 {
-	return minimize(r, NULL);
+	return minimize(r, NULL, false);
 }
 
-struct err *fl_reduce_groups(struct fl_reduce *r, const uint32_t *group)
+struct err *fl_reduce_groups(struct fl_reduce *r, const uint32_t *group, bool most_stay)
 {
-	return minimize(r, group);
+	return minimize(r, group, most_stay);
 }
 
 struct err *fl_reduce_text(struct fl_reduce *r, struct fl_text *ret)

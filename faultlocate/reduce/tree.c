@@ -104,7 +104,7 @@ static struct err *keep_nearest(struct fl_reduce *r, const struct fl_tree *t,
 			keep[i] = is_in[l->of[i]];
 		err = fl_reduce_try(r, keep, &is_found);
 	}
-	return err ?: fl_reduce_groups(r, l->of);
+	return err ?: fl_reduce_groups(r, l->of, false);
 }
 
 static struct err *reduce_lines(struct fl_reduce *r, const struct fl_tree *t)
@@ -135,6 +135,9 @@ struct levels {
 	uint32_t *
 		up; ///< the next node above, or itself, with more than one child; 0: none
 	uint32_t deepest;
+	uint32_t *group;	      ///< of each byte, on the level at hand
+	uint32_t *before;	      ///< .. on the level above
+	uint32_t *size, *size_before; ///< of each group
 };
 
 static void levels_deinit(struct levels *l)
@@ -142,6 +145,10 @@ static void levels_deinit(struct levels *l)
 	free(l->children);
 	free(l->depth);
 	free(l->up);
+	free(l->group);
+	free(l->before);
+	free(l->size);
+	free(l->size_before);
 }
 
 static struct err *make_levels(struct levels *l, const uint32_t *kept, size_t n)
@@ -151,7 +158,12 @@ static struct err *make_levels(struct levels *l, const uint32_t *kept, size_t n)
 	l->children = calloc(t->n_nodes, sizeof(*l->children));
 	l->depth = calloc(t->n_nodes, sizeof(*l->depth));
 	l->up = calloc(t->n_nodes, sizeof(*l->up));
-	if (!l->children || !l->depth || !l->up)
+	l->group = calloc(t->n_bytes + 1, sizeof(*l->group));
+	l->before = calloc(t->n_bytes + 1, sizeof(*l->before));
+	l->size = calloc(t->n_bytes + 1, sizeof(*l->size));
+	l->size_before = calloc(t->n_bytes + 1, sizeof(*l->size_before));
+	if (!l->children || !l->depth || !l->up || !l->group || !l->before || !l->size ||
+	    !l->size_before)
 		return &err_nomem;
 	for (size_t i = 0; i < n; i++)
 		l->children[t->nodes[kept[i]]]++;
@@ -184,23 +196,40 @@ static uint32_t ancestor(const struct levels *l, uint32_t byte, uint32_t level)
 	return at;
 }
 
-/* Group the bytes of @p kept as they are on level @p level, numbered by their first bytes. */
-static struct err *group_level(const struct levels *l, const uint32_t *kept, size_t n,
-			       uint32_t level, bool is_star, uint32_t *group)
+static void swap(uint32_t **a, uint32_t **b)
+{
+	uint32_t *was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* Group the bytes of @p kept as they are on level @p level, numbered by their first bytes; a group has
+ * size 0 unless it has bytes of those. */
+static struct err *group_level(struct levels *l, const uint32_t *kept, size_t n,
+			       uint32_t level, bool is_star)
 {
 	struct map of_node = {};
 	struct err *err = NULL;
 
+	swap(&l->group, &l->before);
+	swap(&l->size, &l->size_before);
+	memset(l->size, 0, (l->t->n_bytes + 1) * sizeof(*l->size));
 	for (size_t i = 0; i < n && !err; i++) {
 		uint32_t byte = kept[i], node = ancestor(l, byte, level);
 		const uint64_t *known = node ? map_get(&of_node, node) : NULL;
-		// What has no part in it is below nothing: it is tried on each level.
 		bool is_above = !node && l->t->nodes[byte] &&
 				l->depth[l->t->nodes[byte]] < level;
+		// What has no part in it goes with what is before it (a field with its length), and in the
+		// end by itself.
+		bool follows = i && !l->t->nodes[byte] && level < l->deepest;
 
-		group[byte] = is_above && !is_star ? FL_GROUP_STAYS :
-			      known		   ? *known :
-						     byte;
+		l->group[byte] = follows	      ? l->group[kept[i - 1]] :
+				 is_above && !is_star ? FL_GROUP_STAYS :
+				 known		      ? *known :
+							byte;
+		if (l->group[byte] != FL_GROUP_STAYS)
+			l->size[l->group[byte]]++;
 		if (node && !known && map_put(&of_node, node, byte))
 			err = &err_nomem;
 	}
@@ -208,34 +237,60 @@ static struct err *group_level(const struct levels *l, const uint32_t *kept, siz
 	return err;
 }
 
+/* Write to @p ret the groups of which something can be learnt: not those that could not go as they are
+ * on the level above. (Groups of a level are parts of groups above.) */
+static void leave_unchanged(const struct levels *l, const uint32_t *kept, size_t n,
+			    uint32_t *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t byte = kept[i], g = l->group[byte];
+		bool was_asked = g != FL_GROUP_STAYS && l->before[byte] == g &&
+				 l->size_before[g] == l->size[g];
+
+		ret[byte] = was_asked ? FL_GROUP_STAYS : g;
+	}
+}
+
+/* Go down the levels of what is left. */
+static struct err *reduce_levels(struct fl_reduce *r, struct levels *l, bool is_star)
+{
+	const uint32_t *now;
+	size_t n;
+	_cleanup_free_ uint32_t *kept = NULL;
+	_cleanup_free_ uint32_t *group = calloc(l->t->n_bytes + 1, sizeof(*group));
+	struct err *err;
+
+	now = fl_reduce_kept(r, &n);
+	kept = malloc((n + 1) * sizeof(*kept));
+	if (!kept || !group)
+		return &err_nomem;
+	memcpy(kept, now, n * sizeof(*kept));
+	err = make_levels(l, kept, n);
+	for (uint32_t level = 1; level <= l->deepest && !err; level++) {
+		bool is_last = level == l->deepest;
+
+		err = group_level(l, kept, n, level, is_star);
+		leave_unchanged(l, kept, n, group);
+		// What is 1-minimal in the end is so of all.
+		if (!err)
+			err = fl_reduce_groups(r, is_star && is_last ? l->group : group,
+					       true);
+	}
+	return err;
+}
+
 struct err *fl_tree_reduce(struct fl_reduce *r, const struct fl_tree *t, bool is_star,
 			   size_t *step1)
 {
 	struct levels l = { .t = t };
-	_cleanup_free_ uint32_t *group = NULL, *kept = NULL;
-	const uint32_t *now;
 	bool is_found;
-	size_t n;
 	struct err *err = remove_irrelevant(r, t, &is_found);
 
 	if (!err && fl_reduce_stats(r).n_units > t->n_bytes / 2)
 		err = reduce_lines(r, t);
 	*step1 = fl_reduce_stats(r).n_units;
-	// Nothing that is known has helped.
-	if (err || *step1 == t->n_bytes)
-		return err ?: fl_reduce_ddmin(r);
-	now = fl_reduce_kept(r, &n);
-	kept = malloc((n + 1) * sizeof(*kept));
-	group = calloc(t->n_bytes + 1, sizeof(*group));
-	if (!kept || !group)
-		return &err_nomem;
-	memcpy(kept, now, n * sizeof(*kept));
-	err = make_levels(&l, kept, n);
-	for (uint32_t level = 1; level <= l.deepest && !err; level++) {
-		err = group_level(&l, kept, n, level, is_star, group);
-		if (!err)
-			err = fl_reduce_groups(r, group);
-	}
+	if (!err)
+		err = reduce_levels(r, &l, is_star);
 	if (!err && !l.deepest)
 		err = fl_reduce_ddmin(r);
 	levels_deinit(&l);

@@ -145,7 +145,7 @@ static void test_groups(void **state)
 	assert_null(fl_reduce_create(&o, &r));
 	assert_null(fl_reduce_try(r, keep, &is_fine));
 	assert_true(is_fine);
-	assert_null(fl_reduce_groups(r, group));
+	assert_null(fl_reduce_groups(r, group, false));
 	assert_null(fl_reduce_text(r, &t));
 	assert_int_equal(t.size, 2);
 	assert_memory_equal(t.data, "cd", 2);

@@ -94,6 +94,33 @@ runs=$(jq .runs json)
 reduce ddmin l
 [ "$(jq .runs json)" -gt $((runs * 2)) ] || fail "$runs runs, ddmin: $(cat json)"
 
+# Records of a kind, a length, and contents that are gone over: they can go only as a whole.
+cat >records.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	unsigned char b[4096];
+	size_t n = fread(b, 1, sizeof(b), stdin);
+
+	for (size_t i = 0; i + 2 <= n; i += 2 + b[i + 1]) {
+		if (i + 2 + b[i + 1] > n)
+			return 1;
+		if (b[i] == 'x' && b[i + 1] > 8)
+			abort();
+	}
+	return 0;
+}
+C
+cc -g -O1 -o records records.c || fail "cannot compile"
+for ((i = 0; i < 20; i++)); do printf 'a\x0c%012d' $i; done >kinds
+printf 'x\x09123456789' >>kinds
+want_status=134 make_capture k ./records <kinds
+reduce idthdd k
+runs=$(jq .runs json) size=$(jq .bytes json)
+reduce ddmin k
+[ "$size" -le 30 ] && [ $((runs * 2)) -lt "$(jq .runs json)" ] || fail "$runs runs, $size bytes; ddmin: $(cat json)"
+
 # Nothing to go back from; and a place to go back from that the user names.
 echo 'some words and a number: 17 and more' >words
 cat >seventeen.sh <<'E'
