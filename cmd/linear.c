@@ -262,7 +262,9 @@ static struct err *take_capture(struct linear *l)
 
 static struct err *rest(struct fl_lin_history *h, void *of)
 {
-	return fl_lin_check_rest(&((struct linear *)of)->object, h);
+	const struct linear *l = of;
+
+	return fl_lin_check_rest(&l->object, h, l->o->most);
 }
 
 static struct err *take_history(struct linear *l)
@@ -295,13 +297,6 @@ static unsigned column(const struct linear *l, size_t n, uint64_t moment)
 	return before;
 }
 
-/* The operation that stands for all before; NULL: none does. */
-static const struct fl_lin_op *of_settled(const struct linear *l)
-{
-	return l->verdict.settled == SIZE_MAX ? NULL :
-						&l->history.ops.data[l->verdict.settled];
-}
-
 /* `  thread 17  enqueue(5)    |-----|      at 1200 to 1300` */
 static void print_op(const struct linear *l, size_t i, size_t n, unsigned last)
 {
@@ -324,12 +319,6 @@ static void print_op(const struct linear *l, size_t i, size_t n, unsigned last)
 	       picture);
 	printf(op->end == LIN_PENDING ? "%s %lu, did not return" : "%s %lu to %lu",
 	       l->is_capture ? "at" : "line", op->call_at, op->end_at);
-	if (op->is_settled || op == of_settled(l))
-		fputs(", after what is left out", stdout);
-	if (op == of_settled(l) && l->verdict.left != LIN_NONE)
-		printf(": it was %s",
-		       fl_lin_value_name(&l->history.values, l->verdict.left, who,
-					 sizeof(who)));
 	putchar('\n');
 }
 
@@ -345,6 +334,8 @@ static void print_witness(const struct linear *l)
 	if (from)
 		printf("  (%zu operations before)\n", from);
 	printf("  %-8s %s\n", l->is_capture ? "thread" : "process", "operation");
+	if (l->verdict.left[0])
+		printf("  what was before is left out: %s\n", l->verdict.left);
 	for (size_t i = from; i < n; i++)
 		print_op(l, i, n, last);
 	if (l->is_capture)
@@ -404,13 +395,6 @@ static cJSON *op_json(const struct linear *l, const struct fl_lin_op *op)
 		cJSON_AddStringToObject(o, "result",
 					fl_lin_value_name(&l->history.values, op->ret,
 							  value, sizeof(value)));
-	if (op->is_settled || op == of_settled(l))
-		cJSON_AddTrueToObject(o, "settled");
-	if (op == of_settled(l) && l->verdict.left != LIN_NONE)
-		cJSON_AddStringToObject(o, "left",
-					fl_lin_value_name(&l->history.values,
-							  l->verdict.left, value,
-							  sizeof(value)));
 	cJSON_AddNumberToObject(o, "called", op->call_at);
 	if (op->end == LIN_PENDING)
 		cJSON_AddNullToObject(o, "returned");
@@ -443,6 +427,8 @@ static struct err *print_json(const struct linear *l)
 							  sizeof(key)));
 	cJSON_AddStringToObject(root, "places", l->is_capture ? "positions" : "lines");
 	cJSON_AddBoolToObject(root, "minimal", v->is_minimal);
+	if (v->left[0])
+		cJSON_AddStringToObject(root, "left_out", v->left);
 	list = cJSON_AddArrayToObject(root, "witness");
 	for (size_t i = 0; i < v->witness.size; i++)
 		cJSON_AddItemToArray(list, op_json(l, shown(l, i)));

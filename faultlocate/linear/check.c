@@ -148,6 +148,58 @@ static struct err *show_container(struct check *c, fl_lin_items *items)
 	return NULL;
 }
 
+/* What the object may have been like, in a configuration: @p n numbers. @return how much is written. */
+static int tell_state(const struct check *c, const int64_t *row, int64_t n, char *buf,
+		      size_t size)
+{
+	char value[64];
+	int written = n ? 0 : snprintf(buf, size, "empty");
+
+	for (int64_t i = 0; i < n && written < (int)size; i++)
+		written += snprintf(buf + written, size - written, "%s%s", i ? " " : "",
+				    row[i] == LIN_ANY ? "anything" :
+							value_text(c, row[i], value));
+	return written;
+}
+
+/* What there may have been before what is shown: "it was 57 or 58", in the order of the configurations. */
+static void tell_start(const struct check *c, const int64_t *start)
+{
+	char *buf = c->ret->left;
+	size_t size = sizeof(c->ret->left);
+	int64_t words = (start[LIN_START_OPEN] + 63) / 64;
+	const int64_t *at = start + LIN_START_CALLS + start[LIN_START_OPEN], *last = NULL;
+	int n = snprintf(buf, size, "it was ");
+
+	for (int64_t i = *at++; i && n < (int)size; i--) {
+		const int64_t *row = at + words + 1;
+
+		// Most that follow one another are the same but for what has happened.
+		if (!last || last[-1] != row[-1] ||
+		    memcmp(last, row, row[-1] * sizeof(*row))) {
+			n += snprintf(buf + n, size - n, last ? " or " : "");
+			if (n < (int)size)
+				n += tell_state(c, row, row[-1], buf + n, size - n);
+		}
+		last = row;
+		at = row + row[-1];
+	}
+	if (n >= (int)size)
+		memcpy(buf + size - 4, "...", 4);
+}
+
+static struct err *show_start(struct check *c, const int64_t *start)
+{
+	fl_lin_words *to = &c->ret->start;
+
+	if (vec_reserve(to, (size_t)start[LIN_START_SIZE]))
+		return &err_nomem;
+	to->size = (size_t)start[LIN_START_SIZE];
+	memcpy(to->data, start, to->size * sizeof(*start));
+	tell_start(c, start);
+	return NULL;
+}
+
 /* Up to the return that nothing explains. */
 static struct err *show_search(struct check *c, const struct fl_lin_part *p,
 			       const struct fl_lin_search *s)
@@ -155,7 +207,9 @@ static struct err *show_search(struct check *c, const struct fl_lin_part *p,
 	const struct fl_lin_op *at = &c->h->ops.data[p->ops[s->at]];
 	_cleanup_free_ size_t *ops = calloc(p->n + 1, sizeof(*ops));
 	_cleanup_free_ bool *may = calloc(p->n + 1, sizeof(*may));
-	struct fl_lin_few few = { .ops = ops, .may = may, .at = p->ops[s->at] };
+	struct fl_lin_few few = {
+		.ops = ops, .may = may, .at = p->ops[s->at], .start = p->start
+	};
 	char text[128], value[64];
 	struct err *err = ops && may ? NULL : &err_nomem;
 	int n;
@@ -170,11 +224,9 @@ static struct err *show_search(struct check *c, const struct fl_lin_part *p,
 	for (size_t i = 0; !err && i < few.n; i++)
 		err = witness_op(c, ops[i]);
 	c->ret->is_minimal = few.is_minimal;
-	if (few.settled) {
-		c->ret->settled = few.settled - c->h->ops.data;
-		c->ret->left = few.row.at ? LIN_NONE : few.left;
-	}
-	free(few.row.at);
+	if (!err && few.start)
+		err = show_start(c, few.start);
+	vec_deinit(&few.words);
 	n = snprintf(c->ret->why, sizeof(c->ret->why), "no order explains %s",
 		     fl_lin_op_text(c->o, &c->h->values, at, text, sizeof(text)));
 	for (unsigned i = 0; i < s->n_before && n > 0 && n < (int)sizeof(c->ret->why);
@@ -211,9 +263,9 @@ static bool take_answer(struct check *c, const struct fl_lin_part *p,
 static struct err *search_part(struct check *c, const struct fl_lin_part *p)
 {
 	struct fl_lin_search s;
-	struct err *err = fl_lin_search(c->o, c->h, p->ops, p->n,
-					&(struct fl_lin_search_how){ .most = c->most },
-					&s);
+	struct err *err = fl_lin_search(
+		c->o, c->h, p->ops, p->n,
+		&(struct fl_lin_search_how){ .most = c->most, .start = p->start }, &s);
 
 	c->has_searched = true;
 	if (err)
@@ -366,7 +418,7 @@ static struct err *ask_register(struct check *c, const struct fl_lin_part *p)
 
 static struct err *ask(struct check *c, const struct fl_lin_part *p)
 {
-	switch (c->o->kind) {
+	switch (p->start ? LIN_OBJECTS : c->o->kind) {
 	case LIN_QUEUE:
 	case LIN_STACK:
 	case LIN_PRIORITY:
@@ -383,21 +435,25 @@ struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_hist
 {
 	struct check c = { .o = o, .h = h, .most = most, .ret = ret };
 	struct fl_lin_parts parts;
+	size_t n_starts = 0;
 	struct err *err;
 
 	*ret = (struct fl_lin_verdict){ .answer = LIN_RIGHT,
-					.settled = LIN_NO_OP,
 					.n_ops = h->ops.size + h->n_gone };
 	for (size_t i = 0; i < h->ops.size; i++)
 		ret->n_pending += h->ops.data[i].end == LIN_PENDING;
 	err = fl_lin_parts_make(o, h, &parts);
 	for (size_t i = 0; !err && i < parts.ends.size; i++) {
-		struct fl_lin_part p = fl_lin_parts_at(&parts, h, i);
+		struct fl_lin_part p = fl_lin_parts_at(&parts, o, h, i);
 
+		n_starts += p.start != NULL;
 		err = ask(&c, &p);
 	}
-	ret->n_parts = parts.ends.size;
+	// Of some parts nothing is left but a start, and they are right.
+	ret->n_parts = parts.ends.size + h->starts.of.size + h->starts.of.has_empty_key -
+		       n_starts;
 	fl_lin_parts_deinit(&parts);
+	c.has_searched |= h->starts.words.size;
 	ret->method = !c.has_searched  ? "monitor" :
 		      !c.has_monitored ? "search" :
 					 "monitor and search";

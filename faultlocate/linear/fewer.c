@@ -60,25 +60,6 @@ int64_t fl_lin_op_leaves(const struct fl_lin_op *op)
 	}
 }
 
-int64_t fl_lin_op_settles(const struct fl_lin_op *op)
-{
-	switch (op->does) {
-	case LIN_READ:
-		return op->is_settled && op->arg[2] != LIN_NONE ? op->arg[2] : op->ret;
-	case LIN_GET:
-	case LIN_SET_CONTAINS:
-		return op->ret;
-	case LIN_ADD:
-		if (op->is_settled && op->arg[2] != LIN_NONE)
-			return op->arg[2];
-		return op->ret == LIN_NONE ?
-			       LIN_NONE :
-			       (int64_t)((uint64_t)op->ret + (uint64_t)op->arg[0]);
-	default:
-		return fl_lin_op_leaves(op);
-	}
-}
-
 /* Note which values those have seen that are left. */
 static struct err *note_seen(struct fewer *w)
 {
@@ -110,20 +91,13 @@ static bool is_seen(const struct fewer *w, const struct fl_lin_op *op)
 	       map_get(&w->seen, (uint64_t)value);
 }
 
-/* What stands for all that was before stays where there is no way to tell what was without it. */
-static bool stands_for_all(const struct fewer *w, const struct fl_lin_op *op)
-{
-	return op == w->few->settled || (op->is_settled && (w->o->kind == LIN_COUNTER ||
-							    w->o->kind == LIN_MACHINE));
-}
-
 static bool can_go(const struct fewer *w, const struct fl_lin_model *m, size_t i,
 		   bool looks)
 {
 	const struct fl_lin_op *op = op_of(w, i);
 
-	if (w->few->ops[i] == w->few->at || w->few->may[i] || stands_for_all(w, op) ||
-	    op->end == LIN_PENDING || fl_lin_model_observes(m, op) != looks)
+	if (w->few->ops[i] == w->few->at || w->few->may[i] || op->end == LIN_PENDING ||
+	    fl_lin_model_observes(m, op) != looks)
 		return false;
 	return looks || !is_seen(w, op);
 }
@@ -137,9 +111,7 @@ static struct err *try_without(struct fewer *w, size_t lo, size_t hi, bool looks
 	const struct fl_lin_search_how how = { .most = AMONG,
 					       .work = LOOKED_AT - w->looked_at,
 					       .may = w->less_may,
-					       .settled = few->settled,
-					       .left = few->left,
-					       .row = few->row.at ? &few->row : NULL };
+					       .start = few->start };
 	size_t kept = 0, tried = 0;
 	struct fl_lin_search s;
 	struct err *err;

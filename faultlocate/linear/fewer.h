@@ -15,32 +15,27 @@
 /** @return the value that @p op leaves behind, whatever there was before; LIN_NONE: that is not known. */
 int64_t fl_lin_op_leaves(const struct fl_lin_op *op);
 
-/** @return what there is behind @p op, which it leaves or has seen; LIN_NONE: it does not tell. */
-int64_t fl_lin_op_settles(const struct fl_lin_op *op);
-
 /** A history that has no order. */
 struct fl_lin_few {
 	size_t *ops, n; ///< of a history: indices, by their calls
 	size_t at;	///< one of them: the one whose return nothing explains
 	bool *may;	///< of each: it may have happened before its return, or not
-	/** One of them that did nothing but leave `left`, of a machine `row`, whatever was before; NULL:
-	 * none. */
-	const struct fl_lin_op *settled;
-	int64_t left;
-	struct fl_lin_row row; ///< the caller's to free
-	bool is_minimal;       ///< set by fl_lin_fewer(); false: there was more to try
+	const int64_t *
+		start; ///< what there may have been before them (search.h); NULL: nothing was left out
+	fl_lin_words words; ///< where that is, if it was found here; the caller's to free
+	bool is_minimal;    ///< set by fl_lin_fewer(); false: there was more to try
 };
 
 struct fl_lin_search;
 
-/** Leave out of @p few, which search @p s found wrong, what came long before (before.c).
- * @return NULL or ERR_NOMEM. */
+/** Leave out of @p few, which search @p s found wrong, what came long before (before.c). `start` may become
+ * another. @return NULL or ERR_NOMEM. */
 struct err *fl_lin_leave_out_before(const struct fl_lin_object *o,
 				    const struct fl_lin_history *h,
 				    const struct fl_lin_search *s,
 				    struct fl_lin_few *few);
 
-/** Leave out of @p few what can be, at last those that may have happened, but neither `at` nor `settled`.
+/** Leave out of @p few what can be, at last those that may have happened, but not `at`.
  * @return NULL or ERR_NOMEM. */
 struct err *fl_lin_fewer(const struct fl_lin_object *o, const struct fl_lin_history *h,
 			 struct fl_lin_few *few);

@@ -3,6 +3,12 @@
 
 #include "faultlocate/linear/monitor.h"
 
+/* Of one that is to return later that is all that is known: as if it never did. */
+static uint64_t end_of(const struct fl_lin_op *o)
+{
+	return o->end == LIN_LATER ? LIN_PENDING : o->end;
+}
+
 /* A push that did nothing, or a pop whose result nobody saw and that never came. */
 static struct err *add_push(const struct fl_lin_history *h, size_t op,
 			    struct map *by_value, fl_lin_items *items, bool *is_twice)
@@ -23,7 +29,7 @@ static struct err *add_push(const struct fl_lin_history *h, size_t op,
 		return &err_nomem;
 	*item = (struct fl_lin_item){ .value = o->arg[0],
 				      .push = o->call,
-				      .pushed = o->end,
+				      .pushed = end_of(o),
 				      .pop = LIN_PENDING,
 				      .popped = LIN_PENDING,
 				      .push_op = op,
@@ -43,7 +49,7 @@ static struct err *add_pop(const struct fl_lin_history *h, size_t op,
 	    items->data[*at].pop_op == LIN_NO_OP) {
 		item = &items->data[*at];
 		item->pop = o->call;
-		item->popped = o->end;
+		item->popped = end_of(o);
 		item->pop_op = op;
 		return NULL;
 	}
@@ -55,7 +61,7 @@ static struct err *add_pop(const struct fl_lin_history *h, size_t op,
 				      .push = LIN_PENDING,
 				      .pushed = LIN_PENDING,
 				      .pop = o->call,
-				      .popped = o->end,
+				      .popped = end_of(o),
 				      .push_op = LIN_NO_OP,
 				      .pop_op = op,
 				      .is_empty = o->ret == LIN_EMPTY };

@@ -88,8 +88,7 @@ enum fl_lin_does {
 	LIN_LOCK,
 	LIN_TRY_LOCK,
 	LIN_UNLOCK,
-	LIN_SETTLED, ///< of a machine: whatever it was, a known state was left (search.c)
-	LIN_STEP,    ///< of LIN_MACHINE, from here on: + index of the operation
+	LIN_STEP, ///< of LIN_MACHINE, from here on: + index of the operation
 };
 
 struct fl_lin_object {
@@ -124,39 +123,43 @@ void fl_lin_object_operations(const struct fl_lin_object *o, char *buf, size_t s
 /* ---- histories --------------------------------------------------------------------------- */
 
 #define LIN_PENDING UINT64_MAX ///< the end of an operation that did not return
+/** The end of one of a history that is being read: it will return, with a result that is known. */
+#define LIN_LATER (UINT64_MAX - 1)
 
 struct fl_lin_op {
 	int does; ///< enum fl_lin_does
-	bool is_wrong; ///< its part is known to be wrong by those that are marked so, which come first
-	bool is_settled; ///< what was before was asked about, and is left out: it begins with this
-	uint16_t row;	 ///< is_settled, of a machine: 1 + which row it left
+	/** Its part is known to be wrong by those that are marked so, whatever came later: of those that were under
+	 * way then the end is LIN_LATER for ever. */
+	bool is_wrong;
+	bool is_open; ///< of a history that is being read: it has not returned, and is not lost
+	bool is_known; ///< is_open: whether it will return and with which result was looked up
+	bool is_again;	 ///< is_open: what it takes may be put in again before it returns
 	int64_t process; ///< who called it: a thread, or what the file says
-	/** In the order of the object's table; LIN_NONE behind the last. Of a counter's that is settled the
-	 * last is what there was behind it. */
-	int64_t arg[3];
-	int64_t ret;		  ///< LIN_NONE: it gives nothing, or that is not known
+	int64_t arg[3];	 ///< in the order of the object's table; LIN_NONE behind the last
+	int64_t ret;	 ///< LIN_NONE: it gives nothing, or that is not known
 	int64_t instance;	  ///< which of several objects; 0 when there is one
 	uint64_t call, end;	  ///< moments; end may be LIN_PENDING
 	uint64_t call_at, end_at; ///< where that was: lines of a file, or positions
 };
 
-/** What a machine is like: a state of states.h. */
-struct fl_lin_row {
-	int64_t *at; ///< malloc()ed
-	size_t n;
+typedef VEC(int64_t) fl_lin_words;
+
+/** What parts of a history may be like behind what was left out of them (parts.h). */
+struct fl_lin_starts {
+	fl_lin_words words;
+	struct map of; ///< of a part, by its key, to where its start is in `words`
 };
 
 struct fl_lin_history {
-	VEC(struct fl_lin_op) ops;
-	uint64_t moments; ///< how many there are so far
-	/** Called each time that `rest_after` more were read, to take out what matters no more of operations
-	 * that are not under way; NULL: all are kept. No operation is under way then, but of sets, maps and
-	 * machines BY key. */
+	VEC(struct fl_lin_op) ops; ///< by the moments of their calls
+	uint64_t moments;	   ///< how many there are so far
+	/** Called each time that `rest_after` more were read, to take out what matters no more; may put
+	 * those that are open at other places. NULL: all are kept. */
 	struct err *(*rest)(struct fl_lin_history *h, void *of);
 	void *rest_of;
-	size_t rest_after;	     ///< 0: half a million
-	uint64_t n_gone;	     ///< that were taken out
-	VEC(struct fl_lin_row) rows; ///< of those that are settled
+	size_t rest_after; ///< 0: half a million, of a register twice that
+	uint64_t n_gone;   ///< that were taken out
+	struct fl_lin_starts starts;
 	struct fl_lin_values values;
 };
 
@@ -194,11 +197,10 @@ struct fl_lin_verdict {
 	 * value less it has an order. Of others it ends with the first return that nothing explains. */
 	VEC(size_t) witness;
 	bool is_minimal;
-	/** One of the witness, SIZE_MAX: none, that stands for all that had returned before the others
-	 * were called: a counter was `left` then; of a machine that is LIN_NONE. */
-	size_t settled;
-	int64_t left;
-	bool has_key; ///< which part that is:
+	fl_lin_words
+		start; ///< empty, or what there may have been before the witness (search.h)
+	char left[256]; ///< that in a sentence: "it was 57", or ""
+	bool has_key;	///< which part that is:
 	int64_t key;
 	char why[256];	///< WRONG: in a sentence; UNKNOWN: what stood in the way
 	char note[256]; ///< why a monitor was not used, or ""
@@ -210,14 +212,14 @@ struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_hist
 			 size_t most, struct fl_lin_verdict *ret);
 void fl_lin_verdict_deinit(struct fl_lin_verdict *v);
 
-/** Ask about @p h, to which more will come, and take out what matters no more. No operation may be under
- * way, but of sets, maps and machines BY key. Of a queue and a priority queue of distinct values what has come
- * out is taken out, and of a stack where no two of what stays were put in at once; where the answer is not
- * LIN_RIGHT, or not a monitor's, nothing is, and h->rest becomes NULL. Of others, part by part (each element of
- * a set, ..) of which no operation is under way, who left last what is there now stays, as is_settled; of a
- * machine only where one state is possible; of what is wrong all up to the return that tells.
- * @return NULL or ERR_NOMEM. */
-struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h);
+/** Ask about @p h, to which more will come, and take out what matters no more. Of operations under way the
+ * result must be known, and their end be LIN_LATER, or LIN_PENDING if they never return. Of containers of
+ * distinct values those stay that went in and did not come out, and of others what tells how these are
+ * ordered; else all that returned goes, and what the part may be like becomes its start. What is wrong stays
+ * up to the return that tells.
+ * @param most  as of fl_lin_check(). @return NULL or ERR_NOMEM. */
+struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h,
+			      size_t most);
 
 /** Write operation @p op as a call: `enqueue(5)`, `dequeue() = 7`. @return @p buf. */
 const char *fl_lin_op_text(const struct fl_lin_object *o, const struct fl_lin_values *v,

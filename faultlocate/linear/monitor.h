@@ -48,6 +48,17 @@ struct err *fl_lin_items_make(const struct fl_lin_history *h, const size_t *ops,
 struct err *fl_lin_monitor(enum fl_lin_object_kind kind, fl_lin_items *items,
 			   bool *ret_is_right);
 
+/** Which operations matter to what comes, when there is an order of @p items so far (needed.c)? Those under way
+ * have LIN_PENDING for the moment of their return. @param needed  of the history's operations: gets true for
+ * those. @return NULL or ERR_NOMEM. */
+struct err *fl_lin_needed(enum fl_lin_object_kind kind, const fl_lin_items *items,
+			  bool *needed);
+
+/** Is the pop of @p item of @p items under way, and can it not have happened before @p now? *@p ret.
+ * @return NULL or ERR_NOMEM. */
+struct err *fl_lin_item_waits(enum fl_lin_object_kind kind, const fl_lin_items *items,
+			      const struct fl_lin_item *item, uint64_t now, bool *ret);
+
 struct fl_lin_register {
 	/** false: values come twice, or one may have, as it was there at first, or there is another
 	 * operation; nothing is known. */
@@ -55,8 +66,6 @@ struct fl_lin_register {
 	bool is_right;
 	int64_t wrong
 		[2]; ///< one or two values whose reads and writes have no order; LIN_NONE: less
-	int64_t last[4]; ///< right: what it may hold when all have returned
-	unsigned n_last; ///< 0: more than that, or not known
 };
 
 /** A register: reads, and writes of distinct values (Gibbons and Korach, 1997). @return NULL or ERR_NOMEM. */

@@ -16,7 +16,10 @@
 #include "faultlocate/linear/linear.h"
 
 #define WORDS 16
-#define OPEN SIZE_MAX
+#define OPEN SIZE_MAX ///< none is
+#define FAILED      \
+	(SIZE_MAX - \
+	 1) ///< it will tell that it did not happen, which is known, and is gone
 #define REST_AFTER (1u << 19) ///< operations
 #define PASSED (16u << 20)    ///< bytes of a file, until they are given back
 
@@ -27,6 +30,17 @@ struct word {
 	bool is_quoted;
 };
 
+struct entry;
+
+/* A process's operation that is under way. */
+struct place {
+	int64_t process;
+	uint64_t *open; ///< of the reader's
+	bool is_sought;
+};
+
+typedef VEC(struct place) places;
+
 struct reader {
 	const char *path, *at, *end;
 	const struct fl_lin_object *o;
@@ -34,14 +48,21 @@ struct reader {
 	struct map
 		open; ///< hash of a process's name to its operation's index; OPEN: none
 	uint64_t line;
-	size_t n_open,
-		rest_at;    ///< operations under way; how many there are at the next rest
+	size_t rest_at;	    ///< how many operations there are at the next rest
 	const char *passed; ///< of a file that is mapped: what was given back; NULL
+	struct err *(*take_one)(struct reader *, const char *line,
+				const char *end); ///< NULL: it is EDN
+	/** It is looked ahead for the ends of these operations, of which so many are left; NULL: it is read. */
+	places *sought;
+	size_t n_sought;
 };
 
-static size_t rest_after(const struct fl_lin_history *h)
+/* Of a register a million operations are less work for its monitor than for a search that is kept open. */
+static size_t rest_after(const struct reader *r)
 {
-	return h->rest_after ? h->rest_after : REST_AFTER;
+	return r->h->rest_after		  ? r->h->rest_after :
+	       r->o->kind == LIN_REGISTER ? 2 * REST_AFTER :
+					    REST_AFTER;
 }
 
 enum event { CALL, RETURN, FAIL, LOST };
@@ -52,7 +73,7 @@ struct entry {
 	enum event event;
 	struct word values[WORDS]; ///< the key first, if there is one
 	size_t n;
-	bool is_vector;
+	bool is_vector, is_edn;
 };
 
 static struct err *bad(const struct reader *r, const char *what, const struct word *w)
@@ -83,9 +104,14 @@ static bool gives_value(int does)
 	       does == LIN_PEEK || does >= LIN_STEP;
 }
 
+static uint64_t hash_of(const struct word *process)
+{
+	return hash_bytes(HASH_START, process->at, process->n);
+}
+
 static uint64_t *open_of(struct reader *r, const struct word *process)
 {
-	uint64_t hash = hash_bytes(HASH_START, process->at, process->n);
+	uint64_t hash = hash_of(process);
 	uint64_t *at = map_get(&r->open, hash);
 
 	if (at || map_put(&r->open, hash, OPEN))
@@ -125,7 +151,6 @@ static struct err *take_call(struct reader *r, const struct entry *e, uint64_t *
 	first = e->is_vector && e->n > n_args + gives_value(does) ? 1 : 0;
 	if (e->n < first + n_args)
 		return bad(r, "arguments are missing of", &e->operation);
-	r->n_open++;
 	*open = r->h->ops.size;
 	op = vec_push(&r->h->ops);
 	if (!op)
@@ -135,6 +160,7 @@ static struct err *take_call(struct reader *r, const struct entry *e, uint64_t *
 				  .ret = LIN_NONE,
 				  .call = r->h->moments++,
 				  .end = LIN_PENDING,
+				  .is_open = true,
 				  .call_at = r->line };
 	for (unsigned i = 0; i < 3; i++)
 		op->arg[i] = i < n_args ? value_of(r, &e->values[first + i]) : LIN_NONE;
@@ -146,7 +172,7 @@ static struct err *take_call(struct reader *r, const struct entry *e, uint64_t *
 	return NULL;
 }
 
-/* What EDN's value of an operation that is done tells. */
+/* What the end of an operation tells. */
 static int64_t result_of(struct reader *r, const struct entry *e,
 			 const struct fl_lin_op *op)
 {
@@ -154,36 +180,32 @@ static int64_t result_of(struct reader *r, const struct entry *e,
 	bool is_bool = last && !last->is_quoted &&
 		       (is_word(last, "true") || is_word(last, "false"));
 
+	if (!e->is_edn)
+		return e->n ? value_of(r, &e->values[0]) : LIN_NONE;
 	if (op->does == LIN_CAS && !is_bool)
 		return 1;
 	return last && (is_bool || gives_value(op->does)) ? value_of(r, last) : LIN_NONE;
 }
 
-static struct err *take_end(struct reader *r, const struct entry *e, bool is_edn,
-			    uint64_t *open)
+static struct err *take_end(struct reader *r, const struct entry *e, uint64_t *open)
 {
 	struct fl_lin_op *op;
 
-	if (*open == OPEN)
+	if (*open == OPEN || (*open == FAILED && e->event != FAIL))
 		return bad(r, "a return without a call, of process", &e->process);
-	op = &r->h->ops.data[*open];
+	op = *open == FAILED ? NULL : &r->h->ops.data[*open];
 	*open = OPEN;
-	// One that is lost is under way for ever.
-	r->n_open -= e->event != LOST;
+	if (!op)
+		return NULL;
 	op->end_at = r->line;
-	switch (e->event) {
-	case RETURN:
-		op->end = r->h->moments++;
-		op->ret = is_edn ? result_of(r, e, op) :
-			  e->n	 ? value_of(r, &e->values[0]) :
-				   LIN_NONE;
-		return NULL;
-	case FAIL: // it did not happen
-		op->does = -1;
-		return NULL;
-	default:
-		return NULL;
+	op->is_open = false;
+	if (e->event == RETURN) {
+		op->end = op->is_wrong ? LIN_LATER : r->h->moments++;
+		op->ret = result_of(r, e, op);
+	} else if (e->event == FAIL) {
+		op->does = -1; // it did not happen
 	}
+	return NULL;
 }
 
 /* Give back what was read of the file up to @p at. */
@@ -199,61 +221,141 @@ static void pass(const char **passed, const char *at)
 	}
 }
 
-typedef VEC(uint64_t *) places;
+/* ---- what matters no more ---------------------------------------------------------------------- */
 
-static int by_open(const void *a, const void *b)
+static int by_process(const void *a, const void *b)
 {
-	uint64_t x = **(uint64_t *const *)a, y = **(uint64_t *const *)b;
+	const struct place *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	return x->process < y->process ? -1 : x->process > y->process;
 }
 
-/* Where r->open says which operations are under way, by these. */
+/* Where r->open says which operations are under way. */
 static struct err *find_open(const struct reader *r, places *ret)
 {
 	struct map_slot *slots = r->open.slots;
 
 	for (size_t i = 0; i < r->open.capacity; i++)
-		if (slots[i].key != MAP_EMPTY_KEY && slots[i].value != OPEN &&
-		    vec_add(ret, &slots[i].value))
+		if (slots[i].key != MAP_EMPTY_KEY && slots[i].value < FAILED &&
+		    vec_add(ret, (struct place){ r->h->ops.data[slots[i].value].process,
+						 &slots[i].value, false }))
 			return &err_nomem;
 	if (ret->size)
-		qsort(ret->data, ret->size, sizeof(*ret->data), by_open);
+		qsort(ret->data, ret->size, sizeof(*ret->data), by_process);
 	return NULL;
 }
 
-/* Take out what matters no more. Those under way stay, in their order, at other places. */
+static struct fl_lin_op *op_at(const struct reader *r, const struct place *p)
+{
+	return *p->open < FAILED ? &r->h->ops.data[*p->open] : NULL;
+}
+
+/* @return the place of @p process, or of one that would come behind it. */
+static struct place *place_of(places *all, int64_t process)
+{
+	return all->data + vec_rank(all->size, i, all->data[i].process < process);
+}
+
+/* Those that take what @p e puts in. */
+static void note_again(struct reader *r, const struct entry *e)
+{
+	for (size_t k = 0; k < e->n; k++) {
+		int64_t value = value_of(r, &e->values[k]);
+
+		for (size_t i = 0; i < r->sought->size; i++) {
+			struct place *p = &r->sought->data[i];
+
+			if (p->is_sought && op_at(r, p)->ret == value)
+				op_at(r, p)->is_again = true;
+		}
+	}
+}
+
+static struct err *take_ahead(struct reader *r, const struct entry *e)
+{
+	int64_t process = value_of(r, &e->process);
+	struct place *p = place_of(r->sought, process);
+	struct fl_lin_op *op;
+
+	pass(&r->passed, r->at);
+	if (e->event == CALL)
+		note_again(r, e);
+	if (p == r->sought->data + r->sought->size || p->process != process ||
+	    !p->is_sought)
+		return NULL;
+	p->is_sought = false;
+	r->n_sought--;
+	op = op_at(r, p);
+	if (e->event == RETURN) {
+		op->end = LIN_LATER;
+		op->ret = result_of(r, e, op);
+	} else if (e->event == FAIL) {
+		op->does = -1;
+		*p->open = FAILED;
+	}
+	return NULL;
+}
+
+static struct err *take_all(struct reader *r);
+
+/* Look ahead for the ends of those operations that are sought. A mistake that is met is told when it is read. */
+static void look_ahead(const struct reader *r, places *sought)
+{
+	struct reader ahead = *r;
+
+	ahead.sought = sought;
+	for (size_t i = 0; i < sought->size; i++)
+		ahead.n_sought += sought->data[i].is_sought;
+	if (ahead.n_sought)
+		err_destroy(take_all(&ahead));
+}
+
+/* Find out how operations end that are under way; and, as only then it is known what they take, whether that is
+ * put in again meanwhile. */
+static void find_ends(const struct reader *r, places *open)
+{
+	for (size_t i = 0; i < open->size; i++)
+		open->data[i].is_sought = !op_at(r, &open->data[i])->is_known;
+	look_ahead(r, open);
+	for (size_t i = 0; i < open->size; i++) {
+		struct place *p = &open->data[i];
+		struct fl_lin_op *op = op_at(r, p);
+
+		p->is_sought = op && !op->is_known && op->end == LIN_LATER &&
+			       op->does == LIN_POP;
+		if (op)
+			op->is_known = true; // or it never ends
+	}
+	look_ahead(r, open);
+}
+
+/* Take out what matters no more. Those under way stay, at other places. */
 static struct err *take_out(struct reader *r)
 {
 	struct fl_lin_history *h = r->h;
 	places open = {};
 	struct err *err = find_open(r, &open);
-	size_t n = 0;
 
 	if (!err) {
+		find_ends(r, &open);
 		fl_lin_history_drop(h);
 		err = h->rest(h, h->rest_of);
 	}
-	for (size_t i = 0; i < h->ops.size && n < open.size; i++)
-		if (h->ops.data[i].end == LIN_PENDING && !h->ops.data[i].end_at)
-			*open.data[n++] = i;
+	for (size_t i = 0; i < h->ops.size; i++)
+		if (h->ops.data[i].is_open)
+			*place_of(&open, h->ops.data[i].process)->open = i;
 	vec_deinit(&open);
 	// What is left is asked about once more: not too often.
-	r->rest_at = h->ops.size * 2 > rest_after(h) ? h->ops.size * 2 : rest_after(h);
+	r->rest_at = h->ops.size * 2 > rest_after(r) ? h->ops.size * 2 : rest_after(r);
 	return err;
 }
 
-/* Is there less to keep? Of sets, maps and machines BY key part by part, of others where no operation is under way. */
 static struct err *rest(struct reader *r)
 {
-	bool is_in_parts = r->o->kind == LIN_SET || r->o->kind == LIN_MAP ||
-			   (r->o->kind == LIN_MACHINE && r->o->machine->key >= 0);
-
 	pass(&r->passed, r->at);
-	if (!r->h->rest || (r->n_open && !is_in_parts) || r->h->ops.size < r->rest_at ||
-	    r->open.has_empty_key)
-		return NULL;
-	return take_out(r);
+	return r->h->rest && r->h->ops.size >= r->rest_at && !r->open.has_empty_key ?
+		       take_out(r) :
+		       NULL;
 }
 
 /* Is there a 0 among the @p size bytes at @p text? */
@@ -271,15 +373,16 @@ static bool has_zero(const char *text, size_t size, bool is_mapped)
 	return false;
 }
 
-static struct err *take(struct reader *r, const struct entry *e, bool is_edn)
+static struct err *take(struct reader *r, const struct entry *e)
 {
-	uint64_t *open = open_of(r, &e->process);
+	uint64_t *open;
 
+	if (r->sought)
+		return take_ahead(r, e);
+	open = open_of(r, &e->process);
 	if (!open)
 		return &err_nomem;
-	if (e->event == CALL)
-		return take_call(r, e, open);
-	return take_end(r, e, is_edn, open) ?: rest(r);
+	return e->event == CALL ? take_call(r, e, open) : take_end(r, e, open) ?: rest(r);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------- */
@@ -332,13 +435,13 @@ static struct err *take_line(struct reader *r, const char *at, const char *end)
 		return bad(r, "expected an operation behind", &event);
 	while (e.n < WORDS && next_word(&at, end, &e.values[e.n]))
 		e.n++;
-	return take(r, &e, false);
+	return take(r, &e);
 }
 
 /* `INFO  jepsen.util - 3  :invoke :write  4` */
 static struct err *take_log_line(struct reader *r, const char *at, const char *end)
 {
-	struct entry e = {};
+	struct entry e = { .is_edn = true };
 	struct word w;
 
 	for (int i = 0; i < 3; i++)
@@ -362,21 +465,24 @@ static struct err *take_log_line(struct reader *r, const char *at, const char *e
 		e.operation.at++, e.operation.n--;
 	while (e.n < WORDS && next_word(&at, end, &e.values[e.n]))
 		e.n++;
-	return take(r, &e, true);
+	return take(r, &e);
 }
 
-static struct err *take_lines(struct reader *r,
-			      struct err *(*take_one)(struct reader *, const char *,
-						      const char *))
+static bool is_done(const struct reader *r)
+{
+	return r->at == r->end || (r->sought && !r->n_sought);
+}
+
+static struct err *take_lines(struct reader *r)
 {
 	struct err *err = NULL;
 
-	while (!err && r->at < r->end) {
+	while (!err && !is_done(r)) {
 		const char *newline = memchr(r->at, '\n', r->end - r->at);
 		const char *end = newline ?: r->end;
 
 		r->line++;
-		err = take_one(r, r->at, end);
+		err = r->take_one(r, r->at, end);
 		r->at = newline ? end + 1 : end;
 	}
 	return err;
@@ -431,8 +537,10 @@ static struct err *edn_value(struct reader *r, struct word *words, size_t *n,
 
 	do {
 		skip_blanks(r);
-		if (r->at == r->end)
+		if (r->at == r->end) {
+			r->line -= r->end[-1] == '\n';
 			return bad(r, "the file ends in a value", NULL);
+		}
 		if (strchr("[({", *r->at)) {
 			depth++;
 			*is_vector = true;
@@ -465,7 +573,7 @@ static enum event event_of(const struct word *w)
 /* One map; r->at is behind its brace. */
 static struct err *take_map(struct reader *r)
 {
-	struct entry e = {};
+	struct entry e = { .is_edn = true };
 	struct word key = {}, type = {};
 	struct word values[WORDS];
 	size_t n = 0;
@@ -512,19 +620,18 @@ static struct err *take_map(struct reader *r)
 		e.values[e.n++] = key;
 	for (size_t i = 0; i < n && e.n < WORDS; i++)
 		e.values[e.n++] = values[i];
-	return ignored ? NULL : take(r, &e, true);
+	return ignored ? NULL : take(r, &e);
 }
 
 static struct err *take_edn(struct reader *r)
 {
 	struct err *err = NULL;
 
-	r->line = 1;
 	for (;;) {
 		struct word tag;
 
 		skip_blanks(r);
-		if (err || r->at == r->end)
+		if (err || is_done(r))
 			return err;
 		if (*r->at == '{') {
 			r->at++;
@@ -539,6 +646,11 @@ static struct err *take_edn(struct reader *r)
 	}
 }
 
+static struct err *take_all(struct reader *r)
+{
+	return r->take_one ? take_lines(r) : take_edn(r);
+}
+
 /* ---- all --------------------------------------------------------------------------------------------- */
 
 static struct err *parse(const char *path, const char *text, size_t size,
@@ -550,22 +662,20 @@ static struct err *parse(const char *path, const char *text, size_t size,
 			    .end = text + size,
 			    .o = o,
 			    .h = h,
-			    .rest_at = rest_after(h),
 			    .passed = is_mapped ? text : NULL };
 	struct err *err;
 
+	r.rest_at = rest_after(&r);
 	if (has_zero(text, size, is_mapped))
 		return err_new(ERR_FORMAT, "%s: this is no text", path);
 	skip_blanks(&r);
-	if (r.at < r.end && strchr("{[(", *r.at))
-		err = take_edn(&r);
-	else {
-		bool is_log = r.end - r.at > 4 && !memcmp(r.at, "INFO", 4);
-
-		r.at = text;
-		r.line = 0;
-		err = take_lines(&r, is_log ? take_log_line : take_line);
-	}
+	if (r.at == r.end || !strchr("{[(", *r.at))
+		r.take_one = r.end - r.at > 4 && !memcmp(r.at, "INFO", 4) ?
+				     take_log_line :
+				     take_line;
+	r.at = text;
+	r.line = r.take_one ? 0 : 1;
+	err = take_all(&r);
 	map_deinit(&r.open);
 	if (err)
 		return err;

@@ -193,44 +193,6 @@ static bool is_twice(const zones *all, const int64_t wrong[2])
 	return is_maybe;
 }
 
-/* May a value have been there at first, and have been written, too? */
-static bool may_be_first(const zones *all)
-{
-	return vec_find(all, z, z->is_written && z->may_be_first);
-}
-
-/* All have returned, and are in order. A value may be there now if each other can come before it: none of
- * another was called after one of it had returned. */
-static void tell_last(const zones *all, struct fl_lin_register *ret)
-{
-	uint64_t most = 0, second = 0; // of the last calls
-	const struct zone *of_most = NULL;
-
-	for (size_t i = 0; i < all->size; i++) {
-		const struct zone *z = &all->data[i];
-
-		if (!of_most || z->last > most) {
-			second = most;
-			most = z->last;
-			of_most = z;
-		} else if (z->last > second) {
-			second = z->last;
-		}
-	}
-	ret->n_last = 0;
-	for (size_t i = 0; i < all->size; i++) {
-		const struct zone *z = &all->data[i];
-
-		if (z->first < (z == of_most ? second : most))
-			continue;
-		if (ret->n_last == 4) {
-			ret->n_last = 0;
-			return;
-		}
-		ret->last[ret->n_last++] = z->value;
-	}
-}
-
 struct err *fl_lin_monitor_register(const struct fl_lin_object *o,
 				    const struct fl_lin_history *h, const size_t *ops,
 				    size_t n, struct fl_lin_register *ret)
@@ -247,8 +209,6 @@ struct err *fl_lin_monitor_register(const struct fl_lin_object *o,
 		ret->is_right = ret->is_right && is_in_order(&all, ret->wrong);
 		ret->is_distinct = ret->is_right || o->initial != LIN_ANY ||
 				   !is_twice(&all, ret->wrong);
-		if (ret->is_right && (o->initial != LIN_ANY || !may_be_first(&all)))
-			tell_last(&all, ret);
 	}
 	vec_deinit(&all);
 	return err;

@@ -9,7 +9,7 @@
 
 #define SLOTS 256 ///< operations under way at once
 #define WORDS (SLOTS / 64)
-#define NOT_KNOWN UINT32_MAX ///< which state
+#define FORGET_FROM (8u << 20) ///< bytes of states
 
 struct config {
 	uint32_t state;
@@ -36,8 +36,8 @@ struct search {
 	uint64_t forever[WORDS]; ///< of operations that do not return
 	bool has_forever;
 	const struct fl_lin_search_how *how;
-	uint32_t
-		rest_state; ///< at the last rest; NOT_KNOWN: several are possible, or there was none
+	uint64_t until;
+	uint64_t forget_at; ///< bytes of states
 	size_t most;
 	struct fl_lin_search *ret;
 };
@@ -278,21 +278,31 @@ static int drop_dominated(struct search *s)
 	return 0;
 }
 
-/* ---- calls and returns ------------------------------------------------------------------------ */
-
-/* All that matters of @p op is what it left: @p as does that. */
-static void settle(struct search *s, const struct fl_lin_op *op, struct fl_lin_op *as)
+/* Of the states those stay that are possible now. */
+static int forget_states(struct search *s)
 {
-	bool is_now = op == s->how->settled;
-	const struct fl_lin_row *row = is_now  ? s->how->row :
-				       op->row ? &s->h->rows.data[op->row - 1] :
-						 NULL;
+	struct fl_lin_states old = s->model.states;
+	int status = 0;
 
-	as->does = row ? LIN_SETTLED : LIN_WRITE;
-	as->arg[0] = row    ? fl_lin_state(&s->model.states, row->at, row->n) :
-		     is_now ? s->how->left :
-			      fl_lin_op_settles(op);
+	if (old.bytes < s->forget_at)
+		return 0;
+	s->model.states =
+		(struct fl_lin_states){ .is_out_of_memory = old.is_out_of_memory };
+	for (size_t i = 0; !status && i < s->now.all.size; i++) {
+		struct config c = s->now.all.data[i];
+		const struct fl_lin_state *state = &old.all.data[c.state];
+
+		c.state = fl_lin_state(&s->model.states, state->at, state->n);
+		status = configs_add(&s->next, &c);
+	}
+	fl_lin_states_deinit(&old);
+	s->forget_at = s->model.states.bytes * 2 + FORGET_FROM;
+	if (!status)
+		swap(s);
+	return status;
 }
+
+/* ---- calls and returns ------------------------------------------------------------------------ */
 
 /* @return 0, or -1 when there are too many at once. */
 static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size_t *slot)
@@ -303,13 +313,11 @@ static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size
 		return -1;
 	s->open[*slot] = op;
 	s->may[*slot] = may;
-	if (may || op->is_settled || op == s->how->settled) {
+	if (may) {
 		s->any[*slot] = *op;
 		s->any[*slot].ret = LIN_NONE;
 		s->open[*slot] = &s->any[*slot];
 	}
-	if (op->is_settled || op == s->how->settled)
-		settle(s, op, &s->any[*slot]);
 	s->n_under_way++;
 	if (*slot >= s->n_open)
 		s->n_open = *slot + 1;
@@ -320,6 +328,7 @@ static int begin_op(struct search *s, const struct fl_lin_op *op, bool may, size
 	return 0;
 }
 
+/* @param fmt  may have a place for @p n. */
 static void unknown(struct search *s, const char *fmt, unsigned long long n)
 {
 	s->ret->answer = LIN_UNKNOWN;
@@ -352,24 +361,6 @@ static void tell_rest(struct search *s, size_t called)
 
 	r->rest = called;
 	r->n_rest_states = s->now.all.size <= 4 ? tell_states(s, r->rest_states) : 0;
-	s->rest_state = s->now.all.size == 1 ? s->now.all.data[0].state : NOT_KNOWN;
-}
-
-/* Copy what the object was like at the last rest to where it is wanted. */
-static struct err *copy_rest(const struct search *s)
-{
-	struct fl_lin_row *to = s->how->at_rest;
-	const struct fl_lin_state *from;
-
-	if (!to || s->rest_state == NOT_KNOWN)
-		return NULL;
-	from = &s->model.states.all.data[s->rest_state];
-	to->at = calloc(from->n + 1, sizeof(*to->at));
-	if (!to->at)
-		return &err_nomem;
-	memcpy(to->at, from->at, from->n * sizeof(*to->at));
-	to->n = from->n;
-	return NULL;
 }
 
 static struct err *end_op(struct search *s, size_t slot, size_t op)
@@ -409,7 +400,101 @@ static struct err *end_op(struct search *s, size_t slot, size_t op)
 		return NULL;
 	}
 	swap(s);
-	return drop_dominated(s) ? &err_nomem : NULL;
+	return drop_dominated(s) || forget_states(s) ? &err_nomem : NULL;
+}
+
+/* ---- where one search ends and another begins --------------------------------------------------- */
+
+/* Write into @p slots those of the operations that are under way. @return how many. */
+static size_t slots_open(const struct search *s, size_t slots[SLOTS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_open; i++)
+		if (s->open[i])
+			slots[n++] = i;
+	return n;
+}
+
+static void save_config(const struct search *s, const struct config *c,
+			const size_t *slots, size_t n, fl_lin_words *to)
+{
+	const struct fl_lin_state *state = &s->model.states.all.data[c->state];
+	struct config done = {};
+	size_t words = (n + 63) / 64;
+
+	for (size_t i = 0; i < n; i++)
+		if (has_done(c, slots[i]))
+			set_done(&done, i);
+	memcpy(to->data + to->size, done.done, words * sizeof(*to->data));
+	to->size += words;
+	to->data[to->size++] = state->n;
+	memcpy(to->data + to->size, state->at, state->n * sizeof(*to->data));
+	to->size += state->n;
+}
+
+static struct err *save(const struct search *s)
+{
+	fl_lin_words *to = s->how->save;
+	size_t slots[SLOTS], n = slots_open(s, slots), from = to->size;
+	size_t size = LIN_START_CALLS + n + 1;
+
+	for (size_t i = 0; i < s->now.all.size; i++)
+		size += (n + 63) / 64 + 1 +
+			s->model.states.all.data[s->now.all.data[i].state].n;
+	if (vec_reserve(to, from + size))
+		return &err_nomem;
+	to->data[from + LIN_START_SIZE] = (int64_t)size;
+	to->data[from + LIN_START_MOMENT] = (int64_t)s->until;
+	to->data[from + LIN_START_OPEN] = (int64_t)n;
+	to->size += LIN_START_CALLS;
+	for (size_t i = 0; i < n; i++)
+		to->data[to->size++] = (int64_t)s->open[slots[i]]->call;
+	to->data[to->size++] = (int64_t)s->now.all.size;
+	for (size_t i = 0; i < s->now.all.size; i++)
+		save_config(s, &s->now.all.data[i], slots, n, to);
+	return NULL;
+}
+
+struct err *fl_lin_start_unknown(fl_lin_words *to, uint64_t moment)
+{
+	const int64_t start[] = { [LIN_START_SIZE] = LIN_START_CALLS + 1,
+				  [LIN_START_MOMENT] = (int64_t)moment,
+				  [LIN_START_CALLS] = 0 };
+
+	for (size_t i = 0; i < sizeof(start) / sizeof(*start); i++)
+		if (vec_add(to, start[i]))
+			return &err_nomem;
+	return NULL;
+}
+
+/* Those that were under way at the start have begun. One that is not there is left out: whether it happened
+ * is all one. */
+static struct err *resume(struct search *s, const int64_t *start)
+{
+	size_t slots[SLOTS], n = (size_t)start[LIN_START_OPEN], words = (n + 63) / 64;
+	const int64_t *at = start + LIN_START_CALLS;
+	int64_t n_configs;
+
+	for (size_t i = 0; i < n; i++, at++)
+		for (slots[i] = 0; slots[i] < SLOTS; slots[i]++)
+			if (s->open[slots[i]] && s->open[slots[i]]->call == (uint64_t)*at)
+				break;
+	for (n_configs = *at++; n_configs; n_configs--) {
+		const int64_t *row = at + words + 1;
+		struct config c = { .state = fl_lin_state(&s->model.states, row,
+							  (size_t)row[-1]) };
+
+		for (size_t i = 0; i < n; i++)
+			if ((uint64_t)at[i / 64] >> (i % 64) & 1 && slots[i] < SLOTS)
+				set_done(&c, slots[i]);
+		if (configs_add(&s->now, &c))
+			return &err_nomem;
+		at = row + row[-1];
+	}
+	if (!s->now.all.size)
+		unknown(s, "more orders were possible at once than are kept", 0);
+	return NULL;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
@@ -418,7 +503,6 @@ static struct err *end_op(struct search *s, size_t slot, size_t op)
 struct due {
 	uint64_t end;
 	size_t op; ///< index into the caller's
-	size_t slot;
 };
 
 static int by_end(const void *a, const void *b)
@@ -428,38 +512,62 @@ static int by_end(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-static struct err *walk(struct search *s, const size_t *ops, size_t n, struct due *dues,
-			size_t n_dues)
+/* Those of the caller's operations that have begun. */
+struct begun {
+	const size_t *ops;
+	size_t n, called; ///< how many there are; how many were called
+	size_t *slot_of;
+};
+
+/* Begin those that were called before @p moment. @return false: they are too many. */
+static bool begin_until(struct search *s, struct begun *b, uint64_t moment)
 {
 	const bool *may = s->how->may;
-	_cleanup_free_ size_t *slot_of = calloc(n + 1, sizeof(*slot_of));
-	size_t called = 0;
-	struct err *err = NULL;
 
-	if (!slot_of)
-		return &err_nomem;
-	for (size_t i = 0; !err && i < n_dues && s->ret->answer == LIN_RIGHT; i++) {
-		for (; called < n && s->h->ops.data[ops[called]].call < dues[i].end;
-		     called++) {
-			const struct fl_lin_op *op = &s->h->ops.data[ops[called]];
+	for (; b->called < b->n && s->h->ops.data[b->ops[b->called]].call < moment;
+	     b->called++) {
+		const struct fl_lin_op *op = &s->h->ops.data[b->ops[b->called]];
 
-			if (op->end == LIN_PENDING &&
-			    fl_lin_model_observes(&s->model, op))
-				continue; // nobody saw it
-			if (begin_op(s, op, may && may[called], &slot_of[called])) {
-				unknown(s,
-					"more than %llu operations are under way at once",
-					SLOTS);
-				return NULL;
-			}
+		if (op->end == LIN_PENDING && fl_lin_model_observes(&s->model, op))
+			continue; // nobody saw it
+		if (begin_op(s, op, may && may[b->called], &b->slot_of[b->called])) {
+			unknown(s, "more than %llu operations are under way at once",
+				SLOTS);
+			return false;
 		}
-		err = end_op(s, slot_of[dues[i].op], dues[i].op);
+	}
+	return true;
+}
+
+static struct err *begin(struct search *s, struct begun *b)
+{
+	struct config first = {};
+
+	if (s->how->start)
+		return begin_until(s, b, (uint64_t)s->how->start[LIN_START_MOMENT]) ?
+			       resume(s, s->how->start) :
+			       NULL;
+	first.state = fl_lin_model_begin(&s->model);
+	return configs_add(&s->now, &first) ? &err_nomem : NULL;
+}
+
+static struct err *walk(struct search *s, struct begun *b, struct due *dues,
+			size_t n_dues)
+{
+	struct err *err = begin(s, b);
+
+	for (size_t i = 0; !err && i < n_dues && s->ret->answer == LIN_RIGHT; i++) {
+		if (!begin_until(s, b, dues[i].end))
+			return NULL;
+		err = end_op(s, b->slot_of[dues[i].op], dues[i].op);
 		if (!err && s->model.states.is_out_of_memory)
 			err = &err_nomem;
 		if (!s->n_under_way && s->ret->answer == LIN_RIGHT)
-			tell_rest(s, called);
+			tell_rest(s, b->called);
 	}
-	return err;
+	if (err || s->ret->answer != LIN_RIGHT || !s->how->save)
+		return err;
+	return begin_until(s, b, s->until) ? save(s) : NULL;
 }
 
 struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_history *h,
@@ -471,29 +579,27 @@ struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_his
 		.model = { .object = o, .values = (struct fl_lin_values *)&h->values },
 		.h = h,
 		.how = how ?: &as_it_is,
-		.rest_state = NOT_KNOWN,
+		.until = how && how->until ? how->until : LIN_LATER,
+		.forget_at = FORGET_FROM,
 		.most = how && how->most ? how->most : LIN_CONFIGS,
 		.ret = ret,
 	};
 	_cleanup_free_ struct due *dues = calloc(n + 1, sizeof(*dues));
-	struct config first = {};
+	_cleanup_free_ size_t *slot_of = calloc(n + 1, sizeof(*slot_of));
 	size_t n_dues = 0;
 	struct err *err;
 
 	*ret = (struct fl_lin_search){ .answer = LIN_RIGHT };
-	if (!dues)
+	if (!dues || !slot_of)
 		return &err_nomem;
 	for (size_t i = 0; i < n; i++)
-		if (h->ops.data[ops[i]].end != LIN_PENDING)
-			dues[n_dues++] = (struct due){ h->ops.data[ops[i]].end, i, 0 };
+		if (h->ops.data[ops[i]].end < s.until)
+			dues[n_dues++] = (struct due){ h->ops.data[ops[i]].end, i };
 	qsort(dues, n_dues, sizeof(*dues), by_end);
 	fl_lin_model_prepare(&s.model, h, ops, n);
-	first.state = fl_lin_model_begin(&s.model);
-	err = configs_add(&s.now, &first) || s.model.states.is_out_of_memory ?
-		      &err_nomem :
-		      walk(&s, ops, n, dues, n_dues);
-	if (!err)
-		err = copy_rest(&s);
+	err = walk(&s, &(struct begun){ ops, n, 0, slot_of }, dues, n_dues);
+	if (!err && s.model.states.is_out_of_memory)
+		err = &err_nomem;
 	configs_deinit(&s.now);
 	configs_deinit(&s.next);
 	fl_lin_model_deinit(&s.model);

@@ -32,20 +32,28 @@ struct fl_lin_search {
 	char why[160]; ///< UNKNOWN
 };
 
+/**
+ * Where a search begins or ends: the configurations of one moment, as numbers: how many numbers; the moment;
+ * how many operations were under way then, and the moments of their calls; how many configurations; and of
+ * each which of these operations have happened (64 a number), and of the state how many numbers, and these. No
+ * configuration: they were too many.
+ */
+enum { LIN_START_SIZE, LIN_START_MOMENT, LIN_START_OPEN, LIN_START_CALLS };
+
 /** How a search is done. All 0: as it is. */
 struct fl_lin_search_how {
 	size_t most;   ///< configurations that may be kept; 0: LIN_CONFIGS
 	uint64_t work; ///< configurations that may be looked at; 0: any number
 	/** Of each operation: it has happened before its return, with any result, or never. NULL: of none. */
 	const bool *may;
-	/** One that did nothing but leave `left`, or of a machine the state `row`; NULL: none. */
-	const struct fl_lin_op *settled;
-	int64_t left;
-	const struct fl_lin_row *row;
-	/** Becomes what the object was like at the last rest, where one state was possible. NULL: nobody asks;
-	 * else it is empty, and the caller's to free. */
-	struct fl_lin_row *at_rest;
+	const int64_t *start; ///< NULL: nothing has happened
+	uint64_t until;	      ///< the moment at which it ends; 0: behind all
+	/** Gets behind its end a start for what comes at `until`, when there is an order. Or NULL. */
+	fl_lin_words *save;
 };
+
+/** Put a start behind @p to of which nothing is known, for what comes at @p moment. @return NULL or ERR_NOMEM. */
+struct err *fl_lin_start_unknown(fl_lin_words *to, uint64_t moment);
 
 /**
  * @param ops  @p n of them, indices into @p h, by the moments of their calls.

@@ -3,343 +3,257 @@
 
 /**
  * @file
- * What matters no more of a history of which more will come. Of a part that is one number, and of which no
- * operation is under way, that is all but the number: who wrote it last stays for all of them. It may be one
- * of several numbers; their last writers overlap, or one of them would not have been the last, so that
- * they alone may leave the same. Of a part that is wrong what came later does not matter.
+ * What matters no more of a history of which more will come, part by part. Of containers of distinct values
+ * monitors tell (needed.c). Of others the search ends here for now: what there may be is kept, as the start of
+ * the next one, and what has returned goes. Of a part that is wrong what comes later does not matter.
  */
 #include <string.h>
 
-#include "faultlocate/linear/fewer.h"
 #include "faultlocate/linear/monitor.h"
 #include "faultlocate/linear/parts.h"
 #include "faultlocate/linear/search.h"
 
-/* ---- one number ---------------------------------------------------------------------------- */
-
-/* What is known of a part. */
-struct known {
-	enum fl_lin_answer answer;
-	uint64_t end; ///< WRONG: what was called later does not matter
-	int64_t last[4];
-	unsigned n_last;       ///< RIGHT: what it may be now; 0: not known
-	struct fl_lin_row row; ///< RIGHT, of a machine: what it is now; empty: not known
+struct settling {
+	const struct fl_lin_object *o;
+	struct fl_lin_history *h;
+	size_t most;
+	struct fl_lin_starts starts; ///< become the history's
+	size_t n_moved;		     ///< operations that are at another place, too
 };
 
-static struct err *search(const struct fl_lin_object *o, const struct fl_lin_history *h,
-			  const size_t *ops, size_t n, struct known *ret)
+static struct fl_lin_op *op_of(const struct settling *s, const struct fl_lin_part *p,
+			       size_t i)
 {
-	const struct fl_lin_search_how how = { .at_rest = o->kind == LIN_MACHINE ?
-								  &ret->row :
-								  NULL };
-	struct fl_lin_search s;
-	struct err *err = fl_lin_search(o, h, ops, n, &how, &s);
-
-	if (err)
-		return err;
-	ret->answer = s.answer;
-	if (s.answer == LIN_WRONG)
-		ret->end = h->ops.data[ops[s.at]].end;
-	ret->n_last = s.answer == LIN_RIGHT && s.rest == n ? s.n_rest_states : 0;
-	memcpy(ret->last, s.rest_states, sizeof(ret->last));
-	return NULL;
+	return &s->h->ops.data[p->ops[i]];
 }
 
-static struct err *ask(const struct fl_lin_object *o, const struct fl_lin_history *h,
-		       const struct fl_lin_part *p, struct known *ret)
+static bool has_returned(const struct fl_lin_op *op)
 {
-	struct fl_lin_register r = {};
-	struct err *err = NULL;
-	size_t ops[7];
-
-	if (o->kind == LIN_REGISTER)
-		err = fl_lin_monitor_register(o, h, p->ops, p->n, &r);
-	if (err || !r.is_distinct || (r.is_right && !r.n_last))
-		return err ?: search(o, h, p->ops, p->n, ret);
-	ret->answer = r.is_right ? LIN_RIGHT : LIN_WRONG;
-	ret->n_last = r.is_right ? r.n_last : 0;
-	memcpy(ret->last, r.last, sizeof(ret->last));
-	ret->end = 0;
-	for (size_t n = r.is_right ? 0 :
-				     fl_lin_register_ops(h, p->ops, p->n, r.wrong, ops);
-	     n--;)
-		if (h->ops.data[ops[n]].end > ret->end)
-			ret->end = h->ops.data[ops[n]].end;
-	return NULL;
+	return op->end < LIN_LATER;
 }
 
-/* Can the part be told by a number, now? */
-static bool is_number(const struct fl_lin_history *h, const struct fl_lin_part *p)
+/* What returned of @p p goes, but for what is @p needed (of the history; NULL: nothing). */
+static void drop_returned(const struct settling *s, const struct fl_lin_part *p,
+			  const bool *needed)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		const struct fl_lin_op *op = &h->ops.data[p->ops[i]];
-
-		if (op->end == LIN_PENDING || op->does == LIN_APPEND ||
-		    (op->does == LIN_CAS && op->ret == LIN_NONE))
-			return false;
-	}
-	return true;
-}
-
-/* @return who left @p value last, by its return, else who saw it last; LIN_NO_OP: nobody. */
-static size_t last_of(const struct fl_lin_history *h, const struct fl_lin_part *p,
-		      int64_t value)
-{
-	size_t last = LIN_NO_OP;
-	bool is_writer = false;
-
-	for (size_t i = 0; i < p->n; i++) {
-		const struct fl_lin_op *op = &h->ops.data[p->ops[i]];
-		bool writes = fl_lin_op_leaves(op) == value;
-
-		if ((!writes && (is_writer || fl_lin_op_settles(op) != value)) ||
-		    (last != LIN_NO_OP && writes == is_writer &&
-		     op->end < h->ops.data[last].end))
-			continue;
-		last = p->ops[i];
-		is_writer = writes;
-	}
-	return last;
-}
-
-/* Who returned last stays for all of @p p. */
-static struct fl_lin_op *keep_one(struct fl_lin_history *h, const struct fl_lin_part *p)
-{
-	size_t last = 0;
-
-	for (size_t i = 1; i < p->n; i++)
-		if (h->ops.data[p->ops[i]].end > h->ops.data[p->ops[last]].end)
-			last = i;
 	for (size_t i = 0; i < p->n; i++)
-		if (i != last)
-			h->ops.data[p->ops[i]].does = -1;
-	h->ops.data[p->ops[last]].is_settled = true;
-	return &h->ops.data[p->ops[last]];
+		if (has_returned(op_of(s, p, i)) && !(needed && needed[p->ops[i]]))
+			op_of(s, p, i)->does = -1;
 }
 
-/* A machine is in one state, @p row, which becomes the history's. */
-static struct err *keep_row(struct fl_lin_history *h, const struct fl_lin_part *p,
-			    struct fl_lin_row *row)
-{
-	uint16_t place = h->ops.data[p->ops[0]].row; // who left it goes
-
-	if (!place && h->rows.size == UINT16_MAX)
-		return NULL;
-	if (!place) {
-		if (vec_add(&h->rows, (struct fl_lin_row){}))
-			return &err_nomem;
-		place = (uint16_t)h->rows.size;
-	}
-	free(h->rows.data[place - 1].at);
-	h->rows.data[place - 1] = *row;
-	*row = (struct fl_lin_row){};
-	keep_one(h, p)->row = place;
-	return NULL;
-}
-
-static bool is_same(const struct known *a, const struct known *b)
-{
-	for (unsigned i = 0; i < a->n_last; i++) {
-		bool is_there = false;
-
-		for (unsigned k = 0; k < b->n_last; k++)
-			is_there |= a->last[i] == b->last[k];
-		if (!is_there)
-			return false;
-	}
-	return a->n_last == b->n_last;
-}
-
-/* Leave of @p p who left the numbers of @p now. */
-static struct err *keep_last(const struct fl_lin_object *o, struct fl_lin_history *h,
-			     const struct fl_lin_part *p, const struct known *now)
-{
-	struct known then = {};
-	bool were_settled[4];
-	size_t kept[4], next = 0;
-	struct err *err;
-
-	for (unsigned i = 0; i < now->n_last; i++) {
-		kept[i] = last_of(h, p, now->last[i]);
-		if (kept[i] == LIN_NO_OP)
-			return NULL;
-	}
-	fl_lin_sort(kept, now->n_last);
-	for (unsigned i = 0; i < now->n_last; i++) {
-		were_settled[i] = h->ops.data[kept[i]].is_settled;
-		h->ops.data[kept[i]].is_settled = true;
-	}
-	err = search(o, h, kept, now->n_last, &then);
-	if (err || !is_same(now, &then)) {
-		for (unsigned i = 0; i < now->n_last; i++)
-			h->ops.data[kept[i]].is_settled = were_settled[i];
-		return err;
-	}
-	for (size_t i = 0; i < p->n; i++)
-		if (next < now->n_last && kept[next] == p->ops[i])
-			next++;
-		else
-			h->ops.data[p->ops[i]].does = -1;
-	return NULL;
-}
-
-/* @p p is wrong by what was called up to @p end: the rest does not matter. */
-static void keep_wrong(struct fl_lin_history *h, const struct fl_lin_part *p,
-		       uint64_t end)
+/* @p p is wrong by what was called up to @p end: the rest does not matter. Nor does, of those under way, what only
+ * reads, or takes what is not inside yet. */
+static void keep_wrong(const struct settling *s, const struct fl_lin_part *p,
+		       uint64_t end, const bool *takes_later)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		struct fl_lin_op *op = &h->ops.data[p->ops[i]];
+		struct fl_lin_op *op = op_of(s, p, i);
 
-		if (op->call > end)
+		if (op->call > end && has_returned(op))
 			op->does = -1;
-		else
+		else if (op->call <= end && !(takes_later && takes_later[p->ops[i]]) &&
+			 (has_returned(op) || op->does != LIN_READ))
 			op->is_wrong = true;
 	}
 }
 
 /* @p p was wrong before: what came since goes, when it has returned. */
-static void drop_later(struct fl_lin_history *h, const struct fl_lin_part *p)
+static void drop_later(const struct settling *s, const struct fl_lin_part *p)
 {
 	for (size_t i = p->n; i < p->n + p->n_later; i++)
-		if (h->ops.data[p->ops[i]].end != LIN_PENDING)
-			h->ops.data[p->ops[i]].does = -1;
+		if (has_returned(op_of(s, p, i)))
+			op_of(s, p, i)->does = -1;
 }
 
-/* Leave of @p p what tells what it is @p now. */
-static struct err *keep(const struct fl_lin_object *o, struct fl_lin_history *h,
-			const struct fl_lin_part *p, struct known *now)
+/* ---- what is searched ------------------------------------------------------------------------ */
+
+/* What was read of a key later tells what appending made of it before: such a key is kept. */
+static bool has_append(const struct settling *s, const struct fl_lin_part *p)
 {
-	if (now->answer == LIN_WRONG)
-		keep_wrong(h, p, now->end);
-	if (now->answer != LIN_RIGHT)
-		return NULL;
-	if (now->row.at)
-		return keep_row(h, p, &now->row);
-	if (!now->n_last || now->n_last == p->n || o->kind == LIN_MACHINE)
-		return NULL;
-	if (o->kind != LIN_COUNTER)
-		return keep_last(o, h, p, now);
-	keep_one(h, p)->arg[2] = now->last[0]; // the sum of what was added
-	return NULL;
+	for (size_t i = 0; i < p->n; i++)
+		if (op_of(s, p, i)->does == LIN_APPEND)
+			return true;
+	return false;
 }
 
-static struct err *settle(const struct fl_lin_object *o, struct fl_lin_history *h,
-			  const struct fl_lin_part *p)
+static struct err *settle_search(struct settling *s, const struct fl_lin_part *p)
 {
-	struct known now = {};
+	const struct fl_lin_search_how how = { .most = s->most,
+					       .start = p->start,
+					       .until = s->h->moments,
+					       .save = &s->starts.words };
+	size_t at = s->starts.words.size;
+	struct fl_lin_search found;
 	struct err *err;
 
-	if (h->ops.data[p->ops[0]].is_wrong) {
-		drop_later(h, p);
+	if (has_append(s, p))
 		return NULL;
-	}
-	if (p->n == 1 || !is_number(h, p))
-		return NULL;
-	err = ask(o, h, p, &now);
-	if (!err)
-		err = keep(o, h, p, &now);
-	free(now.row.at);
-	return err;
-}
-
-static struct err *settle_all(const struct fl_lin_object *o, struct fl_lin_history *h)
-{
-	struct fl_lin_parts parts;
-	struct err *err = fl_lin_parts_make(o, h, &parts);
-
-	for (size_t i = 0; !err && i < parts.ends.size; i++) {
-		struct fl_lin_part p = fl_lin_parts_at(&parts, h, i);
-
-		err = settle(o, h, &p);
-	}
-	fl_lin_parts_deinit(&parts);
-	h->n_gone += fl_lin_history_drop(h);
-	return err;
-}
-
-/* ---- queues and stacks ------------------------------------------------------------------------ */
-
-/* Operations that put in what did not come out. @return whether they did one after the other. */
-static struct err *mark_inside(struct fl_lin_history *h, bool *is_inside,
-			       bool *are_in_order)
-{
-	struct map popped = {};
-	struct err *err = NULL;
-	uint64_t last = 0;
-
-	*are_in_order = true;
-	for (size_t i = 0; !err && i < h->ops.size; i++)
-		if (h->ops.data[i].does == LIN_POP &&
-		    map_put(&popped, (uint64_t)h->ops.data[i].ret, 1))
-			err = &err_nomem;
-	for (size_t i = 0; !err && i < h->ops.size; i++) {
-		const struct fl_lin_op *op = &h->ops.data[i];
-
-		if (op->does != LIN_PUSH || op->ret == 0 ||
-		    map_get(&popped, (uint64_t)op->arg[0]))
-			continue;
-		is_inside[i] = true;
-		*are_in_order &= op->call >= last;
-		last = op->end > last ? op->end : last;
-	}
-	map_deinit(&popped);
-	return err;
-}
-
-static bool has_one_part(const struct fl_lin_history *h)
-{
-	for (size_t i = 0; i < h->ops.size; i++)
-		if (h->ops.data[i].instance)
-			return false;
-	return true;
-}
-
-/* Pushes of what is inside stay, and no more. Of two in a stack that went in at once what came and went tells
- * which is above: then all stays, for now. */
-static struct err *settle_container(const struct fl_lin_object *o,
-				    struct fl_lin_history *h)
-{
-	_cleanup_free_ bool *is_inside = calloc(h->ops.size + 1, sizeof(*is_inside));
-	struct fl_lin_verdict v = {};
-	bool is_settled = has_one_part(h), are_in_order;
-	struct err *err = is_inside ? mark_inside(h, is_inside, &are_in_order) :
-				      &err_nomem;
-
-	if (err || (is_settled && o->kind == LIN_STACK && !are_in_order))
+	err = fl_lin_search(s->o, s->h, p->ops, p->n, &how, &found);
+	if (err)
 		return err;
-	if (is_settled) {
-		err = fl_lin_check(o, h, 1, &v);
-		is_settled = !err && v.answer == LIN_RIGHT &&
-			     !strcmp(v.method, "monitor");
+	if (found.answer == LIN_WRONG) {
+		keep_wrong(s, p, op_of(s, p, found.at)->end, NULL);
+		return NULL;
 	}
-	fl_lin_verdict_deinit(&v);
-	if (!is_settled)
-		h->rest = NULL; // nor will it be later
-	for (size_t i = 0; is_settled && i < h->ops.size; i++)
-		if (!is_inside[i])
-			h->ops.data[i].does = -1;
-	h->n_gone += fl_lin_history_drop(h);
+	drop_returned(s, p, NULL);
+	if (found.answer == LIN_UNKNOWN)
+		err = fl_lin_start_unknown(&s->starts.words, how.until);
+	if (!err && map_put(&s->starts.of, p->key, at))
+		err = &err_nomem;
+	return err;
+}
+
+/* ---- containers of distinct values --------------------------------------------------------------- */
+
+/* Of a value that is put in later it is not known yet that it comes out. @param takes_later  of the history's
+ * operations: gets true for those that take such. */
+static void leave_later(const struct fl_lin_history *h, fl_lin_items *items,
+			bool *takes_later)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < items->size; i++) {
+		const struct fl_lin_item *item = &items->data[i];
+
+		if (item->is_empty || item->push_op != LIN_NO_OP ||
+		    has_returned(&h->ops.data[item->pop_op]))
+			items->data[kept++] = *item;
+		else
+			takes_later[item->pop_op] = true;
+	}
+	items->size = kept;
+}
+
+/* Does one that is under way take a value that comes out twice, or goes in again? Which of them takes what is in
+ * it now is not known. */
+static bool is_taken_twice(const struct fl_lin_history *h, const fl_lin_items *items)
+{
+	for (size_t i = 0; i < items->size; i++) {
+		const struct fl_lin_item *a = &items->data[i];
+
+		if (a->is_empty || a->pop_op == LIN_NO_OP || a->popped != LIN_PENDING)
+			continue;
+		if ((a->push_op != LIN_NO_OP && h->ops.data[a->pop_op].is_again) ||
+		    vec_find(items, b, b != a && !b->is_empty && b->value == a->value))
+			return true;
+	}
+	return false;
+}
+
+/* One that cannot have happened yet is as if it were called now: it comes behind all others. */
+static struct err *call_now(struct settling *s, size_t op)
+{
+	struct fl_lin_op later = s->h->ops.data[op];
+
+	later.call = s->h->moments++;
+	s->h->ops.data[op].does = -1;
+	s->n_moved++;
+	return vec_add(&s->h->ops, later);
+}
+
+/* @p p is right, by @p items. */
+static struct err *keep_needed(struct settling *s, const struct fl_lin_part *p,
+			       const fl_lin_items *items, bool has_pending)
+{
+	const uint64_t now = s->h->moments;
+	_cleanup_free_ bool *needed = calloc(s->h->ops.size + 1, sizeof(*needed));
+	_cleanup_free_ bool *waits = calloc(items->size + 1, sizeof(*waits));
+	struct err *err = needed && waits ? NULL : &err_nomem;
+	bool is_waiting = false;
+
+	if (!err)
+		err = fl_lin_needed(s->o->kind, items, needed);
+	for (size_t i = 0; !err && i < items->size; i++) {
+		err = fl_lin_item_waits(s->o->kind, items, &items->data[i], now,
+					&waits[i]);
+		is_waiting |= waits[i];
+	}
+	// It may have happened, if one that is lost took something.
+	if (err || (is_waiting && has_pending))
+		return err;
+	drop_returned(s, p, needed);
+	for (size_t i = 0; !err && i < items->size; i++)
+		if (waits[i])
+			err = call_now(s, items->data[i].pop_op);
+	return err;
+}
+
+static struct err *settle_container(struct settling *s, const struct fl_lin_part *p)
+{
+	fl_lin_items items = {}, tried = {}, pending = {};
+	_cleanup_free_ bool *takes_later =
+		calloc(s->h->ops.size + 1, sizeof(*takes_later));
+	bool is_distinct, is_right = false;
+	char why[256];
+	struct err *err = fl_lin_items_make(s->h, p->ops, p->n, &items, &pending,
+					    &is_distinct, why);
+
+	if (!err && !takes_later)
+		err = &err_nomem;
+	is_distinct = is_distinct && !is_taken_twice(s->h, &items);
+	if (!err && is_distinct) {
+		leave_later(s->h, &items, takes_later);
+		err = vec_reserve(&tried, items.size) ? &err_nomem : NULL;
+	}
+	if (!err && is_distinct) {
+		memcpy(tried.data, items.data, items.size * sizeof(*items.data));
+		tried.size = items.size;
+		err = fl_lin_monitor(s->o->kind, &tried, &is_right); // numbers it anew
+	}
+	if (!err && !is_distinct)
+		err = settle_search(s, p);
+	else if (!err && is_right)
+		err = keep_needed(s, p, &items, pending.size);
+	else if (!err && !pending.size)
+		keep_wrong(s, p, s->h->moments, takes_later);
+	vec_deinit(&items);
+	vec_deinit(&tried);
+	vec_deinit(&pending);
 	return err;
 }
 
 /* ---- all --------------------------------------------------------------------------------------- */
 
-struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h)
+static struct err *settle(struct settling *s, const struct fl_lin_part *p)
 {
-	fl_lin_history_drop(h); // what did not happen is not counted
-	switch (o->kind) {
+	if (op_of(s, p, 0)->is_wrong) {
+		drop_later(s, p);
+		return NULL;
+	}
+	switch (p->start ? LIN_OBJECTS : s->o->kind) {
 	case LIN_QUEUE:
 	case LIN_STACK:
 	case LIN_PRIORITY:
-		return settle_container(o, h);
-	case LIN_REGISTER:
-	case LIN_COUNTER:
-	case LIN_SET:
-	case LIN_MAP:
-	case LIN_MUTEX:
-	case LIN_MACHINE:
-		return settle_all(o, h);
+		return settle_container(s, p);
 	default:
-		return NULL;
+		return settle_search(s, p);
 	}
+}
+
+struct err *fl_lin_check_rest(const struct fl_lin_object *o, struct fl_lin_history *h,
+			      size_t most)
+{
+	struct settling s = { .o = o, .h = h, .most = most };
+	struct fl_lin_parts parts;
+	struct err *err;
+
+	fl_lin_history_drop(h); // what did not happen is not counted
+	err = fl_lin_parts_make(o, h, &parts);
+	for (size_t i = 0; !err && i < parts.ends.size; i++) {
+		struct fl_lin_part p = fl_lin_parts_at(&parts, o, h, i);
+
+		err = settle(&s, &p);
+	}
+	if (!err)
+		err = fl_lin_starts_copy(&s.starts, &h->starts);
+	if (!err) {
+		struct fl_lin_starts old = h->starts;
+
+		h->starts = s.starts;
+		s.starts = old;
+	}
+	fl_lin_starts_deinit(&s.starts);
+	fl_lin_parts_deinit(&parts);
+	h->n_gone += fl_lin_history_drop(h) - s.n_moved;
+	return err;
 }

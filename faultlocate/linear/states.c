@@ -256,10 +256,6 @@ bool fl_lin_model_step(struct fl_lin_model *m, uint32_t state, const struct fl_l
 	const struct fl_lin_state *s = &m->states.all.data[state];
 	bool is_allowed;
 
-	if (op->does == LIN_SETTLED) {
-		*ret = (uint32_t)op->arg[0];
-		return true;
-	}
 	if (m->object->kind == LIN_MACHINE)
 		return fl_lin_machine_step(m->object->machine, &m->states, state, op,
 					   ret);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "faultlocate/linear/linear.h"
+#include "faultlocate/linear/parts.h"
 
 int64_t fl_lin_value_text(struct fl_lin_values *v, const char *text, size_t n)
 {
@@ -82,9 +82,7 @@ void fl_lin_values_deinit(struct fl_lin_values *v)
 void fl_lin_history_deinit(struct fl_lin_history *h)
 {
 	vec_deinit(&h->ops);
-	for (size_t i = 0; i < h->rows.size; i++)
-		free(h->rows.data[i].at);
-	vec_deinit(&h->rows);
+	fl_lin_starts_deinit(&h->starts);
 	fl_lin_values_deinit(&h->values);
 }
 
@@ -102,4 +100,5 @@ size_t fl_lin_history_drop(struct fl_lin_history *h)
 void fl_lin_verdict_deinit(struct fl_lin_verdict *v)
 {
 	vec_deinit(&v->witness);
+	vec_deinit(&v->start);
 }

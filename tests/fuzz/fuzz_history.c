@@ -45,7 +45,7 @@ static enum fl_lin_answer ask(const struct fl_lin_object *o,
 
 static struct err *forget(struct fl_lin_history *h, void *of)
 {
-	return fl_lin_check_rest(of, h);
+	return fl_lin_check_rest(of, h, 0);
 }
 
 /* @p all and what is left of it when what matters no more is forgotten after each @p n. */
