@@ -642,6 +642,47 @@ static void test_stack_at_once(void **state)
 	fl_lin_history_deinit(&h);
 }
 
+/* What is wrong by what has been forgotten meanwhile. */
+static void test_forgotten(void **state)
+{
+	static const struct {
+		enum fl_lin_object_kind kind;
+		const char *text;
+	} wrong[] = {
+		// 9 finds it empty, where 2 came in before 1 was out.
+		{ LIN_QUEUE, "1 call enqueue 1\n1 return enqueue\n9 call dequeue\n"
+			     "2 call enqueue 2\n2 return enqueue\n3 call dequeue\n"
+			     "3 return dequeue 1\n9 return dequeue nil\n" },
+		// 9 takes 5, where 2 came in before 1 was out.
+		{ LIN_PRIORITY, "1 call insert 5\n1 return insert\n1 call insert 1\n"
+				"1 return insert\n9 call delete-min\n2 call insert 2\n"
+				"2 return insert\n3 call delete-min\n"
+				"3 return delete-min 1\n9 return delete-min 5\n" },
+		// 9 takes the 1 that is put in last, as 3 needs the other; that comes out after 0.
+		{ LIN_QUEUE, "1 call enqueue 1\n1 return enqueue\n1 call enqueue 0\n"
+			     "2 call dequeue\n1 return enqueue\n9 call dequeue\n"
+			     "2 return dequeue 0\n3 call dequeue\n3 return dequeue 1\n"
+			     "1 call enqueue 1\n1 return enqueue\n9 return dequeue 1\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		for (size_t after = 1; after < 6; after++) {
+			const struct fl_lin_object o = { .kind = wrong[i].kind };
+			struct fl_lin_history h = { .rest = take_rest,
+						    .rest_of = (void *)&o,
+						    .rest_after = after };
+			struct fl_lin_verdict v;
+
+			ok(fl_lin_history_parse("wrong", wrong[i].text,
+						strlen(wrong[i].text), &o, &h));
+			ok(fl_lin_check(&o, &h, 0, &v));
+			assert_int_equal(v.answer, LIN_WRONG);
+			fl_lin_verdict_deinit(&v);
+			fl_lin_history_deinit(&h);
+		}
+}
+
 /* Add a write or read of @p value behind all. */
 static void add_op(struct fl_lin_history *h, int does, int64_t value)
 {
@@ -730,6 +771,7 @@ int main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_long_counter),
 		cmocka_unit_test(test_stack_at_once),
+		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_wrong_before),
 		cmocka_unit_test(test_read),
 	};
