@@ -225,7 +225,7 @@ static struct err *analyze_by(struct reporting *r, struct fl_check *rules)
 				.n_specs = r->args->specs.size,
 				.sources = r->args->sources,
 				.with_progress = r->with_progress,
-				.with_inference = true,
+				.with_inference = r->args->specs.size > 0,
 				.with_accesses = rules != NULL,
 				.check = rules,
 				.may_be_fine = true };

@@ -232,8 +232,8 @@ function drawWhat() {
 		what.append(make("p", {}, `of ${i.block.node} (${i.block.size} bytes, allocated at `, link(i.block.allocated),
 			")", ...(i.freed ? [", freed at ", link(i.freed)] : [])));
 	if (at && !(i.at && at.line === i.at.line && at.file === i.at.file && state.moment === i.root))
-		what.append(make("p", {}, at.is_input ? at.text : placeText({ function: "", ...at }),
-			at.time !== undefined ? ` (position ${digits(at.time)})` : ""));
+		what.append(make("p", {}, [at.is_input ? at.text : at.file || at.function ? placeText({ function: "", ...at }) : "",
+			at.time !== undefined ? `position ${digits(at.time)}` : ""].filter(t => t).join(", ")));
 	if (at && at.value)
 		what.append(make("p", { class: "value" }, at.value));
 }
