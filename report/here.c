@@ -14,7 +14,7 @@
 
 // Before a moment, where the machine goes back to while it is looked at, and while a writer is looked for.
 #define NEAR (1 << 17)
-#define REACH (UINT64_C(1) << 21) // as far as a writer is looked for while somebody waits
+#define REACH (UINT64_C(1) << 18) // as far as a writer is looked for while somebody waits
 #define PATIENT (UINT64_C(1) << 27) // .. while nobody does
 #define TEXT_BYTES 400
 #define AROUND 60 // lines of the source before and behind
