@@ -49,7 +49,7 @@ __attribute__((constructor)) static void begin(void)
 C
 cc -g -O1 -shared -fPIC -o trip.so trip.c || fail "cannot compile"
 
-# lines FROM TO FORMAT - with %d for the number, as often as it stands there.
+# lines FROM TO FORMAT - with %d for the number, as often as it stands there; awk reads \\n as \n.
 lines() {
 	awk -v from="$1" -v to="$2" -v format="$3\n" 'BEGIN {
 		for (i = from; i <= to; i++)
@@ -73,7 +73,7 @@ write_inputs() {
 	{
 		printf 'scale=4\ndefine f(x) {\n auto y\n y=x*x\n if (y>100) { y=y-100 }\n return (y)\n}\n'
 		lines 0 39 'a[%d]=f(%d)+%d' && echo 'q=31000'
-		lines 0 29 'print "row %d ", f(%d), "\n"' && echo 'q=q+f(17)+148'
+		lines 0 29 'print "row %d ", f(%d), "\\n"' && echo 'q=q+f(17)+148'
 		echo 'if (q==31337) { print "sum ", q, "\n" }'
 		lines 0 19 'f(%d)' && echo quit
 	} >bc.in
@@ -86,7 +86,7 @@ write_inputs() {
 	{
 		printf 'BEGIN {\n' && lines 0 19 '  a[%d] = %d * 3 + length("abc%d")'
 		printf '  base = 31000\n' && lines 20 49 '  a[%d] = %d * 3 + length("abc%d")'
-		lines 0 19 '  printf "%%s %%d\n", "row%d", a[%d]'
+		lines 0 19 '  printf "%%s %%d\\n", "row%d", a[%d]'
 		printf '  n = base + 300\n  if (n > 100) print "out", n + 37\n}\n'
 		printf 'function f(x, y) { y = x * 2; return y + 1 }\n'
 	} >mawk.in
