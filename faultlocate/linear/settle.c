@@ -106,7 +106,7 @@ static struct err *settle_search(struct settling *s, const struct fl_lin_part *p
 /* ---- containers of distinct values --------------------------------------------------------------- */
 
 /* Of a value that is put in later it is not known yet that it comes out. @param takes_later  of the history's
- * operations: gets true for those that take such. */
+ * operations: gets true for those that take such. That it is put in later is not again. */
 static void leave_later(const struct fl_lin_history *h, fl_lin_items *items,
 			bool *takes_later)
 {
@@ -116,10 +116,12 @@ static void leave_later(const struct fl_lin_history *h, fl_lin_items *items,
 		const struct fl_lin_item *item = &items->data[i];
 
 		if (item->is_empty || item->push_op != LIN_NO_OP ||
-		    has_returned(&h->ops.data[item->pop_op]))
+		    has_returned(&h->ops.data[item->pop_op])) {
 			items->data[kept++] = *item;
-		else
+		} else {
 			takes_later[item->pop_op] = true;
+			h->ops.data[item->pop_op].is_again = false;
+		}
 	}
 	items->size = kept;
 }

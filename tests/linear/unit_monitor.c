@@ -354,10 +354,11 @@ static void go_on(struct fl_lin_history *so_far, const struct fl_lin_history *h,
 			continue;
 		op->end = end == LIN_PENDING ? end : end < to ? end * ROOM : LIN_LATER;
 		for (size_t k = 0; k < h->ops.size; k++)
-			op->is_again |= op->end == LIN_LATER && op->does == LIN_POP &&
-					h->ops.data[k].arg[0] == op->ret &&
-					h->ops.data[k].call >= to &&
-					h->ops.data[k].call < end;
+			op->is_again |=
+				op->end == LIN_LATER && op->does == LIN_POP &&
+				h->ops.data[op->call_at].call >= from && // looked up once
+				h->ops.data[k].arg[0] == op->ret &&
+				h->ops.data[k].call >= to && h->ops.data[k].call < end;
 	}
 	so_far->moments = (to - 1) * ROOM + 1;
 }
