@@ -255,6 +255,36 @@ static struct err *suspect_calls(struct explain *ex, uint32_t walk, uint32_t nod
 	return err;
 }
 
+/* Does @p insn look into the tables of segments, which are no operand? */
+static bool reads_segments(const struct dec_insn *insn)
+{
+	switch (insn ? insn->mnemonic : 0) {
+	case ZYDIS_MNEMONIC_LAR:
+	case ZYDIS_MNEMONIC_LSL:
+	case ZYDIS_MNEMONIC_VERR:
+	case ZYDIS_MNEMONIC_VERW:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What node @p node found in the tables of segments is of the last call that changed them. */
+static struct err *suspect_segments(struct explain *ex, uint32_t walk, uint32_t node)
+{
+	const struct fl_node *n = &ex->walks[walk].nodes[node];
+	const struct history_event *events = ex->history.events.data;
+	size_t i = vec_rank(ex->loose.size, k,
+			    events[ex->loose.data[k]].position < n->position);
+
+	while (i && events[ex->loose.data[i - 1]].nr != SYS_modify_ldt)
+		i--;
+	if (!i)
+		return NULL;
+	return suspect(ex, suspect_at(ex, walk, node, EXPLAIN_UNMODELLED,
+				      ex->loose.data[i - 1]));
+}
+
 struct err *dec_explain_collect(struct explain *ex, uint32_t walk)
 {
 	struct explain_walk *w = &ex->walks[walk];
@@ -279,6 +309,8 @@ struct err *dec_explain_collect(struct explain *ex, uint32_t walk)
 			err = suspect_others(ex, walk, i);
 		if (!err && n->is_mem)
 			err = suspect_calls(ex, walk, i);
+		if (!err && reads_segments(dec_explain_insn(w, i)))
+			err = suspect_segments(ex, walk, i);
 	}
 	return err;
 }
