@@ -445,7 +445,7 @@ static void note_return(struct tests *s)
 bool dec_nat_is_for_c(const struct dec_insn *insn)
 {
 	// All lanes are tested for those that a mask has loaded.
-	bool is = insn->is_slow_addr && (!insn->lane_bytes || insn->mem[0].is_write);
+	bool is = insn->is_slow_addr && !dec_insn_loads_lanes(insn);
 
 	for (int k = 0; k < insn->n_mem; k++)
 		is |= insn->mem[k].is_addr32;

@@ -17,7 +17,7 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 		// Their mask is logged, where lanes count.
 		return insn->is_slow_addr && !insn->lane_bytes;
 	case DEC_LOG_ADDRESSES:
-		return insn->is_slow_addr && (!insn->lane_bytes || insn->mem[0].is_write);
+		return insn->is_slow_addr && !dec_insn_loads_lanes(insn);
 	case DEC_LOG_VALUES:
 		return insn->is_slow_value;
 	default:

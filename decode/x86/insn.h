@@ -101,6 +101,12 @@ struct dec_insn {
 	struct dec_mem mem[DEC_MEMS];
 };
 
+/** @return whether a mask says which lanes @p insn loads, and nothing else is odd about its operand. */
+static inline bool dec_insn_loads_lanes(const struct dec_insn *insn)
+{
+	return insn->lane_bytes && !insn->mem[0].is_write;
+}
+
 /**
  * Decode the instruction at @p rip from @p bytes.
  *
