@@ -135,6 +135,8 @@ if [ -z "$bare" ]; then
 	debootstrap --variant=minbase bookworm "$bare" "$mirror" >"$place/log" 2>&1 ||
 		complain "cannot make a bare system: $(tail -n 3 "$place/log")"
 fi
+# What is committed, as others get it; a worktree alone is no repository.
+git clone -q "$source" "$place/source"
 mkdir "$place/upper" "$place/work" "$place/root"
 # All mounts are gone with the shell that makes them.
 unshare --mount --propagation private bash -euc '
@@ -146,4 +148,4 @@ unshare --mount --propagation private bash -euc '
 	cp /etc/resolv.conf "$2/root/etc/resolv.conf"
 	exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
 		chroot "$2/root" bash /mnt/tools/first-hour.sh --inside' \
-	bash "$bare" "$place" "$source"
+	bash "$bare" "$place" "$place/source"
