@@ -80,12 +80,22 @@ static void child_text(char *to, const char *text)
 	snprintf(to, CHILD_TEXT_BYTES, "%s", text ? text : "");
 }
 
+static long faults_before; ///< when the last checkpoint of this process was made
+
+static long child_faults(void)
+{
+	struct rusage used = {};
+
+	getrusage(RUSAGE_SELF, &used);
+	return used.ru_minflt;
+}
+
 static void child_where(enum dec_at at)
 {
 	struct rusage used = {};
 
 	getrusage(RUSAGE_SELF, &used);
-	slot->touched_bytes = used.ru_minflt * 4096ull;
+	slot->touched_bytes = (used.ru_minflt - faults_before) * 4096ull;
 	slot->peak_bytes = used.ru_maxrss * 1024ull;
 	slot->where = (struct dec_where){
 		.at = at,
@@ -391,12 +401,16 @@ static long child_split(struct err **ret)
 	if (!*ret && rests)
 		*ret = dec_replay_wake(&replay);
 	rests = false;
+	faults_before = 0;
 	return 0;
 }
 
-/* Stay behind as a checkpoint; the fork takes over in slot @p to. */
+/* Fork into slot @p to: of a checkpoint the fork is what goes on, of what goes on it is a checkpoint. So
+ * a run's checkpoints have one parent; were each the next one's, a fork would cost the more the more of
+ * them there are, for the kernel notes all forebears of each mapping. */
 static void child_fork(uint64_t to)
 {
+	bool is_checkpoint = rests;
 	struct err *err;
 	long pid = child_split(&err);
 
@@ -407,16 +421,18 @@ static void child_fork(uint64_t to)
 		slot->guest_bytes = dec_guest_resident(&replay.guest);
 		if (err)
 			child_fail(err);
+		if (!err && !is_checkpoint) {
+			dec_replay_rest(&replay);
+			rests = true;
+		}
 		child_answer(err ? CHILD_FAILED : CHILD_OK);
 		if (err)
 			_exit(0);
 		return;
 	}
 	slot->forked = pid;
-	if (pid > 0 && !rests) {
-		dec_replay_rest(&replay);
-		rests = true;
-	}
+	if (pid > 0 && !is_checkpoint)
+		faults_before = child_faults();
 	child_answer(pid < 0 ? CHILD_FAILED : CHILD_OK); // the owner waits for both
 }
 

@@ -434,10 +434,7 @@ static void machine_make_room(struct dec_machine *m)
 
 struct err *dec_machine_checkpoint(struct dec_machine *m)
 {
-	struct machine_checkpoint made = {
-		.position = m->where.position,
-		.slot = dec_wire_active(m->wire),
-	};
+	struct machine_checkpoint made = { .position = m->where.position };
 	struct err *err;
 	size_t i;
 
@@ -445,7 +442,7 @@ struct err *dec_machine_checkpoint(struct dec_machine *m)
 		return NULL;
 	machine_make_room(m);
 	made.resident = dec_wire_answer(m->wire)->peak_bytes;
-	err = dec_wire_fork(m->wire, made.slot);
+	err = dec_wire_keep(m->wire, &made.slot);
 	if (err)
 		return err;
 	m->guest_bytes = dec_wire_answer(m->wire)->guest_bytes;

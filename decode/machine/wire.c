@@ -408,19 +408,14 @@ void dec_wire_destroy(struct dec_wire *w)
 
 /* ---- forks --------------------------------------------------------------------------------- */
 
-struct err *dec_wire_fork(struct dec_wire *w, uint32_t from)
+/* Have the process in slot @p from fork into slot @p to, and hear of both. */
+static struct err *wire_split(struct dec_wire *w, uint32_t from, uint32_t to)
 {
 	const struct dec_answer *answer;
-	struct child_slot *slot;
 	struct err *err;
-	uint32_t to = 0;
 
-	while (to < CHILD_SLOTS && w->pid[to])
-		to++;
-	assert(to < CHILD_SLOTS && "a slot is kept free for the successor");
 	wire_hear(w); // before an id can be another's
-	slot = &w->shared->slot[to];
-	atomic_store(&slot->request, CHILD_RUN);
+	atomic_store(&w->shared->slot[to].request, CHILD_RUN);
 	w->active = from;
 	err = dec_wire_ask(w, CHILD_FORK, to, 0, &answer);
 	if (err)
@@ -432,13 +427,38 @@ struct err *dec_wire_fork(struct dec_wire *w, uint32_t from)
 	err = wire_await(w, to);
 	if (!err && answer->result != CHILD_OK)
 		err = dec_wire_failure(answer);
-	if (err) {
+	w->active = from;
+	if (err)
 		dec_wire_end(w, to); // its slot is free again
-		w->active = from;
+	return err;
+}
+
+static uint32_t wire_free(const struct dec_wire *w)
+{
+	uint32_t to = 0;
+
+	while (to < CHILD_SLOTS && w->pid[to])
+		to++;
+	assert(to < CHILD_SLOTS && "a slot is kept free for the successor");
+	return to;
+}
+
+struct err *dec_wire_keep(struct dec_wire *w, uint32_t *ret)
+{
+	*ret = wire_free(w);
+	return wire_split(w, w->active, *ret);
+}
+
+struct err *dec_wire_fork(struct dec_wire *w, uint32_t from)
+{
+	uint32_t to = wire_free(w);
+	struct err *err = wire_split(w, from, to);
+
+	if (err)
 		return err;
-	}
+	w->active = to;
 	// A checkpoint goes on with the buffer that was next when it was made.
-	w->log_next = slot->log_buffer & 1;
+	w->log_next = w->shared->slot[to].log_buffer & 1;
 	return NULL;
 }
 

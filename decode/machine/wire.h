@@ -76,8 +76,12 @@ const struct dec_answer *dec_wire_answer(const struct dec_wire *w);
 /** @return the slot of the active process. */
 uint32_t dec_wire_active(const struct dec_wire *w);
 
-/** Fork the process in slot @p from; the fork, in a slot of its own, is the active one. A slot
- * must be free. */
+/** Fork the active process, which goes on; the fork, in slot *@p ret, stays as it is: a checkpoint. A
+ * slot must be free. @return as dec_wire_ask(); ERR_OS also: it cannot fork. */
+struct err *dec_wire_keep(struct dec_wire *w, uint32_t *ret);
+
+/** Fork checkpoint @p from; the fork, in a slot of its own, is the active one. Else as
+ * dec_wire_keep(). */
 struct err *dec_wire_fork(struct dec_wire *w, uint32_t from);
 
 /** End the process in @p slot. */

@@ -270,9 +270,9 @@ static void a_checkpoint_is_killed(void **state)
 	(void)state;
 	ok(dec_machine_create(capture, NULL, &m));
 	ok(dec_machine_run(m, total / 2, &w));
-	ok(dec_machine_checkpoint(m)); // the process that was there stays as it is
+	ok(dec_machine_checkpoint(m)); // the younger process
 	assert_int_equal(unit_run("kill -9 $(pgrep -P $(pgrep -P %d -f "
-				  "'^faultline-machine') | sort -n | head -n 1)",
+				  "'^faultline-machine') | sort -n | tail -n 1)",
 				  getpid()),
 			 0);
 	ok(dec_machine_run(m, total - 1, &w));

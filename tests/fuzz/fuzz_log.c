@@ -253,17 +253,27 @@ uint32_t dec_wire_active(const struct dec_wire *w)
 	return w->active;
 }
 
+struct err *dec_wire_keep(struct dec_wire *w, uint32_t *ret)
+{
+	*ret = 0;
+	while (*ret < CHILD_SLOTS && w->is_used[*ret])
+		++*ret;
+	expect(*ret < CHILD_SLOTS);
+	if (pick(16) == 15)
+		return err_new(ERR_OS, "no fork");
+	w->is_used[*ret] = true;
+	return NULL;
+}
+
 struct err *dec_wire_fork(struct dec_wire *w, uint32_t from)
 {
-	uint32_t to = 0;
+	uint32_t to;
+	struct err *err = dec_wire_keep(w, &to);
 
 	(void)from;
-	while (to < CHILD_SLOTS && w->is_used[to])
-		to++;
-	expect(to < CHILD_SLOTS);
-	w->is_used[to] = true;
-	w->active = to;
-	return pick(16) == 15 ? err_new(ERR_OS, "no fork") : NULL;
+	if (!err)
+		w->active = to;
+	return err;
 }
 
 void dec_wire_end(struct dec_wire *w, uint32_t slot)
