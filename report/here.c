@@ -169,14 +169,14 @@ static struct err *keep_refs(struct here *x, const struct dec_past_step *step)
 /* Whatever is asked of a moment goes back a little several times: once that is from far. */
 static struct err *go_near(struct report_here *h, uint64_t position)
 {
-	static const uint64_t back[] = { REACH + NEAR, NEAR };
+	static const uint64_t back[] = { REACH + NEAR, NEAR, 2048 };
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < sizeof(back) / sizeof(*back) && !err; i++) {
 		uint64_t near = position > back[i] ? position - back[i] : 0;
 		struct dec_where w;
 
-		if (dec_machine_checkpoint_before(h->machine, near + NEAR / 2) >= near)
+		if (dec_machine_checkpoint_before(h->machine, near + back[i] / 2) >= near)
 			continue;
 		err = dec_machine_seek(h->machine, near, &w);
 		if (!err)

@@ -9,6 +9,14 @@
 #define WINDOW (64u << 10)
 #define FAR (UINT64_C(1) << 27)
 #define CHECKPOINTS 24
+#define REGS_KEPT 64 // of so many positions
+
+/** Registers at a position. */
+struct past_regs {
+	bool is_known;
+	uint64_t position;
+	struct cap_regs regs;
+};
 
 struct dec_past {
 	struct dec_machine *machine;
@@ -23,6 +31,7 @@ struct dec_past {
 	uint64_t far;	    ///< instructions, see dec_past_reach()
 	dec_past_known_fn known;
 	void *known_ctx;
+	struct past_regs regs[REGS_KEPT]; ///< by position, modulo
 };
 
 #define NO_INSN UINT32_MAX
@@ -294,6 +303,24 @@ struct err *dec_past_seek(struct dec_past *p, uint64_t position, struct dec_mach
 
 	*ret = p->machine;
 	return dec_machine_seek(p->machine, position, &w);
+}
+
+struct err *dec_past_regs(struct dec_past *p, uint64_t position, struct cap_regs *ret)
+{
+	struct past_regs *kept = &p->regs[position % REGS_KEPT];
+	struct dec_machine *m;
+	struct err *err;
+
+	if (kept->is_known && kept->position == position) {
+		*ret = kept->regs;
+		return NULL;
+	}
+	err = dec_past_seek(p, position, &m);
+	if (!err)
+		err = dec_machine_regs(m, ret);
+	if (!err)
+		*kept = (struct past_regs){ true, position, *ret };
+	return err;
 }
 
 /* ---- beginning and end -------------------------------------------------------------------- */

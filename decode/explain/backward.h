@@ -89,4 +89,8 @@ const uint8_t *dec_past_value(const struct dec_past *p, const struct dec_past_re
 struct err *dec_past_seek(struct dec_past *p, uint64_t position,
 			  struct dec_machine **ret);
 
+/** The registers of the thread that runs at @p position, just before it. Those of the last positions that
+ * were asked for are known, and the machine stays where it is. @return as dec_machine_seek(). */
+struct err *dec_past_regs(struct dec_past *p, uint64_t position, struct cap_regs *ret);
+
 #endif

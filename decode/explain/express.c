@@ -16,32 +16,57 @@ struct expresser {
 	struct dec_symbols *symbols;
 	uint32_t tid;
 	int depth;
+	uint64_t at; ///< where the frame stands that is looked at
 };
 
+/* The machine is moved only for what asks for memory: few variables do. */
 static bool read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
 {
-	struct err *err = dec_machine_read(ctx, addr, buf, size);
-	bool is_read = !err;
+	struct expresser *e = ctx;
+	struct dec_machine *m;
+	_cleanup_err_ struct err *err = dec_past_seek(e->past, e->at, &m);
 
-	err_destroy(err);
-	return is_read;
+	if (!err)
+		err = dec_machine_read(m, addr, buf, size);
+	return !err;
+}
+
+static struct err *find_frame(struct expresser *e, uint64_t position, uint64_t rip,
+			      struct dec_frame *ret)
+{
+	struct cap_regs regs;
+	struct err *err = dec_past_regs(e->past, position, &regs);
+
+	if (err)
+		return err;
+	e->at = position;
+	*ret = (struct dec_frame){
+		.rip = rip, .fs_base = regs.fs_base, .read = read_memory, .ctx = e
+	};
+	memcpy(ret->gpr, regs.gpr, sizeof(ret->gpr));
+	return NULL;
+}
+
+static bool read_machine(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	_cleanup_err_ struct err *err = dec_machine_read(ctx, addr, buf, size);
+
+	return !err;
 }
 
 struct err *dec_express_frame(struct dec_past *p, uint64_t position, uint64_t rip,
 			      struct dec_frame *ret)
 {
+	struct expresser e = { .past = p };
 	struct dec_machine *m;
-	struct cap_regs regs;
 	struct err *err = dec_past_seek(p, position, &m);
 
 	if (!err)
-		err = dec_machine_regs(m, &regs);
+		err = find_frame(&e, position, rip, ret);
 	if (err)
 		return err;
-	*ret = (struct dec_frame){
-		.rip = rip, .fs_base = regs.fs_base, .read = read_memory, .ctx = m
-	};
-	memcpy(ret->gpr, regs.gpr, sizeof(ret->gpr));
+	ret->read = read_machine;
+	ret->ctx = m;
 	return NULL;
 }
 
@@ -78,7 +103,7 @@ static struct err *express_mem(struct expresser *e, uint64_t position,
 	const struct dec_mem *m = insn->n_mem ? &insn->mem[0] : NULL;
 	struct dec_expression base = {};
 	struct dec_frame f;
-	struct err *err = dec_express_frame(e->past, position, insn->rip, &f);
+	struct err *err = find_frame(e, position, insn->rip, &f);
 	uint8_t reg;
 
 	if (err)
@@ -131,7 +156,7 @@ static struct err *express_reg(struct expresser *e, uint64_t position, uint64_t 
 
 	if (e->depth++ > DEPTH_MAX)
 		return NULL;
-	err = dec_express_frame(e->past, position, rip, &f);
+	err = find_frame(e, position, rip, &f);
 	if (err)
 		return err;
 	ret->value = f.gpr[reg];
