@@ -152,6 +152,16 @@ static enum dec_verdict alter(struct dec_replay *r, const struct dec_alter *a)
 	return DEC_GO;
 }
 
+/* Nothing more is to happen at @p rip: its passes need not be counted any longer. */
+static bool is_done_at(const struct dec_loose *l, uint64_t rip)
+{
+	for (size_t i = 0; i < l->n_alters; i++)
+		if (l->alters[i].rip == rip &&
+		    (l->alters[i].every || l->times[i] < l->alters[i].nth))
+			return false;
+	return true;
+}
+
 enum dec_verdict dec_loose_alter_here(struct dec_replay *r)
 {
 	struct dec_loose *l = r->loose;
@@ -162,6 +172,8 @@ enum dec_verdict dec_loose_alter_here(struct dec_replay *r)
 	for (size_t i = 0; v == DEC_GO && !l->has_moved && i < l->n_alters; i++)
 		if (l->alters[i].rip == rip && is_due(&l->alters[i], ++l->times[i]))
 			v = alter(r, &l->alters[i]);
+	if (is_done_at(l, rip))
+		dec_engine_set_break(&r->engine, rip, false);
 	return v;
 }
 

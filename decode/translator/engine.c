@@ -235,7 +235,7 @@ void dec_engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 		map_put(&e->breaks, rip, 1);
 	else
 		map_remove(&e->breaks, rip);
-	dec_engine_invalidate(e, rip, 1);
+	dec_engine_forget(e, rip, 1);
 }
 
 void dec_engine_arm(struct dec_engine *e, struct engine_block *b, bool is_on)

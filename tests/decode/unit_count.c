@@ -393,6 +393,31 @@ static void test_breakpoints(void **state)
 	map_deinit(&done);
 }
 
+/* What is beside a breakpoint is not made again. */
+static void test_beside_breakpoints(void **state)
+{
+	uint64_t all, before;
+	uint64_t rip;
+
+	(void)state;
+	begin(count_begin);
+	rip = c.regs[c.n / 2].rip;
+	use_mode(DEC_LOG_NONE);
+	enter_start();
+	before = c.engine.n_translated;
+	assert_int_equal(dec_engine_run(&c.engine, c.n), DEC_STOP_POSITION);
+	all = c.engine.n_translated - before;
+	dec_engine_set_break(&c.engine, rip, true);
+	enter_start();
+	before = c.engine.n_translated;
+	while (dec_engine_run(&c.engine, c.n) == DEC_STOP_BREAK)
+		assert_int_equal(c.engine.ctx->rip, rip);
+	assert_at(c.n);
+	assert_in_range(c.engine.n_translated - before, 1, all / 2);
+	dec_engine_set_break(&c.engine, rip, false);
+	end_log();
+}
+
 /* Logs longer than their buffer: nothing is lost where one fills up. */
 static void test_long(void **state)
 {
@@ -581,6 +606,7 @@ int main(void)
 		cmocka_unit_test(test_every_position),
 		cmocka_unit_test(test_strides),
 		cmocka_unit_test(test_breakpoints),
+		cmocka_unit_test(test_beside_breakpoints),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_log_end),
 		cmocka_unit_test(test_fault),
