@@ -76,13 +76,15 @@ static void change_parts(struct rewriter *w, const struct rp_op *was,
 {
 	const struct rp_ref *before[] = { &was->dst, &was->a, &was->b };
 	const struct rp_ref *after[] = { &now->dst, &now->a, &now->b };
-	bool is_whole = now->is_whole || was->sign != now->sign;
+	bool differs = was->sign != now->sign, is_whole = now->is_whole || differs;
 
-	for (int i = 0; i < 3; i++)
-		if (ref_differs(before[i], after[i]) &&
-		    before[i]->at.from == before[i]->at.to)
-			is_whole = true;
-	if (is_whole) {
+	for (int i = 0; i < 3; i++) {
+		if (!ref_differs(before[i], after[i]))
+			continue;
+		differs = true;
+		is_whole = is_whole || before[i]->at.from == before[i]->at.to;
+	}
+	if (differs && is_whole) {
 		change(w, was->at, op_text(w->p, now));
 		return;
 	}

@@ -559,6 +559,7 @@ struct err *fl_rp_session_run(struct rp_session *s)
 
 	if (s->also) {
 		x.rec = *s->also;
+		x.rec.function = s->function;
 		*s->also = (struct rp_recorder){};
 	}
 	if (do_commands(&x))

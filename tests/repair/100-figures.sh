@@ -66,6 +66,12 @@ grep -q '^repaired: 0 guards, 1 statements, 0 new; 2 of 13' "$TMPDIR/out4" || fa
 grep -q '^+.*temp = fast_ptr->next; // FIX' "$TMPDIR/diff4" || fail "$(cat "$TMPDIR/diff4")"
 order 4 "8 2"
 
+# What is before it in the file is left as it is written.
+sed '1i static int other(int n) { n++; return !n; }' tests/repair/figure4.c >"$TMPDIR/second.c"
+"$FAULTLINE" repair --source "$TMPDIR/second.c" --function deleteMid --commands tests/repair/figure4.commands \
+	>"$TMPDIR/out" || fail "the second function: $(cat "$TMPDIR/out")"
+[ "$(grep '^[-+][^-+]' "$TMPDIR/out")" = "$(grep '^[-+][^-+]' "$TMPDIR/diff4")" ] || fail "$(cat "$TMPDIR/out")"
+
 # Figure 11: checkpoints 0, 1, 2; back to 0, another way to 3; and to 2 again, where 3 counts no more.
 session 11 reverse
 sed -n '/^> resume 2/,/^> repair/p' "$TMPDIR/out11" >"$TMPDIR/back"
