@@ -29,32 +29,11 @@ for p in gcc make tar xz sed $needs; do
 	command -v "$p" >/dev/null ||
 		skip "$p is not installed (apt install build-essential xz-utils $need_packages)"
 done
-# The machine's own apt configuration stays as it is: lists, caches and sources are ours.
-apt() {
-	apt-get -q -o Dir::Etc::sourcelist="$cache/apt/sources.list" \
-		-o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$cache/apt/lists" \
-		-o Dir::Cache="$cache/apt/cache" -o Acquire::Retries=0 \
-		-o Acquire::http::Timeout=20 "$@" >>"$log" 2>&1
-}
-
-fetch() {
-	command -v apt-get >/dev/null || skip "apt-get is not installed: not a Debian machine"
-	mkdir -p "$cache/apt/lists/partial" "$cache/apt/cache/archives/partial"
-	if [ ! -e "$cache/apt/updated" ]; then
-		release=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
-		echo "deb-src http://deb.debian.org/debian $release main" \
-			>"$cache/apt/sources.list"
-		apt -o APT::Update::Error-Mode=any update ||
-			skip "no network: the Debian archive cannot be reached"
-		touch "$cache/apt/updated"
-	fi
-	(cd "$cache/archives/$name" && apt source --download-only "$package") ||
-		skip "no network: the source of $package cannot be got"
-}
+. "$here/source.sh"
 
 unpack() {
 	set -- "$cache/archives/$name"/*.orig.tar.*
-	[ -e "$1" ] || { fetch && set -- "$cache/archives/$name"/*.orig.tar.*; }
+	[ -e "$1" ] || { fetch "$package" "$cache/archives/$name" && set -- "$cache/archives/$name"/*.orig.tar.*; }
 	rm -rf "$source.new"
 	mkdir "$source.new"
 	set -f # the members are patterns of tar's
