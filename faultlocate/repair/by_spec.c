@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "faultlocate/repair/changes.h"
 #include "specdsl/specdsl.h"
 
 enum { MOST_STEPS = 20000, FIELD_BYTES = 8, MOST_CALLS = 64 };
@@ -303,8 +304,9 @@ static unsigned differences(const struct ending *a, const struct ending *b)
 }
 
 /* @p cost: how far the edit is from what was written, below 16. */
-static void attempt(struct trial *t, struct rp_edit edit, unsigned cost)
+static void attempt(void *ctx, struct rp_edit edit, unsigned cost)
 {
+	struct trial *t = ctx;
 	struct rp_patch patch = {};
 	struct ending end = {};
 	bool is_right;
@@ -338,78 +340,6 @@ static void attempt(struct trial *t, struct rp_edit edit, unsigned cost)
 	fl_rp_patch_deinit(&patch);
 }
 
-typedef VEC(struct rp_ref) refs;
-
-/* What may be named at byte @p at, of @p type, and null or 0 and 1. */
-static void gather(struct trial *t, int type, unsigned at, bool with_constants, refs *ret)
-{
-	const struct rp_program *p = t->b->p;
-	bool has_failed = false;
-
-	for (size_t i = 0; i < p->variables.size; i++) {
-		const struct rp_variable *v = &p->variables.data[i];
-		struct rp_ref r = { .var = (int)i, .field = RP_NONE };
-
-		if (!fl_rp_in_scope(p, (int)i, t->b->function, at))
-			continue;
-		if (v->type == type)
-			has_failed |= vec_add(ret, r) != NULL;
-		for (size_t k = 0;
-		     v->type >= 0 && k < p->records.data[v->type].fields.size; k++) {
-			r.field = (int)k;
-			if (p->records.data[v->type].fields.data[k].type == type)
-				has_failed |= vec_add(ret, r) != NULL;
-		}
-	}
-	for (int64_t c = 0; with_constants && c < (type == RP_INT ? 2 : 1); c++)
-		has_failed |=
-			vec_add(ret, ((struct rp_ref){ RP_NONE, RP_NONE, c, {} })) !=
-			NULL;
-	if (has_failed)
-		t->err = &err_nomem;
-}
-
-static void change_part(struct trial *t, int number, int part)
-{
-	const struct rp_op op = t->b->p->ops.data[number];
-	const struct rp_ref *is[] = { &op.dst, &op.a, &op.b };
-	refs to = {};
-
-	gather(t, op.type, op.at.from, part > 0, &to);
-	for (size_t i = 0; i < to.size; i++) {
-		struct rp_edit e = { RP_EDIT_CHANGE, number, 0, 0, op, {} };
-		struct rp_ref *now[] = { &e.now.dst, &e.now.a, &e.now.b };
-		bool is_near = to.data[i].var == is[part]->var;
-
-		if (is_near && to.data[i].field == is[part]->field)
-			continue;
-		to.data[i].at = is[part]->at;
-		*now[part] = to.data[i];
-		attempt(t, e, is_near ? 1 : to.data[i].var == RP_NONE ? 3 : 2);
-	}
-	vec_deinit(&to);
-}
-
-static void change_op(struct trial *t, int number)
-{
-	const struct rp_op op = t->b->p->ops.data[number];
-	bool is_test = op.kind == RP_TEST;
-	bool is_hidden = !is_test && t->b->p->variables.data[op.dst.var].is_hidden;
-
-	for (enum rp_sign s = RP_EQ; is_test && s <= (op.type == RP_INT ? RP_GE : RP_NE);
-	     s++) {
-		struct rp_edit e = { RP_EDIT_CHANGE, number, 0, 0, op, {} };
-
-		e.now.sign = s;
-		if (s != op.sign)
-			attempt(t, e, 1);
-	}
-	for (int part = is_test || is_hidden; part < 2 + (op.sign != RP_PLAIN); part++)
-		change_part(t, number, part);
-	if (!is_test && !is_hidden && !op.is_kept)
-		attempt(t, (struct rp_edit){ RP_EDIT_REMOVE, number, 0, 0, op, {} }, 4);
-}
-
 /* A constant, or what is not the function's own: it fits more rarely by more than chance. */
 static unsigned is_global(const struct trial *t, const struct rp_ref *r)
 {
@@ -423,10 +353,11 @@ static void insert(struct trial *t, const struct rp_block *b, size_t index)
 	unsigned at = s ? s->at.from : b->at.to - 1;
 
 	for (int type = RP_INT; type < (int)t->b->p->records.size; type++) {
-		refs to = {}, from = {};
+		rp_refs to = {}, from = {};
 
-		gather(t, type, at, false, &to);
-		gather(t, type, at, true, &from);
+		if (fl_rp_changes_refs(t->b->p, t->b->function, type, at, false, &to) ||
+		    fl_rp_changes_refs(t->b->p, t->b->function, type, at, true, &from))
+			t->err = &err_nomem;
 		for (size_t i = 0; i < to.size; i++)
 			for (size_t k = 0; k < from.size; k++) {
 				struct rp_edit e = { .kind = RP_EDIT_INSERT,
@@ -474,12 +405,15 @@ static void try_all(struct trial *t)
 	size_t n = p->ops.size;
 
 	t->best = UINT32_MAX;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !t->err; i++) {
 		const struct rp_op *op = &p->ops.data[i];
+		struct err *err = NULL;
 
 		if (op->function == t->b->function && !op->is_fixed && !op->is_removed &&
 		    (op->kind == RP_ASSIGN || op->kind == RP_TEST) && t->executed[i])
-			change_op(t, (int)i);
+			err = fl_rp_changes_each(p, (int)i, attempt, t);
+		if (err)
+			t->err = err;
 	}
 	// What changes more of the heap than was wrong with it rather does away with something.
 	if (t->best >= 16 * (t->b->n_violations + 1))
