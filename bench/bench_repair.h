@@ -29,6 +29,12 @@ struct repair_subject {
 		right[REPAIR_TESTS]; ///< what the program leaves of each, without a fault
 	uint64_t random;
 	unsigned most_covered;
+	bool *is_used; ///< functions that the test calls, and it
+};
+
+/** How much one looks at, the most suspicious first, until faults are found: shares. */
+struct repair_rank {
+	double first, all; ///< of the expressions that were changed
 };
 
 /** One version with faults, and what came of it. */
@@ -37,12 +43,14 @@ struct repair_version {
 	int ops[REPAIR_FAULTS];
 	int n_faults, n_changed;
 	struct rp_recorder rec; ///< the drawing
-	bool is_repaired, is_located, is_general;
+	bool is_repaired, is_located;
 	unsigned n_right; ///< tests that the patched program does as the right one
 	double cpu_s;
 	unsigned widenings, suspects, n_ops;
-	double effort;	   ///< share of the operations looked at until the fault is found
-	double spectra[2]; ///< the same by Tarantula and Ochiai; -1: no test fails
+	struct repair_rank ranked;     ///< by the localisation; share of the program
+	double of_function;	       ///< ranked.first as a share of the function
+	struct repair_rank spectra[2]; ///< by Tarantula and Ochiai
+	bool has_failing_test;	       ///< else these know nothing
 	char why[240];
 };
 

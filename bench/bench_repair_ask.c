@@ -50,26 +50,52 @@ struct err *bench_repair_ask(struct repair_subject *s, struct repair_version *v,
 
 /* ---- localisation ---------------------------------------------------------------------------- */
 
-/* The mean rank among equals, as a share of all; of several faults the worst. */
-static double effort_of(const struct rank_statement *r, size_t n,
-			const struct repair_version *v)
+/* The mean rank among equals of operation @p op. */
+static double rank_of(const struct rank_statement *r, size_t n, int op)
 {
-	double worst = 0;
+	double before = 0, equal = 0, is = -1;
+
+	for (size_t k = 0; k < n; k++)
+		if (r[k].id == (uint32_t)op)
+			is = r[k].suspicion;
+	for (size_t k = 0; k < n; k++) {
+		before += r[k].suspicion > is;
+		equal += r[k].suspicion == is;
+	}
+	return before + (equal + 1) / 2;
+}
+
+/* Of the faults in @p r, as shares of @p of operations. */
+static struct repair_rank ranks_of(const struct rank_statement *r, size_t n, size_t of,
+				   const struct repair_version *v)
+{
+	struct repair_rank ret = { 1, 0 };
 
 	for (int i = 0; i < v->n_changed; i++) {
-		double before = 0, equal = 0, is = -1;
+		double share = rank_of(r, n, v->ops[i]) / (double)of;
 
-		for (size_t k = 0; k < n; k++)
-			if (r[k].id == (uint32_t)v->ops[i])
-				is = r[k].suspicion;
-		for (size_t k = 0; k < n; k++) {
-			before += r[k].suspicion > is;
-			equal += r[k].suspicion == is;
-		}
-		before = (before + (equal + 1) / 2) / (double)n;
-		worst = before > worst ? before : worst;
+		ret.first = share < ret.first ? share : ret.first;
+		ret.all = share > ret.all ? share : ret.all;
 	}
-	return worst;
+	return ret;
+}
+
+/* The operations of functions that @p is_used says. @return how many. */
+static size_t list_ops(const struct repair_subject *s, const bool *is_used,
+		       struct rank_statement *r)
+{
+	static char none[] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->p->ops.size; i++) {
+		const struct rp_op *op = &s->p->ops.data[i];
+
+		if (!is_used[op->function] || op->is_removed)
+			continue;
+		r[n] = (struct rank_statement){ .file = none, .id = (uint32_t)i };
+		n++; // equals are in the order of their lines
+	}
+	return n;
 }
 
 static void count_covered(const bool *covered, bool is_right, struct rank_statement *r,
@@ -82,7 +108,7 @@ static void count_covered(const bool *covered, bool is_right, struct rank_statem
 		}
 }
 
-/* By who executed what. */
+/* By who executed what, of the whole program. */
 static void rank_spectra(struct repair_subject *s, struct repair_version *v,
 			 struct rank_statement *r, size_t n)
 {
@@ -98,43 +124,69 @@ static void rank_spectra(struct repair_subject *s, struct repair_version *v,
 		count_covered(covered, is_right, r, n);
 	}
 	free(covered);
+	v->has_failing_test = n_failed;
 	for (int m = 0; m < 2; m++) {
 		rank_sort(r, n, m ? RANK_OCHIAI : RANK_TARANTULA, n_failed,
 			  REPAIR_TESTS - n_failed);
-		v->spectra[m] = n_failed ? effort_of(r, n, v) : -1;
+		v->spectra[m] = ranks_of(r, n, n, v);
 	}
+}
+
+/* Is a place beside statement @p op, which is deleted, one where something may be missing? */
+static bool is_gap(const struct repair_subject *s, const struct rp_suspects *found,
+		   int op)
+{
+	for (size_t i = 0; i < s->p->blocks.size; i++) {
+		const struct rp_block *b = s->p->blocks.data[i];
+
+		for (size_t k = 0; k < b->list.size; k++)
+			if (b->list.data[k]->ops.size &&
+			    b->list.data[k]->ops.data[0] == op)
+				return found->is_gap[fl_rp_gap(s->p, b->id, (int)k)] ||
+				       found->is_gap[fl_rp_gap(s->p, b->id, (int)k + 1)];
+	}
+	return false;
+}
+
+static void rank_all(struct repair_subject *s, struct repair_version *v,
+		     const struct rp_suspects *found, struct rank_statement *r,
+		     bool *is_function)
+{
+	size_t n, n_all = list_ops(s, s->is_used, r);
+
+	v->is_located = true;
+	for (int i = 0; i < v->n_faults; i++)
+		if (i < v->n_changed ? !found->is_suspect[v->ops[i]] :
+				       !is_gap(s, found, v->ops[i]))
+			v->is_located = false;
+	v->suspects = found->n;
+	v->n_ops = (unsigned)n_all;
+	rank_spectra(s, v, r, n_all);
+	is_function[s->number] = true;
+	n = list_ops(s, is_function, r);
+	for (size_t i = 0; i < n; i++)
+		r[i].suspicion = found->suspicion[r[i].id];
+	v->ranked = ranks_of(r, n, n_all, v);
+	v->of_function = ranks_of(r, n, n, v).first;
 }
 
 struct err *bench_repair_rank(struct repair_subject *s, struct repair_version *v)
 {
 	struct rank_statement *r = calloc(s->p->ops.size + 1, sizeof(*r));
+	bool *is_function = calloc(s->p->functions.size, sizeof(bool));
 	struct rp_suspects found = {};
-	struct err *err = r ? fl_rp_locate(s->p, v->rec.witnesses.data,
-					   v->rec.witnesses.size, s->number, &found) :
-			      &err_nomem;
-	static char none[] = "";
-	size_t n = 0;
+	struct err *err = r && is_function ? fl_rp_locate(s->p, v->rec.witnesses.data,
+							  v->rec.witnesses.size,
+							  s->number, true, &found) :
+					     &err_nomem;
 
-	v->is_located = true;
-	for (size_t i = 0; !err && i < s->p->ops.size; i++) {
-		const struct rp_op *op = &s->p->ops.data[i];
-
-		if (op->function != s->number || op->is_removed ||
-		    (op->kind != RP_ASSIGN && op->kind != RP_TEST))
-			continue;
-		r[n].file = none; // equals are in the order of their lines
-		r[n].suspicion = found.suspicion[i];
-		r[n++].id = (uint32_t)i;
-	}
-	for (int i = 0; !err && i < v->n_changed; i++)
-		v->is_located = v->is_located && found.is_suspect[v->ops[i]];
-	v->suspects = found.n;
-	v->n_ops = found.n_ops;
-	if (!err) {
-		v->effort = effort_of(r, n, v);
-		rank_spectra(s, v, r, n);
-	}
+	if (!err)
+		err = fl_rp_rank(s->p, v->rec.witnesses.data, v->rec.witnesses.size,
+				 &found);
+	if (!err)
+		rank_all(s, v, &found, r, is_function);
 	fl_rp_suspects_deinit(&found);
 	free(r);
+	free(is_function);
 	return err;
 }

@@ -22,25 +22,39 @@
  *
  * And what used a value that is wrong: the two may hide each other.
  *
- * A suspect that used nothing suspicious is more so than one that did: the order of suspicion.
+ * Of several faults one can give a right value by chance, or keep another from being executed. So the
+ * wide set has also (5) what assigned a value that is missing elsewhere, (6) what used an entity that is
+ * wrong because nothing assigned it, (7) what a suspicious condition asked about, and doubt.c's.
+ *
+ * A suspect that used nothing suspicious is more so than one that did: the order of suspicion, until
+ * trial.c has a better one.
  */
 #include <string.h>
 
+#include "faultlocate/repair/doubt.h"
 #include "faultlocate/repair/ends.h"
 #include "faultlocate/repair/repair.h"
 
 /* The type of whether a node is freed. */
 enum { FREED = -4 };
 
+/* What is asserted otherwise. */
+struct wrong {
+	int type;
+	int64_t asked;
+};
+
 struct locator {
 	struct rp_suspects *s;
 	const struct rp_program *p;
 	int function;
+	bool is_wide;
 	bool is_wrong; ///< something asserted is not there
 	const struct rp_statement *
 		*around; ///< of each operation, the branch that it is in
 	const struct rp_statement **outer; ///< of each branch, by its id
-	VEC(int) wrong;			   ///< types of such entities, of this segment
+	VEC(struct wrong) wrong;	   ///< such entities, of this segment
+	bool *was_executed;		   ///< one an operation, in any segment
 	VEC(char) state;		   ///< of its steps: enum
 	bool has_failed;
 };
@@ -137,9 +151,9 @@ static int times_assigned(const struct rp_walk *w, uint64_t place)
 	return n;
 }
 
-static void add_wrong(struct locator *l, int type)
+static void add_wrong(struct locator *l, int type, int64_t asked)
 {
-	if (vec_add(&l->wrong, type))
+	if (vec_add(&l->wrong, ((struct wrong){ type, asked })))
 		l->has_failed = true;
 }
 
@@ -149,7 +163,10 @@ static void find_wrong(struct locator *l, const struct rp_walk *w,
 	for (size_t i = 0; i < w->p->variables.size; i++)
 		if (fl_rp_variable_ends(w, m, (unsigned)i, true) == RP_WRONG) {
 			l->s->is_variable[i] = true;
-			add_wrong(l, w->p->variables.data[i].type);
+			add_wrong(l, w->p->variables.data[i].type,
+				  w->p->variables.data[i].function == RP_NONE ?
+					  m->state.globals.data[i] :
+					  m->state.frame.data[i]);
 		}
 	for (size_t n = 1; n <= m->state.nodes.size && n <= w->nodes.size; n++) {
 		const struct rp_node *is = &m->state.nodes.data[n - 1];
@@ -157,9 +174,9 @@ static void find_wrong(struct locator *l, const struct rp_walk *w,
 
 		for (size_t k = 0; k < r->fields.size; k++)
 			if (fl_rp_field_ends(w, m, n, (unsigned)k) == RP_WRONG)
-				add_wrong(l, r->fields.data[k].type);
+				add_wrong(l, r->fields.data[k].type, is->fields[k]);
 		if ((w->nodes.data[n - 1].freed.c != 0) != is->is_freed)
-			add_wrong(l, FREED);
+			add_wrong(l, FREED, is->is_freed);
 	}
 }
 
@@ -168,7 +185,16 @@ static void find_wrong(struct locator *l, const struct rp_walk *w,
 static bool is_wrong_type(const struct locator *l, int type)
 {
 	for (size_t i = 0; i < l->wrong.size; i++)
-		if (l->wrong.data[i] == type)
+		if (l->wrong.data[i].type == type)
+			return true;
+	return false;
+}
+
+/* Would @p value of @p type be right elsewhere? */
+static bool is_missing(const struct locator *l, int type, int64_t value)
+{
+	for (size_t i = 0; i < l->wrong.size; i++)
+		if (l->wrong.data[i].type == type && l->wrong.data[i].asked == value)
 			return true;
 	return false;
 }
@@ -195,7 +221,8 @@ static bool assigns_wrongly(const struct locator *l, const struct rp_walk *w,
 		return true;
 	if (!is_wrong_type(l, s->type) || is_hidden(w, op))
 		return false;
-	return s->before.c == s->after.c || fl_rp_ends(w, m, s->place) == RP_NOT_ASKED;
+	return s->before.c == s->after.c || fl_rp_ends(w, m, s->place) == RP_NOT_ASKED ||
+	       (l->is_wide && is_missing(l, s->type, s->after.c));
 }
 
 static bool was_executed(const struct rp_walk *w, int op)
@@ -261,7 +288,7 @@ static void suspect_block(struct locator *l, const struct rp_walk *w,
 
 		for (size_t k = 0; k < s->ops.size; k++)
 			if (!was_executed(w, s->ops.data[k])) {
-				l->s->suspicion[s->ops.data[k]] += 0.25;
+				l->s->suspicion[s->ops.data[k]] += RP_UNASKED;
 				allow_types(l, s->ops.data[k]);
 			}
 		suspect_block(l, w, s->body);
@@ -317,7 +344,8 @@ static double follow(struct locator *l, const struct rp_walk *w, const struct rp
 		if (from < 0)
 			continue;
 		if (l->state.data[from] == INNOCENT &&
-		    (fl_rp_ends(w, m, s->reads[i]) == RP_NOT_ASKED ||
+		    ((l->is_wide && l->p->ops.data[s->op].kind == RP_TEST) ||
+		     fl_rp_ends(w, m, s->reads[i]) == RP_NOT_ASKED ||
 		     times_assigned(w, s->reads[i]) > 1)) {
 			l->state.data[from] = SUSPECT;
 			*any = true;
@@ -331,13 +359,24 @@ static double follow(struct locator *l, const struct rp_walk *w, const struct rp
 	return ret;
 }
 
-/* Of calls inside it is not known what they were given. */
 static bool has_call(const struct rp_walk *w)
 {
 	for (size_t i = 0; i < w->steps.size; i++)
 		if (w->p->ops.data[w->steps.data[i].op].kind == RP_CALL)
 			return true;
 	return false;
+}
+
+/* Of calls inside it is not known what they were given: all that no state witnesses. */
+static void suspect_unknown(struct locator *l, const struct rp_walk *w,
+			    const struct rp_mark *m)
+{
+	for (size_t i = 0; i < w->steps.size; i++) {
+		const struct rp_step *s = &w->steps.data[i];
+
+		if (!s->has_place || fl_rp_ends(w, m, s->place) == RP_NOT_ASKED)
+			l->state.data[i] = SUSPECT;
+	}
 }
 
 static void follow_all(struct locator *l, const struct rp_walk *w,
@@ -376,7 +415,7 @@ static void taint(struct locator *l, const struct rp_walk *w, const struct rp_ma
 		     k++) {
 			long from = assigner(w, i, s->reads[k]);
 
-			if (from >= 0 && l->state.data[from] != INNOCENT &&
+			if ((from < 0 ? l->is_wide : l->state.data[from] != INNOCENT) &&
 			    fl_rp_ends(w, m, s->reads[k]) == RP_WRONG)
 				l->state.data[i] = SUSPECT;
 		}
@@ -385,34 +424,33 @@ static void taint(struct locator *l, const struct rp_walk *w, const struct rp_ma
 
 static void segment(struct locator *l, struct rp_walk *w, const struct rp_mark *m)
 {
-	bool any = false, all;
+	bool any = false;
 
 	l->wrong.size = 0;
 	l->state.size = 0;
 	if (m)
 		find_wrong(l, w, m);
-	all = has_call(w);
+	for (size_t i = 0; i < w->steps.size; i++)
+		l->was_executed[w->steps.data[i].op] = true;
 	for (size_t i = 0; i < w->steps.size; i++)
 		if (vec_add(&l->state, INNOCENT))
 			l->has_failed = true;
 	if (l->has_failed)
 		return;
 	for (size_t i = 0; i < w->steps.size; i++) {
-		const struct rp_step *s = &w->steps.data[i];
-
-		if (assigns_wrongly(l, w, m, s) ||
-		    (all && l->wrong.size &&
-		     (!s->has_place || fl_rp_ends(w, m, s->place) == RP_NOT_ASKED)))
+		if (assigns_wrongly(l, w, m, &w->steps.data[i]))
 			l->state.data[i] = SUSPECT;
 		any |= l->state.data[i] == SUSPECT;
 	}
 	any |= l->wrong.size > 0;
 	l->is_wrong |= any;
+	if (any && has_call(w))
+		suspect_unknown(l, w, m);
 	for (size_t i = 0; any && i < w->gaps.size; i++)
 		l->s->is_gap[fl_rp_gap(l->p, w->gaps.data[i].block,
 				       w->gaps.data[i].index)] = true;
 	for (size_t i = 0; i < l->wrong.size; i++)
-		allow_type(l, l->wrong.data[i]);
+		allow_type(l, l->wrong.data[i].type);
 	if (any)
 		suspect_branches(l, w, l->p->functions.data[l->function].body);
 	follow_all(l, w, m);
@@ -471,34 +509,43 @@ static struct err *locate(struct locator *l, const struct rp_witness *witnesses,
 			err = &err_nomem;
 		fl_rp_walk_deinit(&w);
 	}
-	for (size_t i = 0; i < l->p->ops.size; i++)
-		any |= is_of(l, &l->p->ops.data[i]) && l->s->suspicion[i] > 0;
+	if (l->is_wide)
+		fl_rp_doubt(l->p, l->function, l->was_executed, l->s->suspicion);
+	for (size_t i = 0; i < l->p->ops.size; i++) {
+		if (!is_of(l, &l->p->ops.data[i]) || l->s->suspicion[i] <= 0)
+			continue;
+		any = true;
+		allow_types(l, (int)i);
+	}
 	count(l, l->is_wrong && !any);
 	return err;
 }
 
 struct err *fl_rp_locate(const struct rp_program *p, const struct rp_witness *witnesses,
-			 size_t n, int function, struct rp_suspects *ret)
+			 size_t n, int function, bool is_wide, struct rp_suspects *ret)
 {
-	struct locator l = { .s = ret, .p = p, .function = function };
+	struct locator l = { .s = ret, .p = p, .function = function, .is_wide = is_wide };
 	struct err *err = &err_nomem;
 
 	*ret = (struct rp_suspects){
 		.is_suspect = calloc(p->ops.size + 1, sizeof(bool)),
 		.suspicion = calloc(p->ops.size + 1, sizeof(double)),
+		.is_enough = calloc(p->ops.size + 1, sizeof(bool)),
 		.is_gap = calloc(fl_rp_gap(p, (int)p->blocks.size, 1), sizeof(bool)),
 		.is_variable = calloc(p->variables.size + 1, sizeof(bool)),
 		.is_type = calloc(p->records.size + 1, sizeof(bool)),
 	};
 	l.around = calloc(p->ops.size + 1, sizeof(*l.around));
+	l.was_executed = calloc(p->ops.size + 1, sizeof(bool));
 	l.outer = calloc((size_t)p->n_statements + 1, sizeof(*l.outer));
-	if (ret->is_suspect && ret->suspicion && ret->is_gap && ret->is_type &&
-	    ret->is_variable && l.around && l.outer)
+	if (ret->is_suspect && ret->suspicion && ret->is_enough && ret->is_gap &&
+	    ret->is_type && ret->is_variable && l.around && l.outer && l.was_executed)
 		err = locate(&l, witnesses, n);
 	vec_deinit(&l.wrong);
 	vec_deinit(&l.state);
 	free(l.around);
 	free(l.outer);
+	free(l.was_executed);
 	return err;
 }
 
@@ -506,6 +553,7 @@ void fl_rp_suspects_deinit(struct rp_suspects *s)
 {
 	free(s->is_suspect);
 	free(s->suspicion);
+	free(s->is_enough);
 	free(s->is_gap);
 	free(s->is_variable);
 	free(s->is_type);

@@ -47,6 +47,7 @@ struct err *fl_rp_diff(const struct rp_program *p, const char *text, FILE *out);
 struct rp_suspects {
 	bool *is_suspect;  ///< one an operation of the program
 	double *suspicion; ///< the same: how much, to look at the largest first
+	bool *is_enough;   ///< the same: changed alone, it does all (fl_rp_rank())
 	unsigned n, n_ops; ///< of the function
 	bool *is_gap;	   ///< where a statement may be missing: fl_rp_gap()
 	bool *is_variable; ///< which ones a patch may name: the function's, and globals that it
@@ -62,10 +63,19 @@ size_t fl_rp_gap(const struct rp_program *p, int block, int index);
  * entity)? All that the witnesses have in which the difference between the execution forward, and
  * backward from the next asserted state, changes.
  *
- * @param ret  fl_rp_suspects_deinit().
+ * @param is_wide  Also what another fault may hide: what assigned the right value by chance, or was
+ *		   not executed. Else it is what makes a repair fast.
+ * @param ret	   fl_rp_suspects_deinit().
  */
 struct err *fl_rp_locate(const struct rp_program *p, const struct rp_witness *witnesses,
-			 size_t n, int function, struct rp_suspects *ret);
+			 size_t n, int function, bool is_wide, struct rp_suspects *ret);
+/** Order the suspects of @p s by how much nearer to what the @p n witnesses assert the best change
+ * of each alone leads, and say which of them are enough. @return NULL or err_nomem. */
+struct err *fl_rp_rank(const struct rp_program *p, const struct rp_witness *witnesses,
+		       size_t n, struct rp_suspects *s);
+/** Print the suspects of @p s, the most suspicious first, a line each. @return NULL or err_nomem. */
+struct err *fl_rp_suspects_print(const struct rp_program *p, const struct rp_suspects *s,
+				 FILE *out);
 /** Print what Algorithm 2 counts between the last two states that @p w, which has one, asserts:
  * M, and Gamma behind each assignment, with a star where it changes. */
 struct err *fl_rp_gamma_print(const struct rp_program *p, const struct rp_witness *w,

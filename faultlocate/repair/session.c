@@ -240,6 +240,19 @@ static void tell_answer(struct session *x, struct rp_answer *a)
 	}
 }
 
+/* What is under way is asked about up to here; or goes on. */
+static void hold(struct session *x, bool holds)
+{
+	struct rp_witness *w = fl_rp_record_now(&x->rec);
+
+	if (!w)
+		return;
+	if (holds && x->has_changed)
+		add_mark(x, true);
+	w->stop_events = w->events.size;
+	w->stop_statement = holds ? x->at->id : RP_NONE;
+}
+
 static void do_repair(struct session *x)
 {
 	struct rp_question q = { .p = x->s->p,
@@ -254,22 +267,35 @@ static void do_repair(struct session *x)
 		mistake(x, "nothing was asserted (spec)");
 		return;
 	}
-	if (x->rec.is_recording) {
-		if (x->has_changed)
-			add_mark(x, true);
-		fl_rp_record_now(&x->rec)->stop_events =
-			fl_rp_record_now(&x->rec)->events.size;
-		fl_rp_record_now(&x->rec)->stop_statement = x->at->id;
-	}
+	hold(x, true);
 	x->err = fl_rp_repair(&q, &a);
 	if (!x->err)
 		tell_answer(x, &a);
 	if (!x->err && (a.verdict == RP_NO_REPAIR || a.verdict == RP_GAVE_UP))
 		x->err = fl_rp_conflict(
 			&q, &x->rec.witnesses.data[x->rec.witnesses.size - 1], x->s->out);
-	if (x->rec.is_recording)
-		fl_rp_record_now(&x->rec)->stop_statement = RP_NONE;
+	hold(x, false);
 	fl_rp_answer_deinit(&a);
+}
+
+static void do_suspects(struct session *x)
+{
+	struct rp_suspects s = {};
+
+	if (!x->n_specs) {
+		mistake(x, "nothing was asserted (spec)");
+		return;
+	}
+	hold(x, true);
+	x->err = fl_rp_locate(x->s->p, x->rec.witnesses.data, x->rec.witnesses.size,
+			      x->s->function, true, &s);
+	if (!x->err)
+		x->err = fl_rp_rank(x->s->p, x->rec.witnesses.data, x->rec.witnesses.size,
+				    &s);
+	if (!x->err)
+		x->err = fl_rp_suspects_print(x->s->p, &s, x->s->out);
+	hold(x, false);
+	fl_rp_suspects_deinit(&s);
 }
 
 static void do_gamma(struct session *x)
@@ -415,6 +441,8 @@ static bool do_commands(struct session *x)
 			do_repair(x);
 		} else if (is_word(line, "rewrite", &rest)) {
 			do_rewrite(x);
+		} else if (is_word(line, "suspects", &rest)) {
+			do_suspects(x);
 		} else if (is_word(line, "gamma", &rest)) {
 			do_gamma(x);
 		} else if (is_word(line, "resume", &rest)) {

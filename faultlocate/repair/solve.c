@@ -306,12 +306,12 @@ static struct err *ask_cost(struct search *x, int cost, bool *is_over)
 	return err;
 }
 
-static struct err *look(struct search *x)
+static struct err *look(struct search *x, int most_cost)
 {
 	struct err *err = NULL;
 	bool is_over = false;
 
-	for (int cost = 0; cost <= MOST_COST && !err && !is_over && !x->is_hopeless;
+	for (int cost = 0; cost <= most_cost && !err && !is_over && !x->is_hopeless;
 	     cost++)
 		err = ask_cost(x, cost, &is_over);
 	drop_levels(x);
@@ -342,32 +342,65 @@ static void count_edits(struct rp_answer *a)
 	}
 }
 
+/* Let patches change what @p allowed says, NULL: everything, at @p most_cost. */
+static struct err *look_among(struct search *x, const bool *allowed, int most_cost)
+{
+	for (size_t i = 0; i < x->q->p->ops.size; i++)
+		x->may_change[i] = can_change(x->q, i) && (!allowed || allowed[i]);
+	return look(x, most_cost);
+}
+
+static struct err *locate(struct search *x, bool is_wide, struct rp_suspects *s)
+{
+	const struct rp_question *q = x->q;
+	struct err *err =
+		fl_rp_locate(q->p, q->witnesses, q->n_witnesses, q->function, is_wide, s);
+
+	x->within = s;
+	x->a->suspects = s->n;
+	x->a->n_ops = s->n_ops;
+	return err;
+}
+
+/* What alone is enough is one change; then the suspects, few and many; then everything. */
+static struct err *search(struct search *x, bool is_everywhere)
+{
+	struct rp_suspects few = {}, many = {};
+	bool any = false;
+	struct err *err = locate(x, false, &few);
+
+	if (!err && !is_everywhere)
+		err = fl_rp_rank(x->q->p, x->q->witnesses, x->q->n_witnesses, &few);
+	for (size_t i = 0; i < x->q->p->ops.size; i++)
+		any |= !err && few.is_enough[i];
+	if (!err && any)
+		err = look_among(x, few.is_enough, 1);
+	if (!err && !is_everywhere && x->a->verdict == RP_NO_REPAIR)
+		err = look_among(x, few.is_suspect, MOST_COST);
+	if (!err && !is_everywhere && x->a->verdict == RP_NO_REPAIR)
+		err = locate(x, true, &many);
+	if (!err && many.n > few.n && x->a->verdict == RP_NO_REPAIR)
+		err = look_among(x, many.is_suspect, MOST_COST);
+	if (!err && x->a->verdict == RP_NO_REPAIR) {
+		x->within = NULL;
+		x->a->was_unlocked = !is_everywhere;
+		err = look_among(x, NULL, MOST_COST);
+	}
+	fl_rp_suspects_deinit(&few);
+	fl_rp_suspects_deinit(&many);
+	return err;
+}
+
 struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret)
 {
 	struct search x = { .q = q, .a = ret, .start = clock_cpu_s() };
-	struct rp_suspects suspects = {};
-	bool all = q->is_everywhere;
-	struct err *err;
+	struct err *err = &err_nomem;
 
 	*ret = (struct rp_answer){ .verdict = RP_NO_REPAIR };
 	x.may_change = calloc(q->p->ops.size + 1, sizeof(bool));
-	err = x.may_change ? fl_rp_locate(q->p, q->witnesses, q->n_witnesses, q->function,
-					  &suspects) :
-			     &err_nomem;
-	ret->suspects = suspects.n;
-	ret->n_ops = suspects.n_ops;
-	for (int round = all; round < 2 && !err && ret->verdict == RP_NO_REPAIR;
-	     round++) {
-		all = round;
-		for (size_t i = 0; i < q->p->ops.size; i++)
-			x.may_change[i] = can_change(q, i) &&
-					  (all || suspects.is_suspect[i]);
-		x.within = all ? NULL : &suspects;
-		err = look(&x);
-	}
-	ret->was_unlocked = all && !q->is_everywhere;
+	if (x.may_change)
+		err = search(&x, q->is_everywhere);
 	count_edits(ret);
-	fl_rp_suspects_deinit(&suspects);
 	vec_deinit(&x.failures);
 	free(x.may_change);
 	return err;

@@ -66,6 +66,12 @@ grep -q '^repaired: 0 guards, 1 statements, 0 new; 2 of 13' "$TMPDIR/out4" || fa
 grep -q '^+.*temp = fast_ptr->next; // FIX' "$TMPDIR/diff4" || fail "$(cat "$TMPDIR/diff4")"
 order 4 "8 2"
 
+# The suspects, in their order: the fault first, which is enough.
+sed 's/^repair$/suspects/; /^leave/d' tests/repair/figure4.commands |
+	"$FAULTLINE" repair --source tests/repair/figure4.c --function deleteMid >"$TMPDIR/out" || fail "suspects"
+[ "$(sed -n '/operations are suspects/{n;p}' "$TMPDIR/out")" = \
+	"  line 23: temp = fast_ptr (changed alone, it can do all)" ] || fail "suspects: $(cat "$TMPDIR/out")"
+
 # What is before it in the file is left as it is written.
 sed '1i static int other(int n) { n++; return !n; }' tests/repair/figure4.c >"$TMPDIR/second.c"
 "$FAULTLINE" repair --source "$TMPDIR/second.c" --function deleteMid --commands tests/repair/figure4.commands \
