@@ -10,6 +10,7 @@
 #include "decode/symbols/variable.h"
 #include "report/check.h"
 #include "report/json.h"
+#include "report/sarif.h"
 #include "report/uri.h"
 
 static bool add(cJSON *o, const char *key, cJSON *item)
@@ -236,13 +237,6 @@ static const char *sarif_level(enum spec_severity severity)
 	return spec_severity_name(severity); // theirs are the same words
 }
 
-static bool add_message(cJSON *o, const char *key, const char *text)
-{
-	cJSON *m = cJSON_AddObjectToObject(o, key);
-
-	return m && add_text(m, "text", text ? text : "");
-}
-
 /* A statement; of code without lines what it is in. */
 static cJSON *sarif_location(const struct fl_analysis *a, uint64_t rip, const char *what)
 {
@@ -261,7 +255,7 @@ static cJSON *sarif_location(const struct fl_analysis *a, uint64_t rip, const ch
 		is_done = part && add_number(part, "startLine", p.line);
 	}
 	if (is_done && what)
-		is_done = add_message(o, "message", what);
+		is_done = report_sarif_text(o, "message", what);
 	if (is_done)
 		return o;
 	cJSON_Delete(o);
@@ -304,6 +298,22 @@ static bool add_related(const struct fl_analysis *a, cJSON *o, uint32_t bid,
 	       cJSON_AddItemToArray(list, sarif_location(a, n->free_rip, "freed here"));
 }
 
+enum { LINK_TEXT = 200 };
+
+/* "r = 0x55d6 in order_make" */
+static void link_text(const struct fl_analysis *a, const struct fl_found_chain *c,
+		      const struct fl_chain_link *l, char ret[LINK_TEXT])
+{
+	struct dec_place p = {};
+	char value[24] = "";
+
+	a->places.place(a->places.ctx, l->rip, &p);
+	if (l->has_value)
+		snprintf(value, sizeof(value), " = %#llx", (unsigned long long)l->value);
+	snprintf(ret, LINK_TEXT, "%s%s%s%s", c->name, value, p.function ? " in " : "",
+		 p.function ?: "");
+}
+
 /* Each chain as a flow, which goes forward. */
 static bool add_flows(const struct fl_analysis *a, cJSON *o,
 		      const struct report_finding *x)
@@ -313,6 +323,7 @@ static bool add_flows(const struct fl_analysis *a, cJSON *o,
 	for (size_t i = 0; flows && i < a->chains.size; i++) {
 		const struct fl_found_chain *c = &a->chains.data[i];
 		cJSON *flow, *threads, *thread = cJSON_CreateObject(), *list;
+		char text[LINK_TEXT];
 
 		if (!report_chain_is_of(c, x) || !c->chain.links.size) {
 			cJSON_Delete(thread);
@@ -327,9 +338,10 @@ static bool add_flows(const struct fl_analysis *a, cJSON *o,
 		for (size_t k = c->chain.links.size; k--;) {
 			cJSON *at = cJSON_CreateObject();
 
+			link_text(a, c, &c->chain.links.data[k], text);
 			if (!cJSON_AddItemToArray(list, at) ||
 			    !add(at, "location",
-				 sarif_location(a, c->chain.links.data[k].rip, c->name)))
+				 sarif_location(a, c->chain.links.data[k].rip, text)))
 				return false;
 		}
 	}
@@ -350,7 +362,7 @@ static cJSON *sarif_result(const struct fl_analysis *a, const struct report_find
 
 	if (o && add_text(o, "ruleId", b->name) &&
 	    add_text(o, "level", sarif_level(b->severity)) &&
-	    add_message(o, "message", message) &&
+	    report_sarif_text(o, "message", message) &&
 	    (locations = cJSON_AddArrayToObject(o, "locations")) &&
 	    cJSON_AddItemToArray(locations, sarif_location(a, rip, NULL)) &&
 	    add_stack(a, o, rip, callers) && add_related(a, o, bid, x->time) &&
@@ -360,50 +372,33 @@ static cJSON *sarif_result(const struct fl_analysis *a, const struct report_find
 	return NULL;
 }
 
-static bool add_driver(const struct fl_analysis *a, cJSON *run)
+static cJSON *sarif(const struct fl_analysis *a, const report_findings *f)
 {
 	const struct spec *rules = fl_check_rules(a->check);
-	cJSON *tool = cJSON_AddObjectToObject(run, "tool");
-	cJSON *driver = tool ? cJSON_AddObjectToObject(tool, "driver") : NULL, *list;
+	cJSON *list, *results, *o = report_sarif_log(&list, &results);
+	bool is_done = o != NULL;
 
-	if (!driver || !add_text(driver, "name", "faultline") ||
-	    !add_text(driver, "version", FAULTLINE_VERSION))
-		return false;
-	list = cJSON_AddArrayToObject(driver, "rules");
-	for (size_t i = 0; list && i < spec_bugs(rules); i++) {
+	for (size_t i = 0; i < spec_bugs(rules) && is_done; i++) {
 		const struct spec_bug *b = spec_bug(rules, i);
-		cJSON *rule = fl_check_is_on(a->check, i) ? cJSON_CreateObject() : NULL;
 
-		if (rule && (!cJSON_AddItemToArray(list, rule) ||
-			     !add_text(rule, "id", b->name) ||
-			     !add_message(rule, "shortDescription",
-					  b->message ? b->message : b->name)))
-			return false;
+		// The rule itself says it exactly.
+		if (fl_check_is_on(a->check, i))
+			is_done = report_sarif_rule(list, b->name, b->message ?: b->name,
+						    b->text);
 	}
-	return list;
-}
-
-static bool add_run(const struct fl_analysis *a, const report_findings *f, cJSON *o)
-{
-	cJSON *runs, *run = cJSON_CreateObject(), *results;
-
-	if (!add_text(o, "$schema", "https://json.schemastore.org/sarif-2.1.0.json") ||
-	    !add_text(o, "version", "2.1.0") ||
-	    !(runs = cJSON_AddArrayToObject(o, "runs")) ||
-	    !cJSON_AddItemToArray(runs, run) || !add_driver(a, run))
-		return false;
-	results = cJSON_AddArrayToObject(run, "results");
-	for (size_t i = 0; results && i < f->size; i++)
-		if (!cJSON_AddItemToArray(results, sarif_result(a, &f->data[i])))
-			return false;
-	return results;
+	for (size_t i = 0; i < f->size && is_done; i++)
+		is_done = cJSON_AddItemToArray(results, sarif_result(a, &f->data[i]));
+	if (is_done)
+		return o;
+	cJSON_Delete(o);
+	return NULL;
 }
 
 struct err *report_check_sarif(const struct fl_analysis *a, const report_findings *f,
 			       const char *path)
 {
-	_cleanup_(deletep) cJSON *o = cJSON_CreateObject();
-	char *text = o && add_run(a, f, o) ? cJSON_Print(o) : NULL;
+	_cleanup_(deletep) cJSON *o = sarif(a, f);
+	char *text = o ? cJSON_Print(o) : NULL;
 	_cleanup_free_ char *clean = text ? text_cleaned(text, TEXT_JSON) : NULL;
 	_cleanup_(new_file_deinit) struct new_file file = {};
 	struct err *err = clean ? new_file_open(&file, path, 0666) : &err_nomem;

@@ -4,6 +4,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "report/sarif.h"
 #include "report/slice.h"
 #include "report/uri.h"
 
@@ -129,7 +130,7 @@ static cJSON *location(const struct fl_view_statement *st, const char *message)
 				"uri", uri);
 	cJSON_AddNumberToObject(cJSON_AddObjectToObject(physical, "region"), "startLine",
 				st->place.line);
-	cJSON_AddStringToObject(cJSON_AddObjectToObject(o, "message"), "text", message);
+	report_sarif_text(o, "message", message);
 	return o;
 }
 
@@ -161,7 +162,7 @@ static cJSON *result(const struct report_slice *r)
 		 r->view->statements.size, text_line(r->at));
 	cJSON_AddStringToObject(o, "ruleId", "slice");
 	cJSON_AddStringToObject(o, "level", "note");
-	cJSON_AddStringToObject(cJSON_AddObjectToObject(o, "message"), "text", text);
+	report_sarif_text(o, "message", text);
 	flows = cJSON_AddArrayToObject(o, "locations");
 	if (seed)
 		cJSON_AddItemToArray(flows, location(seed, "asked about"));
@@ -179,18 +180,13 @@ static cJSON *result(const struct report_slice *r)
 
 struct err *report_slice_sarif(const struct report_slice *r, FILE *out)
 {
-	cJSON *o = cJSON_CreateObject(), *run = cJSON_CreateObject(), *driver, *rule;
+	cJSON *rules, *results, *o = report_sarif_log(&rules, &results);
 
-	cJSON_AddStringToObject(o, "$schema",
-				"https://json.schemastore.org/sarif-2.1.0.json");
-	cJSON_AddStringToObject(o, "version", "2.1.0");
-	cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "runs"), run);
-	driver = cJSON_AddObjectToObject(cJSON_AddObjectToObject(run, "tool"), "driver");
-	cJSON_AddStringToObject(driver, "name", "faultline");
-	cJSON_AddStringToObject(driver, "version", FAULTLINE_VERSION);
-	rule = cJSON_CreateObject();
-	cJSON_AddStringToObject(rule, "id", "slice");
-	cJSON_AddItemToArray(cJSON_AddArrayToObject(driver, "rules"), rule);
-	cJSON_AddItemToArray(cJSON_AddArrayToObject(run, "results"), result(r));
+	if (!o)
+		return &err_nomem;
+	report_sarif_rule(rules, "slice", "statements that had a part in something",
+			  "executed statements that what was asked about depends on, by "
+			  "values, by addresses, or because they decided what ran");
+	cJSON_AddItemToArray(results, result(r));
 	return print(o, out);
 }

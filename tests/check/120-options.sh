@@ -63,7 +63,9 @@ jq -e '.version == "2.1.0" and (.runs[0].results | length) == 1 and
 	.runs[0].results[0].ruleId == "DEFINITE-LEAK" and .runs[0].results[0].level == "error" and
 	.runs[0].results[0].locations[0].physicalLocation.region.startLine > 0 and
 	(.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri | test("^file:///")) and
-	([.runs[0].tool.driver.rules[].id] | index("DEFINITE-LEAK"))' "$TMPDIR/s.json" >"$TMPDIR/jq" ||
+	([.runs[0].tool.driver.rules[].id] | index("DEFINITE-LEAK")) and
+	([.runs[0].tool.driver.rules[] | .shortDescription.text, .fullDescription.text, .help.text] |
+		all(. != null and . != ""))' "$TMPDIR/s.json" >"$TMPDIR/jq" ||
 	fail "$(cat "$TMPDIR/s.json")"
 grep -q 'no pointer leads to it' "$TMPDIR/p.html" || fail "the page: $(cat "$TMPDIR/p.html")"
 
