@@ -297,13 +297,14 @@ static struct err *seeds_of(struct reporting *r, struct report_told *t, fl_seeds
 			       &t->question);
 }
 
-/* The moments of @p t. Those that are shown are its latest: as a rule a million instances have as many. */
+/* The moments of @p t. Those that are shown are the nearest of its latest million instances. */
 static struct err *find_moments(struct reporting *r, struct report_told *t,
 				const fl_seeds *seeds)
 {
 	struct fl_slice_options o = { .prunes = r->prunes.data,
 				      .n_prunes = r->prunes.size,
 				      .ends_when_full = true,
+				      .keeps_sharers = true,
 				      .progress = show_way,
 				      .ctx = r };
 	const char *exe = capture_info(r->capture)->exe;

@@ -151,7 +151,18 @@ static void put_moment(struct writing *w, const struct report_told *t,
 	fprintf(w->out, "[%u,%lu,%u,%d,\"%s\",", m->statement, m->position, m->tid,
 		m->parent == FL_NONE ? -1 : (int)m->parent, fl_edge_name(m->edge));
 	report_script_string(w->out, value);
-	fputc(']', w->out);
+	fputs(m->is_cut ? ",1]" : "]", w->out);
+}
+
+static void put_shares(FILE *out, const struct fl_view *v)
+{
+	fputs("],\n\"shares\":[", out);
+	for (size_t i = 0; i < v->shares.size; i++) {
+		const struct fl_view_share *x = &v->shares.data[i];
+
+		fprintf(out, "%s[%u,%u,\"%s\"]", i ? "," : "", x->from, x->to,
+			fl_edge_name(x->edge));
+	}
 }
 
 static void put_story(struct writing *w, const struct report_told *t)
@@ -179,6 +190,7 @@ static void put_story(struct writing *w, const struct report_told *t)
 			fputc(',', out);
 		put_moment(w, t, &t->view.moments.data[i]);
 	}
+	put_shares(out, &t->view);
 	fputs("]}", out);
 }
 

@@ -4,8 +4,8 @@
 // The page of a capture. What is shown is in the address: an item (something that is wrong), one
 // of its moments, a view. What a moment was made of are its children in the story's tree.
 
-const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000, RANKED = 10;
-const PLACE = 0, AT = 1, THREAD = 2, PARENT = 3, EDGE = 4, MADE = 5;
+const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000, RANKED = 10, SHOWN = 40;
+const PLACE = 0, AT = 1, THREAD = 2, PARENT = 3, EDGE = 4, MADE = 5, CUT = 6;
 let data, items = [], state = { item: 0, moment: -1, view: "source", step: -1, at: -1 }, chosen = -1, shown = "";
 let here = new Map(), settled = Promise.resolve(); // moments that a server told; done when all is drawn
 
@@ -136,7 +136,14 @@ function listMoments(s, at) {
 		s.moments[i][EDGE] = "data";
 	}
 	s.made = s.moments.map(() => []);
-	s.moments.forEach((m, i) => m[PARENT] >= 0 && s.made[m[PARENT]].push(i));
+	s.needed = s.moments.map(() => []);
+	const link = (from, to, edge) => {
+		s.made[to].push([from, edge]);
+		s.needed[from].push(to);
+	};
+	s.moments.forEach((m, i) => m[PARENT] >= 0 && link(i, m[PARENT], m[EDGE]));
+	s.shares.forEach(([from, to, edge]) => link(from, to, edge));
+	s.made.forEach(list => list.sort((x, y) => s.moments[y[0]][AT] - s.moments[x[0]][AT]));
 }
 
 function drawList() {
@@ -272,17 +279,20 @@ function drawLinks() {
 		links.append(laterButton(`story/${item().time}`, "tell its story: all that had a part in it", "going back"));
 	if (m) {
 		for (const edge of ["data", "address", "control"]) {
-			const of = s.made[state.moment].filter(i => s.moments[i][EDGE] === edge);
+			const of = s.made[state.moment].filter(x => x[1] === edge);
 			if (of.length)
-				links.append(make("h2", {}, words[edge]), ...of.map(i => momentButton(s, i)));
+				links.append(make("h2", {}, words[edge]), ...of.map(([i]) => momentButton(s, i)));
 		}
-		if (!s.made[state.moment].length)
-			links.append(make("h2", {}, s.places[m[PLACE]][3] ? "an input: here the way back ends" :
-				"what it was made of is shown where it was needed last"));
-		if (m[PARENT] >= 0)
-			links.append(make("h2", {}, "needed by"), momentButton(s, m[PARENT]));
-		if (s.is_full)
-			links.append(make("h2", {}, "the story is longer: only its latest moments are here"));
+		if (s.places[m[PLACE]][3])
+			links.append(make("h2", {}, "an input: here the way back ends"),
+				make("button", { click: () => go({ view: "inputs" }) }, "which of its bytes had a part"));
+		else if (m[CUT])
+			links.append(make("h2", {}, "it was made of more: this story has the nearest moments alone"));
+		else if (!s.made[state.moment].length)
+			links.append(make("h2", {}, s.is_full ? "what it was made of is farther away than this story goes" :
+				"nothing else is known that it was made of"));
+		if (s.needed[state.moment].length)
+			links.append(make("h2", {}, "needed by"), ...s.needed[state.moment].slice(0, SHOWN).map(i => momentButton(s, i)));
 	} else if (!item().chains.length && !data.served)
 		links.append(make("h2", {}, item().story < 0 && !item().is_end && item().time !== undefined ? `for its story: faultline slice ${data.capture.path} --at ${item().time}` :
 			"nothing is known of where it came from"));

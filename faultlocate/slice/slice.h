@@ -115,7 +115,8 @@ struct fl_slice_options {
 	bool follows_stack; ///< rsp is a value like any other
 	bool keeps_saves; ///< registers saved and restored are followed through their slots
 	bool keeps_instances; ///< fl_slice_has() is going to be asked
-	size_t max_nodes;     ///< 0: a million; see struct fl_node
+	bool keeps_sharers; ///< fl_slice_shares() is going to be asked: without this they are none
+	size_t max_nodes; ///< 0: a million; see struct fl_node
 	/** So many will do: it goes back no further than to where they would be folded. */
 	bool ends_when_full;
 	/** Only from values to those that they tell: back through copies, and what adds a constant and
@@ -185,6 +186,13 @@ struct fl_slice_edge {
 	uint64_t from_at, to_at; ///< positions of the latest pair
 };
 
+/** A node that wanted what another made, beside that one's parent. */
+struct fl_slice_share {
+	uint32_t from,
+		to;   ///< nodes: `to` needed what `from` made, and came before its parent
+	uint8_t edge; ///< enum fl_edge
+};
+
 struct fl_slice;
 
 /**
@@ -211,6 +219,8 @@ const struct fl_slice_insn *fl_slice_insn(const struct fl_slice *s, uint32_t i);
 uint64_t fl_slice_count(const struct fl_slice *s, uint32_t i, unsigned slice);
 
 /** @return its edges between instructions, *@p n of them. */
+/** By `from`, as far as nodes are not folded; two million at most. Valid as long as the slice. */
+const struct fl_slice_share *fl_slice_shares(const struct fl_slice *s, size_t *n);
 const struct fl_slice_edge *fl_slice_edges(const struct fl_slice *s, size_t *n);
 
 /** @return whether the instance at @p position is in slice @p slice; options.keeps_instances. */

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "decode/symbols/frame.h"
+#include "faultlocate/slice/view_moments.h"
 
 #define NO_NUMBER (-1)
 
@@ -22,6 +23,7 @@ struct making {
 	struct map statements; ///< a hash of a place -> index
 	struct map edges;      ///< from, to, kind -> index
 	struct map functions;
+	struct moments moments;
 };
 
 /* The statement with key @p key, made when there is none. */
@@ -189,60 +191,14 @@ static void note_instance(struct making *m, uint32_t i, uint32_t at, uint32_t pa
 	}
 }
 
-/* So far apart at most are instances that belong to one execution of a statement. */
-#define TOGETHER 200
-
-/* Does node @p n, of statement @p at, belong to moment @p to, which needed it? Then it is of code before
- * that which has come so far: else it is of another time that the statement was executed. */
-static bool is_same_moment(const struct making *m, const struct fl_node *n, uint32_t at,
-			   const struct fl_view_moment *to)
-{
-	return to->statement == at && n->insn < FL_NONE && n->edge != FL_EDGE_CONTROL &&
-	       n->tid == to->tid && to->position - n->position < TOGETHER &&
-	       fl_slice_insn(m->s, n->insn)->insn.rip < to->rip;
-}
-
-/* Node @p i of statement @p at is part of moment @p ret, which is that of @p parent, the one that needed
- * it, or a new one. */
-static struct err *place_moment(struct making *m, uint32_t i, uint32_t at,
-				uint32_t parent, uint8_t edge, uint32_t *ret)
-{
-	size_t n;
-	const struct fl_node *node = &fl_slice_nodes(m->s, &n)[i];
-	struct fl_view_moment *to = parent != FL_NONE ? &m->v->moments.data[parent] :
-							NULL;
-
-	*ret = parent;
-	if (to && is_same_moment(m, node, at, to)) {
-		if (!fl_slice_nodes(m->s, &n)[to->node].size)
-			to->node = i;
-		return NULL;
-	}
-	if (m->v->moments.size >= m->v->most_moments)
-		return NULL;
-	*ret = m->v->moments.size;
-	return vec_add(&m->v->moments,
-		       (struct fl_view_moment){
-			       .statement = at,
-			       .node = i,
-			       .parent = parent,
-			       .edge = edge,
-			       .tid = node->tid,
-			       .position = node->position,
-			       .rip = node->insn < FL_NONE ?
-					      fl_slice_insn(m->s, node->insn)->insn.rip :
-					      0 });
-}
-
 /* The statement of node @p i; of what is folded, that of who needed it. */
 static struct err *place_nodes(struct making *m)
 {
 	size_t n;
 	const struct fl_node *nodes = fl_slice_nodes(m->s, &n);
 	_cleanup_free_ uint32_t *of = malloc((n + 1) * sizeof(*of));
-	_cleanup_free_ uint32_t *moment = malloc((n + 1) * sizeof(*moment));
 	_cleanup_free_ uint8_t *through = calloc(n + 1, 1);
-	struct err *err = of && moment && through ? NULL : &err_nomem;
+	struct err *err = of && through ? NULL : &err_nomem;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct fl_node *node = &nodes[i];
@@ -261,12 +217,10 @@ static struct err *place_nodes(struct making *m)
 			err = place_input(m, node, &at);
 		of[i] = at == FL_NONE ? parent : at;
 		through[i] = at == FL_NONE;
-		moment[i] = has_parent ? moment[node->parent] : FL_NONE;
+		if (!err && m->v->most_moments)
+			err = fl_moments_place(&m->moments, i, at, edge);
 		if (err || at == FL_NONE)
 			continue;
-		err = place_moment(m, i, at, moment[i], edge, &moment[i]);
-		if (err)
-			break;
 		// Asked about is also what a library did that a question was about.
 		note_instance(m, i, at, parent, edge,
 			      node->edge == FL_EDGE_BEGIN ||
@@ -353,16 +307,21 @@ struct err *fl_view_make(const struct fl_slice *s, struct dec_symbols *symbols,
 
 	v->is_by_insn = !dec_symbols_has_debug(symbols, 0);
 	err = place_insns(&m);
+	if (!err && v->most_moments)
+		err = fl_moments_init(&m.moments, s);
 	if (!err)
 		err = place_nodes(&m);
 	if (!err)
 		err = place_edges(&m);
+	if (!err && v->most_moments)
+		err = fl_moments_keep(&m.moments, v);
 	if (!err)
 		err = sort(v);
 	free(m.of_insn);
 	map_deinit(&m.statements);
 	map_deinit(&m.edges);
 	map_deinit(&m.functions);
+	fl_moments_deinit(&m.moments);
 	return err;
 }
 
@@ -371,6 +330,7 @@ void fl_view_deinit(struct fl_view *v)
 	vec_deinit(&v->statements);
 	vec_deinit(&v->edges);
 	vec_deinit(&v->moments);
+	vec_deinit(&v->shares);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------- */

@@ -54,17 +54,26 @@ struct fl_view_moment {
 	uint8_t edge; ///< enum fl_edge: as what
 	uint32_t tid;
 	uint64_t position, rip; ///< of its latest instance
+	bool is_cut;		///< it needed something that is not among the moments
 	struct fl_view_made made;
 };
 
+/** A moment that needed another, beside that one's parent: of a slice with keeps_sharers. */
+struct fl_view_share {
+	uint32_t from, to; ///< moments: `to` needed what `from` made
+	uint8_t edge;	   ///< enum fl_edge
+};
+
 struct fl_view {
-	size_t most_moments; ///< set before: so many are kept, the latest
+	size_t most_moments; ///< set before: so many are kept, those of the shortest ways
 	VEC(struct fl_view_statement) statements; ///< the latest first
 	VEC(struct fl_view_edge) edges;
 	VEC(struct fl_view_moment) moments; ///< the latest first
-	uint64_t n_folded;		    ///< instructions of libraries, different ones
-	uint64_t n_functions;		    ///< that the statements are of
-	bool is_by_insn; ///< statements are instructions: there are no lines
+	VEC(struct fl_view_share)
+	shares;		      ///< by `from`; of each moment SHARES_MOST at most
+	uint64_t n_folded;    ///< instructions of libraries, different ones
+	uint64_t n_functions; ///< that the statements are of
+	bool is_by_insn;      ///< statements are instructions: there are no lines
 };
 
 /** Group what is in @p s. @p executable: its path, as the symbols call it; or NULL. @p

@@ -347,7 +347,8 @@ struct err *fl_slice_walk(struct fl_trace *t, const struct fl_seed *seeds, size_
 	s->trace = t;
 	s->options = o ? *o : (struct fl_slice_options){};
 	s->max_nodes = s->options.max_nodes ?: NODES;
-	s->remembers = !s->options.right && !s->options.only_told;
+	s->remembers = !s->options.right && !s->options.only_told &&
+		       !s->options.keeps_sharers;
 	if (s->options.only_told)
 		s->options.without_control = s->options.without_addresses = true;
 	for (size_t i = 0; i < s->options.n_prunes; i++) {
@@ -390,6 +391,7 @@ void fl_slice_destroy(struct fl_slice *s)
 	vec_deinit(&s->saves);
 	vec_deinit(&s->free_saves);
 	vec_deinit(&s->of_call);
+	fl_share_deinit(&s->shares);
 	vec_deinit(&s->nodes);
 	vec_deinit(&s->insns);
 	vec_deinit(&s->folded);

@@ -37,6 +37,7 @@ struct pending {
 	uint32_t block; ///< of the flow graphs
 	live_who who;
 	uint32_t node;
+	uint64_t place; ///< of walk_share.c: of what is of its block, too
 };
 
 /** A call, seen from its return. */
@@ -58,6 +59,8 @@ struct walk_thread {
 		next; ///< the instruction that it executed next; UINT32_MAX: none is known
 	bool is_met;  ///< one was
 	uint32_t state; ///< of walk_memo.h, whose registers count then; 0: `regs`
+	uint32_t
+		era; ///< handlers that were begun or left: between them registers are others
 };
 
 /** A register, got back from the stack, and wanted: unless what is found there proves to be no more
@@ -69,6 +72,22 @@ struct saved {
 	uint32_t tid;
 	live_who who;
 	uint8_t reg;
+};
+
+/** A node that wants what is wanted already. */
+struct walk_share {
+	uint32_t next; ///< at the same place; FL_NONE: none
+	uint32_t link;
+	uint64_t bytes; ///< of the place; 0: this is not used
+	uint64_t place;
+};
+
+struct walk_shares {
+	struct map heads; ///< place -> the first of `all`
+	VEC(struct walk_share) all;
+	VEC(uint32_t) unused; ///< of all
+	VEC(uint32_t) found;  ///< links: they shared what is just found to be defined
+	VEC(struct fl_slice_share) told;
 };
 
 enum { WALK_HINTS = 4096 };
@@ -119,7 +138,44 @@ struct fl_slice {
 	uint64_t *bits; ///< of the window at hand
 	uint64_t bits_begin, bits_end;
 	struct fl_slice_stats stats;
+	struct walk_shares shares;
 };
+
+/* ---- walk_share.c: all of it does nothing, unless options.keeps_sharers ---- */
+
+/** @p link wants bytes of a register of the thread at hand, of memory: before they are noted as wanted. */
+struct err *fl_share_reg(struct fl_slice *s, int reg, uint64_t bytes, uint32_t link);
+struct err *fl_share_mem(struct fl_slice *s, uint64_t addr, uint64_t size, uint32_t link);
+
+/** What is decided for @p node is so for what waits at @p place, a pending thing's, too. */
+struct err *fl_share_pending(struct fl_slice *s, uint64_t place, uint32_t node);
+
+/** @p p is decided, for the node @p first. */
+struct err *fl_share_take_pending(struct fl_slice *s, const struct pending *p,
+				  uint32_t first);
+
+/** @return a place of its own. */
+uint64_t fl_share_place(struct fl_slice *s);
+
+/** They are defined: who shared them is found. They stay wanted if @p stays. */
+struct err *fl_share_take_reg(struct fl_slice *s, int reg, uint64_t bytes, bool stays);
+struct err *fl_share_take_mem(struct fl_slice *s, uint64_t addr, uint64_t size,
+			      bool stays);
+
+/** [addr, addr + size) is defined at once, words of which several want; before it is taken. */
+struct err *fl_share_parts(struct fl_slice *s, uint64_t addr, uint64_t size);
+
+/** @p link is found to have shared what the next node is about to be made for. */
+struct err *fl_share_found(struct fl_slice *s, uint32_t link);
+
+/** Node @p node made what those wanted that were found. */
+struct err *fl_share_tell(struct fl_slice *s, uint32_t node);
+
+/** Register @p reg is got back from @p addr, was kept there. */
+struct err *fl_share_restore(struct fl_slice *s, int reg, uint64_t addr);
+struct err *fl_share_save(struct fl_slice *s, int reg, uint64_t addr);
+
+void fl_share_deinit(struct walk_shares *x);
 
 /* ---- walk_want.c ---- */
 

@@ -38,9 +38,10 @@ struct err *fl_walk_meet(struct fl_slice *s, uint32_t insn)
 /* ---- waiting ---------------------------------------------------------------------------------- */
 
 /* Block @p block waits in the frame on top. */
-static struct err *pend(struct walk_thread *t, uint32_t block, live_who who,
-			uint32_t node)
+static struct err *pend(struct fl_slice *s, uint32_t block, live_who who, uint32_t node)
 {
+	struct walk_thread *t = s->at;
+
 	// Most instructions of a block that are in a slice come one after the other.
 	for (size_t i = t->pending.size; i-- > top(t)->first;) {
 		struct pending *p = &t->pending.data[i];
@@ -48,9 +49,10 @@ static struct err *pend(struct walk_thread *t, uint32_t block, live_who who,
 		if (p->block != block)
 			continue;
 		p->who |= who;
-		return NULL;
+		return fl_share_pending(s, p->place, node);
 	}
-	return vec_add(&t->pending, (struct pending){ block, who, node });
+	return vec_add(&t->pending,
+		       (struct pending){ block, who, node, fl_share_place(s) });
 }
 
 struct err *fl_walk_pend(struct fl_slice *s, uint32_t insn, live_who who, uint32_t node)
@@ -63,12 +65,12 @@ struct err *fl_walk_pend(struct fl_slice *s, uint32_t insn, live_who who, uint32
 	err = fl_trace_place(s->trace, insn, &at);
 	if (!err && at.block != FLOW_NONE && s->memo.recording)
 		err = fl_memo_pend(s, at.block, who, node);
-	return err || at.block == FLOW_NONE ? err : pend(s->at, at.block, who, node);
+	return err || at.block == FLOW_NONE ? err : pend(s, at.block, who, node);
 }
 
 struct err *fl_walk_wait(struct fl_slice *s, uint32_t block, live_who who, uint32_t node)
 {
-	return pend(s->at, block, who, node);
+	return pend(s, block, who, node);
 }
 
 /* It is in the slice for @p node, as what guards it is from there on. */
@@ -99,26 +101,35 @@ static struct err *decide(struct fl_slice *s, uint32_t insn, const struct operan
 	return err ?: fl_walk_decide(s, insn, o, p->who, p->node);
 }
 
-/* Take what waits in the frame on top and is of function @p function (FLOW_NONE: all of it) into
- * @p ret. @return whether there was anything. */
-static bool take_pending(struct walk_thread *t, uint32_t function, const struct flow *f,
-			 struct pending *ret)
+/* One decision is that of @p p, too. */
+static struct err *join(struct fl_slice *s, struct pending *all, const struct pending *p)
 {
+	all->node = all->who ? all->node : p->node;
+	all->who |= p->who;
+	return fl_share_take_pending(s, p, all->node);
+}
+
+/* Take what waits in the frame on top and is of function @p function (FLOW_NONE: all of it) into
+ * @p ret, whose `who` is 0 where there was nothing. */
+static struct err *take_pending(struct fl_slice *s, uint32_t function,
+				struct pending *ret)
+{
+	struct walk_thread *t = s->at;
 	size_t kept = top(t)->first;
+	struct err *err = NULL;
 
 	*ret = (struct pending){ .node = FL_NONE };
 	for (size_t i = kept; i < t->pending.size; i++) {
 		struct pending p = t->pending.data[i];
 
-		if (function != FLOW_NONE && fl_flow_function(f, p.block) != function) {
+		if (function != FLOW_NONE &&
+		    fl_flow_function(s->trace->flow, p.block) != function)
 			t->pending.data[kept++] = p;
-			continue;
-		}
-		ret->node = ret->who ? ret->node : p.node;
-		ret->who |= p.who;
+		else if (!err)
+			err = join(s, ret, &p);
 	}
 	t->pending.size = kept;
-	return ret->who;
+	return err;
 }
 
 /* ---- branches ------------------------------------------------------------------------------------ */
@@ -139,15 +150,13 @@ struct err *fl_walk_branch(struct fl_slice *s, uint32_t insn, const struct opera
 	for (size_t i = kept; i < t->pending.size; i++) {
 		struct pending p = t->pending.data[i];
 
-		if (!fl_flow_depends(s->trace->flow, p.block, at.block)) {
+		if (!fl_flow_depends(s->trace->flow, p.block, at.block))
 			t->pending.data[kept++] = p;
-			continue;
-		}
-		all.node = all.who ? all.node : p.node;
-		all.who |= p.who;
+		else if (!err)
+			err = join(s, &all, &p);
 	}
 	t->pending.size = kept;
-	return all.who ? decide(s, insn, o, &all) : NULL;
+	return err || !all.who ? err : decide(s, insn, o, &all);
 }
 
 /* A jump from one function to another (a tail call, a way that is not to be seen in the code): what
@@ -173,8 +182,9 @@ struct err *fl_walk_jump(struct fl_slice *s, uint32_t insn, const struct operand
 		return err;
 	if (top(t)->function == there)
 		top(t)->function = here.function;
-	if (!take_pending(t, there, s->trace->flow, &p))
-		return NULL;
+	err = take_pending(s, there, &p);
+	if (err || !p.who)
+		return err;
 	// Where an import is was decided by the linker.
 	is_stub = jump->flow == DEC_FLOW_JMP_IND &&
 		  ((jump->n_mem && jump->mem[0].is_absolute) ||
@@ -182,7 +192,9 @@ struct err *fl_walk_jump(struct fl_slice *s, uint32_t insn, const struct operand
 					  s->trace->insns.data[t->next].insn.rip));
 	if (jump->flow != DEC_FLOW_JMP && !is_stub)
 		return decide(s, insn, o, &p);
-	return pend(t, here.block, p.who, p.node);
+	// Who shares it is lost: there is no node of the jump.
+	s->shares.found.size = 0;
+	return pend(s, here.block, p.who, p.node);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------- */
@@ -210,15 +222,14 @@ struct err *fl_walk_call(struct fl_slice *s, uint32_t insn, uint64_t slot,
 	uint32_t callee, mine;
 	struct frame *f;
 	struct pending p;
-	bool has_any;
 	struct err *err;
 
 	drop_stale(t, slot);
 	f = top(t);
 	if (f->slot == slot && t->frames.size > 1) {
-		has_any = take_pending(t, FLOW_NONE, s->trace->flow, &p);
+		err = take_pending(s, FLOW_NONE, &p);
 		t->frames.size--;
-		return has_any ? decide(s, insn, o, &p) : NULL;
+		return err || !p.who ? err : decide(s, insn, o, &p);
 	}
 	if (s->options.without_control)
 		return NULL;
@@ -230,11 +241,12 @@ struct err *fl_walk_call(struct fl_slice *s, uint32_t insn, uint64_t slot,
 	// The outermost one that is known begins here, when it is of that function.
 	if (t->frames.size == 1 && !f->slot && f->function == callee) {
 		f->function = mine;
-		has_any = take_pending(t, FLOW_NONE, s->trace->flow, &p);
-	} else {
-		has_any = callee != mine && take_pending(t, callee, s->trace->flow, &p);
+		callee = FLOW_NONE;
+	} else if (callee == mine) {
+		return NULL;
 	}
-	return has_any ? decide(s, insn, o, &p) : NULL;
+	err = take_pending(s, callee, &p);
+	return err || !p.who ? err : decide(s, insn, o, &p);
 }
 
 struct err *fl_walk_return(struct fl_slice *s, uint64_t slot)

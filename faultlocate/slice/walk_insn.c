@@ -129,11 +129,13 @@ static struct err *restore(struct fl_slice *s, uint32_t insn, const struct effec
 			   uint64_t addr)
 {
 	struct live_want w;
+	struct err *err;
 
 	if (!(s->at->regs.any >> e->saved & 1) || !fl_walk_may_restore(s, addr))
 		return NULL;
 	w = fl_live_reg_take(&s->at->regs, s->has_several, e->saved, 0xff, false);
-	return fl_walk_restore(s, insn, addr, w.who, w.node);
+	err = fl_share_restore(s, e->saved, addr);
+	return err ?: fl_walk_restore(s, insn, addr, w.who, w.node);
 }
 
 /* @p e keeps a register at @p addr: is it one that was got back from there, in the same call? */
@@ -146,6 +148,8 @@ static struct err *save(struct fl_slice *s, const struct effect *e, uint64_t add
 	if (!fl_walk_find_save(s, e, addr, &at))
 		return NULL;
 	err = fl_walk_save(s, at, &who, &link);
+	if (!err)
+		err = fl_share_save(s, e->saved, addr);
 	return err   ?:
 		       fl_live_reg_want(&s->at->regs, s->has_several, e->saved, 0xff, who,
 					link);
@@ -163,7 +167,7 @@ static struct err *take_def(struct fl_slice *s, const struct effect_def *d,
 		if (s->at->regs.any >> d->reg & 1)
 			*ret = fl_live_reg_take(&s->at->regs, s->has_several, d->reg,
 						d->bytes, stays);
-		return NULL;
+		return ret->who ? fl_share_take_reg(s, d->reg, d->bytes, stays) : NULL;
 	}
 	if (o->slow)
 		return NULL;

@@ -38,6 +38,9 @@ static struct err *take_reg(struct fl_slice *s, int reg, struct fl_node node,
 	*ret = FL_NONE;
 	if (!w.who)
 		return NULL;
+	err = fl_share_take_reg(s, reg, ~UINT64_C(0), false);
+	if (err)
+		return err;
 	node.reg = reg;
 	node.size = 64 - __builtin_clzll(w.bytes);
 	err = fl_walk_add(s, &node, w.who, w.node, ret);
@@ -117,9 +120,11 @@ static struct err *leave_handler(struct fl_slice *s)
 		return &err_nomem;
 	*f.interrupted = t->regs;
 	t->regs = (struct live_regs){};
+	t->era++;
 	if (!vec_add(&t->frames, f))
 		return NULL;
 	t->regs = *f.interrupted;
+	t->era--;
 	free(f.interrupted);
 	return &err_nomem;
 }
@@ -254,6 +259,7 @@ static struct err *begin_handler(struct fl_slice *s, const struct dec_rec *rec)
 	}
 	fl_live_regs_deinit(&t->regs);
 	t->regs = *t->frames.data[i - 1].interrupted;
+	t->era++;
 	free(t->frames.data[i - 1].interrupted);
 	return err;
 }

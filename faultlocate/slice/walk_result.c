@@ -193,8 +193,9 @@ struct err *fl_walk_add(struct fl_slice *s, const struct fl_node *node, live_who
 	to->edge = to->parent == FL_NONE ? FL_EDGE_BEGIN : link_edge(link);
 	to->is_folded = is_folded;
 	to->tid = node->tid ?: s->at->tid;
-	if (!is_insn)
-		return NULL;
+	err = fl_share_tell(s, *ret);
+	if (err || !is_insn)
+		return err;
 	if (to->parent < s->nodes.size && s->nodes.data[to->parent].insn < FL_NONE)
 		err = add_edge(s, to, &s->nodes.data[to->parent], to->edge, &at);
 	if (s->bits)

@@ -42,6 +42,8 @@ static struct err *commit(struct fl_slice *s, uint32_t save)
 	s->saved_hint[v.addr / 8 % WALK_HINTS]--;
 	err = vec_add(&s->free_saves, save);
 	if (!err)
+		err = fl_share_take_mem(s, v.addr, 8, false);
+	if (!err)
 		err = fl_walk_add(s, &node, v.who, v.link, &added);
 	if (!err)
 		err = fl_walk_pend(s, v.insn, v.who, added);
@@ -150,10 +152,15 @@ struct err *fl_walk_save(struct fl_slice *s, uint32_t save, live_who *who, uint3
 struct err *fl_walk_want_reg(struct fl_slice *s, int reg, uint64_t bytes, live_who who,
 			     uint32_t link)
 {
+	struct err *err;
+
 	if ((reg == CAP_RSP && !s->options.follows_stack) ||
 	    (s->options.n_prunes && fl_walk_is_pruned(s, FL_PRUNE_REG, reg)))
 		return NULL;
-	return fl_live_reg_want(&s->at->regs, s->has_several, reg, bytes, who, link);
+	err = fl_share_reg(s, reg, bytes, link);
+	return err   ?:
+		       fl_live_reg_want(&s->at->regs, s->has_several, reg, bytes, who,
+					link);
 }
 
 struct err *fl_walk_want_mem(struct fl_slice *s, uint64_t addr, uint64_t size,
@@ -164,6 +171,8 @@ struct err *fl_walk_want_mem(struct fl_slice *s, uint64_t addr, uint64_t size,
 	if (s->prunes_memory && fl_walk_is_pruned(s, FL_PRUNE_MEM, addr))
 		return NULL;
 	err = commit_all(s, addr, size);
+	if (!err)
+		err = fl_share_mem(s, addr, size, link);
 	return err ?: fl_live_mem_want(&s->mem, addr, size, who, link);
 }
 
@@ -172,8 +181,10 @@ struct err *fl_walk_take_mem(struct fl_slice *s, uint64_t addr, uint64_t size, b
 {
 	struct err *err = commit_all(s, addr, size);
 
+	if (!err)
+		err = fl_share_parts(s, addr, size);
 	*ret = err ? (struct live_want){} : fl_live_mem_take(&s->mem, addr, size, stays);
-	return err;
+	return err || !ret->who ? err : fl_share_take_mem(s, addr, size, stays);
 }
 
 struct err *fl_walk_want_some(struct fl_slice *s, uint64_t addr, uint32_t size,

@@ -1104,6 +1104,106 @@ static void same_edges(struct run *r, int64_t from)
 	}
 }
 
+/* Does @p step define byte @p at of memory, or all of a register, whatever was there before? */
+static bool defines(const struct run *r, const struct kept *step,
+		    const struct kept_ref *like, uint64_t at)
+{
+	const struct effect *e = step->insn < 0 ? NULL :
+						  fl_trace_effect(r->trace, step->insn);
+	bool ret = false, is_maybe = false, is_part = false;
+
+	for (int i = 0; e && i < e->n_defs; i++) {
+		is_maybe |= e->def[i].is_maybe;
+		is_part |= !like->is_mem && !e->def[i].is_mem &&
+			   e->def[i].reg == like->reg && (e->def[i].bytes & 0xff) != 0xff;
+	}
+	for (uint32_t n = 0; n < step->n && !is_maybe && !is_part; n++) {
+		const struct kept_ref *z = &r->refs.data[step->first + n];
+
+		ret |= z->is_def && z->is_mem == like->is_mem &&
+		       (z->is_mem ? at - z->addr < z->size : z->reg == like->reg);
+	}
+	return ret;
+}
+
+static bool is_hidden(const struct run *r, size_t first, size_t last,
+		      const struct kept_ref *like, uint64_t at)
+{
+	for (size_t s = first + 1; s < last; s++)
+		if (defines(r, &r->steps.data[s], like, at))
+			return true;
+	return false;
+}
+
+/* Of memory and general registers: did @p def make some of what @p use used, and nobody else between them? 0: no,
+ * 1: yes, -1: they have none in common. */
+static int reaches(const struct run *r, size_t def, size_t use)
+{
+	const struct kept *d = &r->steps.data[def], *u = &r->steps.data[use];
+	int ret = -1;
+
+	for (uint32_t i = 0; i < d->n * u->n; i++) {
+		const struct kept_ref *x = &r->refs.data[d->first + i / u->n];
+		const struct kept_ref *y = &r->refs.data[u->first + i % u->n];
+		uint64_t from = x->is_mem ? y->addr : 0, size = x->is_mem ? y->size : 1;
+
+		if (!x->is_def || y->is_def || x->is_mem != y->is_mem ||
+		    (!x->is_mem && (x->reg != y->reg || x->reg >= CAP_GPRS)))
+			continue;
+		for (uint64_t at = from; at < from + size; at++) {
+			if (x->is_mem && at - x->addr >= x->size)
+				continue;
+			ret = ret < 0 ? 0 : ret;
+			if (!is_hidden(r, def, use, x, at))
+				return 1;
+		}
+	}
+	return ret;
+}
+
+/* Who shared what others wanted: each did use it, and the slice is the same as without asking. */
+static void sharers(struct run *r, int64_t from)
+{
+	const struct fl_slice_options o = { .keeps_saves = true, .keeps_sharers = true },
+				      without = { .keeps_saves = true };
+	const struct fl_seed seed = { .kind = FL_SEED_INSN,
+				      .position = r->steps.data[from].position };
+	const struct fl_slice_share *shares;
+	const struct fl_node *nodes;
+	struct fl_slice *s, *alone;
+	size_t n, n_nodes, n_alone, n_checked = 0;
+
+	ok(fl_slice_walk(r->trace, &seed, 1, &o, &s));
+	ok(fl_slice_walk(r->trace, &seed, 1, &without, &alone));
+	shares = fl_slice_shares(alone, &n);
+	assert_int_equal(n, 0);
+	shares = fl_slice_shares(s, &n);
+	nodes = fl_slice_nodes(s, &n_nodes);
+	fl_slice_nodes(alone, &n_alone);
+	assert_int_equal(n_nodes, n_alone);
+	assert_true(n > 100);
+	for (size_t i = 0; i < n; i += 1 + n / 1000) {
+		const struct fl_node *def = &nodes[shares[i].from],
+				     *use = &nodes[shares[i].to];
+		int is_right;
+
+		if (i)
+			assert_true(shares[i].from >= shares[i - 1].from);
+		assert_true(shares[i].to != def->parent);
+		if (shares[i].edge == FL_EDGE_CONTROL || def->origin != FL_ORIGIN_INSN)
+			continue;
+		is_right =
+			reaches(r, step_at(r, def->position), step_at(r, use->position));
+		if (!is_right)
+			fail_msg("what was made at %lu was not used at %lu",
+				 def->position, use->position);
+		n_checked += is_right > 0;
+	}
+	assert_true(n_checked > 20);
+	fl_slice_destroy(s);
+	fl_slice_destroy(alone);
+}
+
 static void plain(void **state)
 {
 	static const char *const list[] = { "%s/examples/list-O0", "%s/examples/quad-O2",
@@ -1130,6 +1230,8 @@ static void plain(void **state)
 			compare(&r, command, from, 1 + random_word(&seed) % 1000);
 			if (!k)
 				same_edges(&r, from);
+			if (!k)
+				sharers(&r, from);
 		}
 		end(&r);
 	}

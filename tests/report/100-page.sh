@@ -120,6 +120,11 @@ for (let k = 0; k < items.length; k++) {
 	for (let n = way.length; n; n--)
 		press("ArrowLeft");
 	must(state.moment === items[k].root, "Left does not go back to what needed it");
+	// What was read had a part in several moments: each leads to it at once.
+	const told = s.moments.flatMap((m, j) => s.made[j].some(([n]) => s.places[s.moments[n][0]][3] && /read\(\)/.test(s.places[s.moments[n][0]][0])) ? [j] : []);
+	must(told.length >= 2, "what was read is told of one moment alone: " + told);
+	go({ moment: told[told.length - 1], step: -1 });
+	must(/read\(\)/.test(element("links").textContent), "what was read is not beside what was made of it");
 	walked++;
 }
 must(walked >= 2, "hardly a story");

@@ -13,9 +13,9 @@ need cc chromium python3 gojq
 need_bpf
 here=$PWD
 cd "$TMPDIR" || exit 1
-rounds=30000 slots=1024 bad=77
-# The entry that is spoiled is in the first slot: a story has 3,000 moments, and all that was summed up is in it.
-[ "${FAULTLINE_SERVE:-}" != full ] || rounds=1530000 slots=64 bad=64
+# The entry that is spoiled is in one of the last slots: what was summed up before has more moments than a story.
+rounds=30000 slots=1024 bad=1000
+[ "${FAULTLINE_SERVE:-}" != full ] || rounds=1530000
 
 cat >ledger.c <<'END'
 #include <stdio.h>
