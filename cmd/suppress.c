@@ -16,14 +16,14 @@
 #define EXIT_COULD_NOT 2
 #define RUNS_MAX 40
 
-enum { KEY_JSON = 256, KEY_RUNS, KEY_MODE, KEY_GRANULE };
+enum { KEY_JSON = 256, KEY_RUNS, KEY_MODE, KEY_GRANULE, KEY_RACE };
 
 static const char *const modes[] = { "software", "nat-reg", "nat-mem" };
 
 struct arguments {
 	const char *capture, *process;
 	bool as_json;
-	uint64_t runs;
+	uint64_t runs, race;
 	enum dec_nullify_mode mode;
 	uint8_t granule;
 };
@@ -38,6 +38,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "granule", KEY_GRANULE, "BYTES", 0,
 	  "So many bytes of memory have one bit: 1, 4 or 8 (1)", 0 },
+	{ "race", KEY_RACE, "N", 0,
+	  "Suppress nothing: judge by other schedules whether the Nth race that `faultline check' tells "
+	  "of, from 1, may do harm",
+	  0 },
 	{ "process", 'p', "PROCESS", 0,
 	  "Of a capture made by `record -f', this process: a number or a process id", 0 },
 	{ 0 },
@@ -48,13 +52,14 @@ static const char doc[] =
 	"stack protector's abort), find the instructions that defined what it crashed by, "
 	"and run the program again with these and all that they influence left out; and so on "
 	"with the crash that comes next, until there is none. What was left out last is the "
-	"likely first corruption of memory. Nothing of the altered runs reaches the host.\v"
-	"Exit status: 1 when a crash was found, 0 when the program did not crash, 2 when it "
-	"could not be looked at.\n\n"
+	"likely first corruption of memory; or a data race that made it, and that other "
+	"schedules show may do harm. Nothing of the altered runs reaches the host.\v"
+	"Exit status: 1 when a crash was found (--race: the race may do harm), 0 when the program "
+	"did not crash (it was not seen to), 2 when it could not be looked at.\n\n"
 	"Examples:\n"
 	"  faultline suppress crash.flt\n"
 	"  faultline suppress --json crash.flt | jq .identified\n"
-	"  faultline suppress --process 2 server.flt\n";
+	"  faultline suppress --race 1 server.flt\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -70,6 +75,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->runs = strtoul(arg, &end, 10);
 		if (*end || !*arg || *arg == '-' || !a->runs || a->runs > 1000)
 			argp_error(state, "'%s' is no number of runs (1 to 1000)", arg);
+		return 0;
+	case KEY_RACE:
+		a->race = strtoul(arg, &end, 10);
+		if (*end || !*arg || *arg == '-' || !a->race)
+			argp_error(state, "'%s' is no number of a race", arg);
 		return 0;
 	case KEY_MODE:
 		for (a->mode = 0; a->mode < DEC_NULLIFY_MODES; a->mode++)
@@ -112,17 +122,16 @@ static void print_points(const struct sup_result *r, const struct sup_step *s)
 	}
 }
 
-static const char *ending(const struct sup_result *r)
+static const char *ending(const struct dec_outcome *o)
 {
 	static char text[64];
 
-	switch (r->outcome.fate) {
+	switch (o->fate) {
 	case DEC_FATE_EXIT:
-		snprintf(text, sizeof(text), "exits with status %d", r->outcome.value);
+		snprintf(text, sizeof(text), "exits with status %d", o->value);
 		return text;
 	case DEC_FATE_SIGNAL:
-		snprintf(text, sizeof(text), "is ended by %s",
-			 text_signal(r->outcome.value));
+		snprintf(text, sizeof(text), "is ended by %s", text_signal(o->value));
 		return text;
 	case DEC_FATE_END:
 		return "comes to the recording's end";
@@ -168,11 +177,62 @@ static void print_places(const struct sup_result *r, const struct sup_step *s,
 	}
 }
 
+/* ---- races, for people ---- */
+
+static void print_access(const struct sup_result *r, const char *which,
+			 const struct fl_race_access *x)
+{
+	struct dec_place place = {};
+
+	dec_symbols_place(r->symbols, x->rip, &place);
+	printf("     %s: %s by thread %u at ", which, x->is_write ? "write" : "read",
+	       x->tid);
+	dec_place_print(&place, stdout);
+	printf("  (instruction %lu)\n", x->time);
+}
+
+static void print_value(const uint8_t *value, uint32_t bytes)
+{
+	uint64_t number = 0;
+
+	memcpy(&number, value, bytes);
+	printf("%#lx", number);
+}
+
+static void print_race(const struct sup_result *r, const struct sup_race *race)
+{
+	printf("race, %s, %s\n", sup_race_kind(&race->race),
+	       race->is_harmful ? "may do harm" : "not seen to do harm");
+	print_access(r, "earlier", &race->race.earlier);
+	print_access(r, "later", &race->race.later);
+	printf("     %s: ", race->race.later.is_write && race->race.earlier.is_write ?
+				    "left there" :
+				    "read there");
+	print_value(race->value, race->bytes);
+	putchar('\n');
+	for (size_t i = 0; i < race->schedules.size; i++) {
+		const struct sup_schedule *s = &race->schedules.data[i];
+
+		printf("     with thread %u before the earlier one: ", s->tid);
+		if (s->is_reached)
+			print_value(s->value, race->bytes);
+		else
+			printf("they are not made the other way round");
+		printf("; the run %s\n", s->has_ended ? ending(&s->outcome) : "goes on");
+	}
+	if (!race->schedules.size)
+		puts("     no other thread was ready there");
+}
+
 static void print_identified(const struct sup_result *r)
 {
 	const struct sup_step *last = &r->steps.data[r->steps.size - 1];
 	const struct sup_step *found = last_found(r);
 
+	if (r->is_race) {
+		print_places(r, last, "made by a race, likely");
+		return;
+	}
 	if (!r->is_removed) {
 		printf("not removed: ");
 		print_place(&last->place);
@@ -186,8 +246,12 @@ static void print_identified(const struct sup_result *r)
 	print_places(r, last, "first corruption, likely");
 }
 
-static void print_text(const struct sup_result *r)
+static void print_text(const struct sup_result *r, bool is_of_race)
 {
+	for (size_t i = 0; is_of_race && i < r->races.size; i++)
+		print_race(r, &r->races.data[i]);
+	if (is_of_race)
+		return;
 	if (!r->has_crashed) {
 		puts("the program did not crash: there is nothing to suppress");
 		return;
@@ -199,13 +263,15 @@ static void print_text(const struct sup_result *r)
 		print_place(&s->place);
 		printf("  (instruction %lu)\n", s->position);
 		print_points(r, s);
-		if (s->n)
+		if (s->n && s->n_steps)
 			printf("     %lu instructions followed, %lu of them left out, "
 			       "%lu not in emitted code\n",
 			       s->n_steps, s->n_omitted, s->n_slow);
 	}
-	if (r->points.size)
-		printf("the altered run %s\n", ending(r));
+	for (size_t i = 0; i < r->races.size; i++)
+		print_race(r, &r->races.data[i]);
+	if (r->points.size && !r->is_race)
+		printf("the altered run %s\n", ending(&r->outcome));
 	print_identified(r);
 	print_output("stdout from where it was altered", r->told.printed[0],
 		     r->told.n_printed[0]);
@@ -285,7 +351,7 @@ static cJSON *json_run(const struct sup_result *r)
 {
 	cJSON *o = cJSON_CreateObject();
 
-	cJSON_AddStringToObject(o, "end", ending(r));
+	cJSON_AddStringToObject(o, "end", ending(&r->outcome));
 	cJSON_AddStringToObject(o, "mode", modes[r->mode]);
 	cJSON_AddNumberToObject(o, "constructs_left_out", r->told.n_joined);
 	cJSON_AddNumberToObject(o, "calls_left_out", r->told.n_calls);
@@ -299,14 +365,74 @@ static cJSON *json_run(const struct sup_result *r)
 	return o;
 }
 
+static cJSON *json_access(const struct sup_result *r, const struct fl_race_access *x)
+{
+	struct sup_place p = { .rip = x->rip };
+	cJSON *o;
+
+	dec_symbols_place(r->symbols, x->rip, &p.place);
+	o = json_place(&p);
+	cJSON_AddBoolToObject(o, "write", x->is_write);
+	cJSON_AddNumberToObject(o, "thread", x->tid);
+	cJSON_AddNumberToObject(o, "position", x->time);
+	return o;
+}
+
+static void json_value(cJSON *o, const uint8_t *value, uint32_t bytes)
+{
+	uint64_t number = 0;
+	char text[24];
+
+	memcpy(&number, value, bytes);
+	snprintf(text, sizeof(text), "%#lx", number);
+	cJSON_AddStringToObject(o, "value", text);
+}
+
+static cJSON *json_schedule(const struct sup_race *race, const struct sup_schedule *s)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddNumberToObject(o, "thread", s->tid);
+	cJSON_AddBoolToObject(o, "reached", s->is_reached);
+	if (s->is_reached)
+		json_value(o, s->value, race->bytes);
+	cJSON_AddStringToObject(o, "end", s->has_ended ? ending(&s->outcome) : "goes on");
+	return o;
+}
+
+/* Those that were judged. */
+static cJSON *json_races(const struct sup_result *r)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; i < r->races.size; i++) {
+		const struct sup_race *race = &r->races.data[i];
+		cJSON *o = cJSON_CreateObject(), *schedules = cJSON_CreateArray();
+
+		cJSON_AddStringToObject(o, "kind", sup_race_kind(&race->race));
+		cJSON_AddBoolToObject(o, "harmful", race->is_harmful);
+		cJSON_AddItemToObject(o, "earlier", json_access(r, &race->race.earlier));
+		cJSON_AddItemToObject(o, "later", json_access(r, &race->race.later));
+		json_value(o, race->value, race->bytes);
+		for (size_t k = 0; k < race->schedules.size; k++)
+			cJSON_AddItemToArray(
+				schedules, json_schedule(race, &race->schedules.data[k]));
+		cJSON_AddItemToObject(o, "schedules", schedules);
+		cJSON_AddItemToArray(list, o);
+	}
+	return list;
+}
+
 static void print_json(const struct sup_result *r)
 {
 	cJSON *o = cJSON_CreateObject();
 
 	cJSON_AddBoolToObject(o, "crashed", r->has_crashed);
+	cJSON_AddBoolToObject(o, "race", r->is_race);
+	cJSON_AddItemToObject(o, "races", json_races(r));
 	cJSON_AddBoolToObject(o, "removed", r->is_removed);
 	cJSON_AddItemToObject(o, "steps", json_steps(r));
-	if (r->is_removed)
+	if (r->is_removed || (r->is_race && r->steps.size))
 		cJSON_AddItemToObject(o, "identified",
 				      json_points(r, &r->steps.data[r->steps.size - 1]));
 	else if (last_found(r))
@@ -338,7 +464,8 @@ int cmd_suppress(int argc, char **argv)
 				  .with_progress = isatty(2),
 				  .max_runs = a.runs,
 				  .mode = a.mode,
-				  .granule = a.granule };
+				  .granule = a.granule,
+				  .race = a.race };
 	if (!err)
 		err = sup_suppress(&o, &result);
 	if (err) {
@@ -351,8 +478,8 @@ int cmd_suppress(int argc, char **argv)
 		if (a.as_json)
 			print_json(&result);
 		else
-			print_text(&result);
-		status = result.has_crashed ? EXIT_FOUND : 0;
+			print_text(&result, a.race);
+		status = (a.race ? result.is_race : result.has_crashed) ? EXIT_FOUND : 0;
 	}
 	sup_result_deinit(&result);
 	return status;

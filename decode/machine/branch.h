@@ -130,6 +130,9 @@ struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branc
  */
 struct err *dec_machine_stray(struct dec_machine *m);
 
+/** The same, and nobody sleeps: each sleep is over at once, as time orders nothing. */
+struct err *dec_machine_stray_awake(struct dec_machine *m);
+
 /** Throw that away and stand at @p position, where it began. @p ret as dec_machine_seek(). */
 struct err *dec_machine_return(struct dec_machine *m, uint64_t position,
 			       struct dec_where *ret);

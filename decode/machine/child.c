@@ -622,12 +622,12 @@ static void child_branches(uint64_t n, uint64_t at_once)
 
 /* ---- astray ---------------------------------------------------------------------------- */
 
-static enum child_result child_stray(void)
+static enum child_result child_stray(bool is_awake)
 {
 	struct err *err;
 
 	child_mode(DEC_LOG_NONE, false);
-	err = dec_loose_stray(&replay);
+	err = dec_loose_stray(&replay, is_awake);
 	if (!err)
 		return CHILD_OK;
 	child_fail(err);
@@ -713,7 +713,7 @@ static void child_serve(uint32_t command)
 		child_branches(slot->arg[0], slot->arg[1]);
 		return;
 	case CHILD_STRAY:
-		result = child_stray();
+		result = child_stray(slot->arg[0]);
 		break;
 	case CHILD_SET_REG:
 		result = child_set_reg(slot->arg[0], slot->arg[1]);

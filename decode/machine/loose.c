@@ -290,16 +290,26 @@ static bool is_exit(const struct dec_engine *e)
 	return e->ctx->gpr[CAP_RAX] == SYS_exit_group || e->ctx->gpr[CAP_RAX] == SYS_exit;
 }
 
+/* A nullifying run sees each instruction: behind a switch from thread @p tid the next one's, too. */
+static enum dec_verdict pause_if_switched(struct dec_replay *r, uint32_t tid,
+					  enum dec_verdict v)
+{
+	return v == DEC_GO && r->loose->told && dec_threads_current(r)->tid != tid ?
+		       DEC_PAUSE :
+		       v;
+}
+
 static enum dec_verdict loose_syscall(void *ctx, struct dec_engine *e)
 {
 	struct dec_replay *r = ctx;
 	struct dec_loose *l = r->loose;
+	uint32_t tid = dec_threads_current(r)->tid;
 	enum dec_verdict v = DEC_DIVERGED;
 
 	if (!l->has_parted && reads_the_same(r) && (!is_beyond(r) || is_exit(e)))
 		v = l->strict.syscall(ctx, e);
 	if (v != DEC_DIVERGED)
-		return v;
+		return pause_if_switched(r, tid, v);
 	if (r->guest.has_collided) // where the machine lies is not the program's doing
 		return dec_loose_end(l, DEC_FATE_MACHINE, 0, "%s", r->divergence);
 	if (!l->has_parted)
@@ -348,8 +358,11 @@ static enum dec_verdict loose_fault(void *ctx, struct dec_engine *e)
 static enum dec_verdict loose_stop(void *ctx, struct dec_engine *e)
 {
 	struct dec_replay *r = ctx;
+	uint32_t tid = dec_threads_current(r)->tid;
 
-	return r->loose->has_parted ? DEC_GO : r->loose->strict.stop_at(ctx, e);
+	if (r->loose->has_parted)
+		return DEC_GO;
+	return pause_if_switched(r, tid, r->loose->strict.stop_at(ctx, e));
 }
 
 static void loose_complain(void *ctx, struct dec_engine *e, const char *text)
@@ -460,13 +473,15 @@ static void run(struct dec_replay *r, uint64_t until)
 	end(r, v);
 }
 
-struct err *dec_loose_stray(struct dec_replay *r)
+struct err *dec_loose_stray(struct dec_replay *r, bool is_awake)
 {
 	static struct dec_outcome out;
 	struct err *err;
 
 	dec_inputs_deinit(&loose.inputs);
-	loose = (struct dec_loose){ .position = r->engine.now, .out = &out };
+	loose = (struct dec_loose){ .position = r->engine.now,
+				    .out = &out,
+				    .is_awake = is_awake };
 	out = (struct dec_outcome){ .parted = UINT64_MAX };
 	cap_events_rewind(r->again);
 	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq);

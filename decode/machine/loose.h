@@ -27,8 +27,8 @@ void dec_loose_nullify(struct dec_replay *r, const struct dec_nullify *ask,
 		       uint64_t limit, struct dec_outcome *ret,
 		       struct dec_nullified *told);
 
-/** From here on @p r is in the loose world, parted from the recording. */
-struct err *dec_loose_stray(struct dec_replay *r);
+/** From here on @p r is in the loose world, parted from the recording. @p is_awake: nobody sleeps. */
+struct err *dec_loose_stray(struct dec_replay *r, bool is_awake);
 
 /** Run on to @p until, a breakpoint, or the end; @return which. */
 enum dec_stop dec_loose_go(struct dec_replay *r, uint64_t until);

@@ -508,7 +508,7 @@ static enum dec_verdict call_sleep(const struct call *c)
 			!is_plain && c->a[0] == CLOCK_REALTIME, &until_ns))
 		return left(c, "how long it sleeps is not known");
 	give(c, 0);
-	return dec_loose_wait(c->r, 0, 0, until_ns ?: 1);
+	return c->r->loose->is_awake ? DEC_GO : dec_loose_wait(c->r, 0, 0, until_ns ?: 1);
 }
 
 static enum dec_verdict call_wait(const struct call *c, uint64_t op, uint32_t bits)

@@ -33,6 +33,7 @@ struct dec_loose {
 	uint64_t sigmask;
 	int status;		    ///< of the first thread, which left before others
 	bool has_to_pause;	    ///< threads take turns from here on
+	bool is_awake;		    ///< sleeps are over at once
 	struct dec_nullified *told; ///< of a nullifying run: keeps what is printed
 };
 

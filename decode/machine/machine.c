@@ -567,16 +567,26 @@ struct err *dec_machine_branch(struct dec_machine *m, const struct dec_alter *al
 	return err;
 }
 
-struct err *dec_machine_stray(struct dec_machine *m)
+static struct err *machine_stray(struct dec_machine *m, bool is_awake)
 {
 	const struct dec_answer *answer;
 	struct err *err = dec_machine_checkpoint(m);
 
 	if (!err)
-		err = dec_wire_ask(m->wire, CHILD_STRAY, 0, 0, &answer);
+		err = dec_wire_ask(m->wire, CHILD_STRAY, is_awake, 0, &answer);
 	if (!err && answer->result != CHILD_OK)
 		err = dec_wire_failure(answer);
 	return err;
+}
+
+struct err *dec_machine_stray(struct dec_machine *m)
+{
+	return machine_stray(m, false);
+}
+
+struct err *dec_machine_stray_awake(struct dec_machine *m)
+{
+	return machine_stray(m, true);
 }
 
 struct err *dec_machine_return(struct dec_machine *m, uint64_t position,

@@ -21,8 +21,11 @@ static const uint8_t call_regs[] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10, CAP_R8,
 enum dec_verdict dec_nullify_execute(struct nul_run *n)
 {
 	struct dec_engine *e = &n->r->engine;
+	uint64_t now = e->now;
 
-	switch (dec_engine_run(e, e->now + 1)) {
+	switch (dec_engine_run(e, now + 1)) {
+	case DEC_STOP_PAUSE:
+		return e->now == now ? DEC_PAUSE : DEC_GO;
 	case DEC_STOP_END:
 		return DEC_END;
 	case DEC_STOP_DIVERGED:
@@ -174,6 +177,8 @@ static enum dec_verdict move_stack(struct nul_run *n, uint32_t at,
 		return DEC_GO;
 	}
 	v = dec_nullify_execute(n);
+	if (v == DEC_PAUSE)
+		return v;
 	i = &n->insns.data[at];
 	mark(n, i, true);
 	for (int k = 0; k < n_accesses; k++)
@@ -300,6 +305,8 @@ static enum dec_verdict system_call(struct nul_run *n, uint32_t at)
 		return DEC_GO;
 	}
 	v = dec_nullify_execute(n);
+	if (v == DEC_PAUSE)
+		v = DEC_GO; // it was made, and another thread goes on
 	n->t->corrupt &= ~(BIT(CAP_RAX) | BIT(CAP_RCX) | BIT(CAP_R11));
 	n->t->reg[CAP_RAX] = (struct nul_value){ .n = 1, .leaf = { leaf } };
 	if (v == DEC_GO && nr == SYS_mmap && (int64_t)g[CAP_RAX] > 0)
@@ -419,6 +426,8 @@ static enum dec_verdict data(struct nul_run *n, uint32_t at, bool is_corrupt,
 			v = omit(n, at, a, n_accesses);
 	} else {
 		v = dec_nullify_execute(n);
+		if (v == DEC_PAUSE)
+			return v;
 		i = &n->insns.data[at];
 		mark(n, i, false);
 		for (int k = 0; k < n_accesses; k++)
@@ -441,20 +450,15 @@ static bool is_touched(const struct nul_run *n, const struct nul_insn *i,
 	return is;
 }
 
-enum dec_verdict dec_nullify_step(struct nul_run *n)
+/* As dec_nullify_step(). @return DEC_PAUSE, too: another thread's turn was before it. */
+static enum dec_verdict step(struct nul_run *n, uint32_t at)
 {
 	struct nul_access a[NUL_ACCESSES];
-	uint32_t at = dec_nullify_insn(n, n->r->engine.ctx->rip);
 	struct nul_insn *i;
 	struct nul_value value = {};
 	bool is_corrupt;
 	int n_accesses;
 
-	n->t = dec_nullify_thread(n);
-	n->now = n->r->engine.now;
-	n->last = at;
-	if (at == UINT32_MAX || n->has_no_memory)
-		return dec_nullify_execute(n); // it faults, or is nothing that is known
 	i = &n->insns.data[at];
 	dec_nullify_count(n, i);
 	n->ret->n_slow++;
@@ -480,6 +484,22 @@ enum dec_verdict dec_nullify_step(struct nul_run *n)
 	return dec_nullify_flow(n, at, is_corrupt);
 }
 
+enum dec_verdict dec_nullify_step(struct nul_run *n)
+{
+	uint32_t at = dec_nullify_insn(n, n->r->engine.ctx->rip);
+	bool is_known = at != UINT32_MAX && !n->has_no_memory;
+	enum dec_verdict v;
+
+	n->t = dec_nullify_thread(n);
+	n->now = n->r->engine.now;
+	n->last = at;
+	// Else it faults, or is nothing that is known.
+	v = is_known ? step(n, at) : dec_nullify_execute(n);
+	if (v == DEC_PAUSE && is_known)
+		dec_nullify_take_back(n, &n->insns.data[at]);
+	return v == DEC_PAUSE ? DEC_GO : v;
+}
+
 /* ---- what is told at the end ------------------------------------------------------------------------ */
 
 static uint32_t tell(const struct nul_run *n, const struct nul_value *v,
@@ -490,6 +510,19 @@ static uint32_t tell(const struct nul_run *n, const struct nul_value *v,
 	return v->n;
 }
 
+static void tell_frame(const struct nul_run *n, const struct nul_frame *from,
+		       struct dec_nullify_frame *to)
+{
+	struct nul_value arg = from->arg;
+
+	if (arg.n > 2)
+		arg.n = 2;
+	dec_nullify_tell_call(from, &to->call);
+	to->branch = from->branch;
+	to->n_branch = tell(n, &from->by, to->by);
+	to->n_arg = tell(n, &arg, to->arg);
+}
+
 static void tell_frames(struct nul_run *n)
 {
 	const struct nul_thread *t = n->t;
@@ -497,19 +530,10 @@ static void tell_frames(struct nul_run *n)
 
 	if (n->quick)
 		dec_nullify_find_calls(n, DEC_CHAIN_MAX);
-	for (size_t f = t->frames.size; f-- > 0 && k < DEC_CHAIN_MAX; k++) {
-		const struct nul_frame *from = &t->frames.data[f];
-		struct dec_nullify_frame *to = &n->ret->frames[k];
-		struct nul_value arg = from->arg;
-
-		if (arg.n > 2)
-			arg.n = 2;
-		dec_nullify_tell_call(from, &to->call);
-		to->branch = from->branch;
-		to->n_branch = tell(n, &from->by, to->by);
-		to->n_arg = tell(n, &arg, to->arg);
-	}
+	for (size_t f = t->frames.size; f-- > 0 && k < DEC_CHAIN_MAX; k++)
+		tell_frame(n, &t->frames.data[f], &n->ret->frames[k]);
 	n->ret->n_frames = k;
+	tell_frame(n, &t->outermost, &n->ret->outermost);
 }
 
 static void tell_asked(struct nul_run *n)
@@ -555,6 +579,23 @@ static void tell_omitted(struct nul_run *n)
 		}
 }
 
+/* The thread that was killed stood at its instruction while others ran on. */
+static void find_killed(struct nul_run *n)
+{
+	uint32_t at = dec_nullify_insn(n, n->r->engine.ctx->rip);
+	struct nul_access a[NUL_ACCESSES];
+	struct nul_value value;
+
+	if (n->t->tid == dec_threads_current(n->r)->tid)
+		return;
+	n->t = dec_nullify_thread(n);
+	n->last = at;
+	if (at == UINT32_MAX || n->quick || n->has_no_memory)
+		return;
+	value = value_of(n, at, a, dec_nullify_accesses(n, &n->insns.data[at], a));
+	keep_causes(n, &n->insns.data[at], &value);
+}
+
 static void tell_all(struct nul_run *n)
 {
 	const struct dec_loose *l = n->r->loose;
@@ -569,6 +610,7 @@ static void tell_all(struct nul_run *n)
 	}
 	if (!n->t)
 		return;
+	find_killed(n);
 	n->ret->stack = n->r->engine.ctx->gpr[CAP_RSP];
 	n->ret->n_steps = n->r->engine.now - n->begin;
 	tell_omitted(n);

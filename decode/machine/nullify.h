@@ -137,6 +137,9 @@ struct dec_nullified {
 	uint32_t n_joined, n_calls;	 ///< constructs, system calls left out
 	uint32_t n_frames;
 	struct dec_nullify_frame frames[DEC_CHAIN_MAX]; ///< innermost first
+	/** Around them: what another thread than the first was in when it was met, whose calls are not
+	 * known. */
+	struct dec_nullify_frame outermost;
 	uint64_t crash; ///< the instruction that crashed; 0: it did not
 	bool is_known;	///< that is one: control did not go astray
 	uint64_t stack; ///< the stack pointer at the end

@@ -259,6 +259,7 @@ static bool push_frame(struct nul_run *n, uint64_t slot, uint64_t ret)
 
 void dec_nullify_begin(struct nul_run *n)
 {
+	n->t->is_first = true;
 	for (uint32_t i = n->ask->n_calls; i-- > 0 && i < DEC_CHAIN_MAX;) {
 		const struct dec_nullify_call *from = &n->ask->calls[i];
 		struct nul_frame *f = vec_push(&n->t->frames);
@@ -359,10 +360,21 @@ static enum dec_verdict pass_call(struct nul_run *n, struct nul_insn *i)
 	return DEC_GO;
 }
 
+static void note_branch(struct nul_thread *t, const struct nul_insn *i)
+{
+	struct nul_frame *f = t->frames.size ? &t->frames.data[t->frames.size - 1] :
+			      t->is_first    ? NULL :
+					       &t->outermost;
+
+	if (!f)
+		return;
+	f->branch = i->insn.rip;
+	f->by = t->reg[i->insn.flow == DEC_FLOW_JCC ? DEC_REG_FLAGS : CAP_RCX];
+}
+
 enum dec_verdict dec_nullify_flow(struct nul_run *n, uint32_t at, bool is_corrupt)
 {
 	struct nul_insn *i = &n->insns.data[at];
-	struct nul_thread *t = n->t;
 	enum dec_verdict v;
 
 	switch (i->insn.flow) {
@@ -370,13 +382,7 @@ enum dec_verdict dec_nullify_flow(struct nul_run *n, uint32_t at, bool is_corrup
 	case DEC_FLOW_JRCX:
 		if (is_corrupt)
 			return skip_ways(n, i);
-		if (t->frames.size) {
-			struct nul_frame *f = &t->frames.data[t->frames.size - 1];
-
-			f->branch = i->insn.rip;
-			f->by = t->reg[i->insn.flow == DEC_FLOW_JCC ? DEC_REG_FLAGS :
-								      CAP_RCX];
-		}
+		note_branch(n->t, i);
 		return dec_nullify_execute(n);
 	case DEC_FLOW_JMP_IND:
 		if (is_corrupt)

@@ -69,6 +69,8 @@ struct nul_thread {
 	unsigned n_allocators; ///< of the frames
 	struct nul_value reg[64];
 	VEC(struct nul_frame) frames;
+	struct nul_frame outermost; ///< its branch alone: see dec_nullified
+	bool is_first; ///< it ran when this began: its calls then were asked about
 };
 
 /** Memory that an instruction is about to access. */
@@ -181,8 +183,9 @@ void dec_nullify_quick_mark(struct nul_run *n, uint64_t addr, bool is_corrupt);
 /** Bring the count of @p i to where it is in emitted code. */
 void dec_nullify_know_count(struct nul_run *n, struct nul_insn *i);
 
-/** Instruction @p i is executed once more. */
+/** Instruction @p i is executed once more; was not, after all. */
 void dec_nullify_count(struct nul_run *n, struct nul_insn *i);
+void dec_nullify_take_back(struct nul_run *n, struct nul_insn *i);
 
 /** Call @p f of the running thread begins; the one whose return address lies at @p slot ended. */
 void dec_nullify_note_call(struct nul_run *n, const struct nul_frame *f);
@@ -205,7 +208,7 @@ uint64_t dec_nullify_entry(struct nul_run *n, uint64_t ret);
 /** Tell call @p f. */
 void dec_nullify_tell_call(const struct nul_frame *f, struct dec_nullify_call *ret);
 
-/** Execute the instruction at hand. */
+/** Execute the instruction at hand. @return DEC_PAUSE: another thread goes on before it. */
 enum dec_verdict dec_nullify_execute(struct nul_run *n);
 
 /** It is not executed: behind it. */

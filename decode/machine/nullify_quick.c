@@ -145,12 +145,23 @@ static void set_counter(struct nul_run *n, struct nul_insn *i)
 	n->r->engine.ctx->nat_left[k] = n->quick->due[k] - i->count;
 }
 
-void dec_nullify_count(struct nul_run *n, struct nul_insn *i)
+static void count_by(struct nul_run *n, struct nul_insn *i, int by)
 {
 	dec_nullify_know_count(n, i);
-	i->count++;
+	i->count += by;
 	if (n->quick && i->counter)
 		set_counter(n, i);
+}
+
+void dec_nullify_count(struct nul_run *n, struct nul_insn *i)
+{
+	count_by(n, i, 1);
+}
+
+void dec_nullify_take_back(struct nul_run *n, struct nul_insn *i)
+{
+	count_by(n, i, -1);
+	n->ret->n_slow--;
 }
 
 /* @return false: too many, or there is no instruction at @p rip. */

@@ -538,6 +538,8 @@ static void take_told(const struct dec_nullified *from, struct dec_nullified *to
 		AT_MOST(to->frames[f].n_branch, DEC_ORIGINS_MAX);
 		AT_MOST(to->frames[f].n_arg, 2);
 	}
+	AT_MOST(to->outermost.n_branch, DEC_ORIGINS_MAX);
+	AT_MOST(to->outermost.n_arg, 2);
 	AT_MOST(to->n_causes, 2 * DEC_ORIGINS_MAX);
 	AT_MOST(to->n_rips, DEC_OMITTED_MAX);
 	for (int i = 0; i < 2; i++)

@@ -389,6 +389,10 @@ static struct err *make_round(struct sup_session *s, bool *goes_on)
 	if (err || !step->n)
 		return err;
 	qsort(ret->points.data + first, step->n, sizeof(*ret->points.data), by_weight);
+	for (size_t i = first; i < ret->points.size && !err && !ret->is_race; i++)
+		err = sup_race_at(s, &ret->points.data[i].place);
+	if (err || ret->is_race)
+		return err;
 	err = run_again(s, first);
 	step->begin = s->begin;
 	step->n_steps = s->told.n_steps;
@@ -428,6 +432,8 @@ static struct err *suppress(struct sup_session *s)
 	bool goes_on = true;
 	struct err *err = find_crash(s, s->o);
 
+	if (!err && s->o->race)
+		return sup_race_asked(s);
 	if (err || !s->ret->has_crashed)
 		return err;
 	err = follow_crash(s);
@@ -459,6 +465,7 @@ struct err *sup_suppress(const struct sup_options *o, struct sup_result *ret)
 	s->ask.mode = ret->mode = o->mode;
 	s->ask.granule = o->granule;
 	err = suppress(s);
+	vec_deinit(&s->races);
 	dec_past_destroy(s->past);
 	dec_machine_destroy(s->machine);
 	free(s);
@@ -471,6 +478,9 @@ void sup_result_deinit(struct sup_result *r)
 		vec_deinit(&r->steps.data[i].omitted);
 	vec_deinit(&r->steps);
 	vec_deinit(&r->points);
+	for (size_t i = 0; i < r->races.size; i++)
+		sup_race_deinit(&r->races.data[i]);
+	vec_deinit(&r->races);
 	lines_deinit(&r->notes);
 	dec_symbols_destroy(r->symbols);
 	capture_close(r->capture);

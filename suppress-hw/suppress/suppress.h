@@ -6,7 +6,8 @@
  * Execution suppression (paper 003, Figure 5.3): from a crash to the statement that first
  * corrupted memory. What may have caused the crash is traced to the instances that defined it;
  * the run is made again with these and all that they influence nullified; and so on with the
- * crash that comes next, until there is none. doc/suppression.md tells what a user may expect.
+ * crash that comes next, until there is none, or a race that may do harm has defined what it was by
+ * (Figure 6.1). doc/suppression.md tells what a user may expect.
  * Not shared between threads.
  */
 #ifndef SUPPRESS_HW_SUPPRESS_SUPPRESS_H
@@ -17,6 +18,7 @@
 #include "decode/machine/branch.h"
 #include "decode/machine/nullify.h"
 #include "decode/symbols/symbols.h"
+#include "suppress-hw/suppress/suppress_race.h"
 
 /** A statement of the program's, as far as that is known. */
 struct sup_place {
@@ -60,7 +62,10 @@ struct sup_result {
 	bool has_crashed; ///< the recorded run did: else all below is empty
 	VEC(struct sup_step) steps;
 	VEC(struct sup_point) points;
-	bool is_removed; ///< the last run did not crash
+	bool is_removed;	    ///< the last run did not crash
+	VEC(struct sup_race) races; ///< that were judged, in turn
+	/** The last of these may do harm: of the points of the last step, which are not left out. */
+	bool is_race;
 	enum dec_nullify_mode mode;
 	/** The last run. */
 	struct dec_outcome outcome;
@@ -74,6 +79,9 @@ struct sup_options {
 	unsigned max_runs; ///< altered runs, then it gives up
 	enum dec_nullify_mode mode;
 	uint8_t granule; ///< as dec_nullify.granule
+	/** Nothing is suppressed: this race is judged, of those that fl_races_find() finds, from 1.
+	 * 0: the crash is looked at, and races that define what it was by. */
+	size_t race;
 };
 
 /**
@@ -81,7 +89,7 @@ struct sup_options {
  *
  * @param ret  Zeroed before; sup_result_deinit() after, in any case.
  * @return NULL also when the crash could not be removed; ERR_DIVERGED, ERR_TRUNCATED: the
- *	   capture does not come to its crash; else as dec_machine_create().
+ *	   capture does not come to its crash; ERR_NOT_FOUND: there is no such race; else as dec_machine_create().
  */
 struct err *sup_suppress(const struct sup_options *o, struct sup_result *ret);
 void sup_result_deinit(struct sup_result *r);

@@ -88,6 +88,8 @@ static struct err *trace_decision(struct sup_session *s, uint32_t i)
 	for (; i < s->told.n_frames && s->ret->points.size == n && !err; i++)
 		if (sup_is_own(s, s->told.frames[i].branch))
 			err = trace_branch(s, &s->told.frames[i], NULL);
+	if (!err && s->ret->points.size == n && sup_is_own(s, s->told.outermost.branch))
+		err = trace_branch(s, &s->told.outermost, NULL);
 	return err;
 }
 

@@ -4,7 +4,8 @@
 /**
  * @file
  * What the files of this room share: suppress.c (the rounds), suppress_trace.c (from a value to
- * the instance that defined it), suppress_crash.c (from a crash to the values).
+ * the instance that defined it), suppress_crash.c (from a crash to the values),
+ * suppress_race.c (races, judged).
  */
 #ifndef SUPPRESS_HW_SUPPRESS_SUPPRESS_INT_H
 #define SUPPRESS_HW_SUPPRESS_SUPPRESS_INT_H
@@ -27,6 +28,8 @@ struct sup_session {
 	/** The crash before, what it was by, and how often the same has come one after the other. */
 	uint64_t crash_before, point_before;
 	unsigned n_alike;
+	fl_races races; ///< of the recorded run, once
+	bool has_races; ///< they were looked for
 };
 
 /** Branch off at @p at with the points of @p ask, to be told of counts and calls under way. */
@@ -68,6 +71,15 @@ struct err *sup_calls(struct sup_session *s, uint64_t begin);
 
 /** Count the points anew, for a run that begins at @p begin, before the present one. */
 struct err *sup_recount(struct sup_session *s, uint64_t begin);
+
+/* ---- suppress_race.c -------------------------------------------------------------- */
+
+/** Judge the races of the recorded run in which the statement at @p p writes, until one of them may do
+ * harm; none twice. */
+struct err *sup_race_at(struct sup_session *s, const struct sup_place *p);
+
+/** Judge race number s->o->race. @return ERR_NOT_FOUND: there is none. */
+struct err *sup_race_asked(struct sup_session *s);
 
 /* ---- suppress_crash.c ------------------------------------------------------------- */
 
