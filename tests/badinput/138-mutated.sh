@@ -25,7 +25,7 @@ ends() {
 	n_refused=$((n_refused + (got == 2)))
 }
 
-n_refused=0
+n_refused=0 n_spoilt=0
 seed=${FAULTLINE_SEED:-$RANDOM}
 end=$((seed + ${FAULTLINE_MUTATIONS:-4}))
 for ((; seed < end; seed++)); do
@@ -33,6 +33,7 @@ for ((; seed < end; seed++)); do
 		rm -rf "$TMPDIR/bad"
 		cp -r "$TMPDIR/$kind" "$TMPDIR/bad"
 		"$BUILD/tests/capture/tool_mutate" "$TMPDIR/bad" $seed || fail "cannot spoil"
+		diff -rq "$TMPDIR/$kind" "$TMPDIR/bad" >/dev/null || n_spoilt=$((n_spoilt + 1))
 		if [ $kind = replay ]; then
 			ends replay
 			ends analyze --accesses
@@ -43,5 +44,5 @@ for ((; seed < end; seed++)); do
 		ends dump
 	done
 done
-[ $n_refused -gt 0 ] || fail "nothing was spoilt"
-echo "result: $n_refused refused"
+[ $n_spoilt -gt 0 ] || fail "nothing was spoilt"
+echo "result: $n_spoilt spoilt, $n_refused commands refused them"
