@@ -158,6 +158,12 @@ replay_matches() {
 		fail "replay exited with $got"
 	}
 	cmp "$dir.out" "$dir.replayed" || fail "replay printed something else"
+	says_matched "$dir"
+}
+
+# says_matched DIR - a replay of the capture says so itself.
+says_matched() {
+	local dir=$1
 	"$FAULTLINE" replay "$dir" --json >"$dir.json" || fail "replay --json failed"
 	grep -Eq '"matched":[[:space:]]*true' "$dir.json" || fail "not matched: $(cat "$dir.json")"
 	cat "$dir.json"
