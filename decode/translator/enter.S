@@ -117,6 +117,8 @@
 	mov	%rax, %rdx
 	shr	$32, %rdx
 	xsave64	%gs:CTX_XSAVE
+	testb	$1, %gs:CTX_XSAVE+512
+	jz	8f			// the x87 is as fninit leaves it
 	jmp	6f
 5:
 	fxsave64 %gs:CTX_XSAVE
@@ -137,6 +139,7 @@
 7:
 	// C wants the ABI's state: x87 empty, mxcsr with every exception masked.
 	fninit
+8:
 	push	$0x1f80
 	ldmxcsr	(%rsp)
 	pop	%rax
