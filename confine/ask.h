@@ -28,6 +28,7 @@ enum confine_ask {
 };
 
 struct confine_request {
+	uint64_t number; ///< no other request has it
 	enum confine_ask ask;
 	uint32_t handle;	 ///< COMMIT, DROP
 	mode_t mode;		 ///< OPEN
@@ -41,6 +42,7 @@ struct confine_request {
 };
 
 struct confine_reply {
+	uint64_t number;    ///< the request's
 	uint32_t handle;    ///< OPEN
 	bool has_flag;	    ///< OPEN: it is written as it is; MAKE_DIR: it is new
 	int saved_errno;    ///< ACT: why it failed; 0: it did not

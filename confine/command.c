@@ -30,16 +30,30 @@ static bool take_turn(bool is_begin)
 	return !fcntl(turn, F_SETLKW, &lock);
 }
 
+/* Receive the reply to request @p number. A fork that was ended while it waited has left its own. */
+static bool receive_reply(uint64_t number, struct confine_reply *r, int got[CONFINE_FDS],
+			  size_t *ret_n)
+{
+	while (confine_receive(to_owner, r, sizeof(*r), got, ret_n)) {
+		if (r->number == number)
+			return true;
+		confine_close(got, *ret_n);
+	}
+	return false;
+}
+
 /* Ask with @p n descriptors, and get the @p n_wanted that come with a good answer. */
-static struct err *ask_owner(const struct confine_request *q, const int *fds, size_t n,
+static struct err *ask_owner(struct confine_request *q, const int *fds, size_t n,
 			     struct confine_reply *r, int *ret, size_t n_wanted)
 {
+	static uint32_t n_asked;
 	int got[CONFINE_FDS];
 	size_t n_got = 0;
-	bool is_answered = take_turn(true) &&
-			   confine_send(to_owner, q, sizeof(*q), fds, n) &&
-			   confine_receive(to_owner, r, sizeof(*r), got, &n_got);
+	bool is_answered;
 
+	q->number = (uint64_t)getpid() << 32 | n_asked++;
+	is_answered = take_turn(true) && confine_send(to_owner, q, sizeof(*q), fds, n) &&
+		      receive_reply(q->number, r, got, &n_got);
 	take_turn(false);
 	if (!is_answered)
 		return err_new(ERR_OS, "the process that started this one is gone");

@@ -360,6 +360,7 @@ static bool owner_serve(struct owner *o, int sock)
 	// The last two bytes end the last text, and the list of texts.
 	q.path[sizeof(q.path) - 2] = q.path[sizeof(q.path) - 1] = 0;
 	q.name[sizeof(q.name) - 1] = 0;
+	r.number = q.number;
 	err = owner_answer(o, &q, got, n_got, &r, given);
 	if (err) {
 		r.code = err->code;

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "confine/confine.h"
@@ -227,6 +228,34 @@ static int starts(int argc, char **argv)
 	return end.pid == pid && end.status == 7 << 8 ? 0 : 3;
 }
 
+/* Forks that are ended while they ask, one after the other: what the owner says to them is not for those
+ * that come after. */
+static int asks_after_forks(int argc, char **argv)
+{
+	int at = open("/", O_PATH);
+
+	(void)argc, (void)argv;
+	for (int i = 0; i < 200; i++) {
+		struct new_file f = {};
+		pid_t pid = fork();
+		int status;
+
+		if (!pid) {
+			struct itimerval soon = { .it_value.tv_usec = 100 + 5 * i };
+
+			setitimer(ITIMER_REAL, &soon, NULL);
+			for (;;)
+				is_closed(at);
+		}
+		if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
+			return 1;
+		if (new_file_open(&f, named, 0644))
+			return 2;
+		new_file_deinit(&f);
+	}
+	return 0;
+}
+
 static int crashes(int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -383,6 +412,12 @@ static void its_files_are_those_that_are_named(void **state)
 	assert_int_equal(files_there(), 3); // nothing is left of those it dropped
 }
 
+static void its_answers_are_to_who_asked(void **state)
+{
+	(void)state;
+	assert_int_equal(end_of(start(asks_after_forks, -1)), 0);
+}
+
 static void it_writes_inside(void **state)
 {
 	_cleanup_free_ char *path = NULL, *text = NULL;
@@ -449,6 +484,7 @@ int main(void)
 		cmocka_unit_test(it_harms_nobody),
 		cmocka_unit_test(it_can_work),
 		cmocka_unit_test(its_files_are_those_that_are_named),
+		cmocka_unit_test(its_answers_are_to_who_asked),
 		cmocka_unit_test(it_writes_inside),
 		cmocka_unit_test(it_makes_directories),
 		cmocka_unit_test(it_starts_confined_ones),
