@@ -32,6 +32,12 @@ int dec_insn_mask_bytes(ZydisMnemonic m)
 	}
 }
 
+bool dec_insn_is_no_mask(const ZydisDecodedOperand *op)
+{
+	return op->encoding == ZYDIS_OPERAND_ENCODING_MASK &&
+	       op->reg.value == ZYDIS_REGISTER_K0;
+}
+
 bool dec_insn_is_zeroing(ZydisMnemonic m)
 {
 	switch (m) {

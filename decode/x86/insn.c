@@ -173,6 +173,8 @@ static void insn_add_operand(struct dec_insn *insn, const ZydisDecodedOperand *o
 	bool is_written = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 	uint8_t r = dec_insn_reg(op->reg.value);
 
+	if (dec_insn_is_no_mask(op))
+		return;
 	if (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE)
 		is_read = true;
 	if (is_written && r < DEC_GPRS && op->size < 32)

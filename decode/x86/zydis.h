@@ -48,6 +48,9 @@ bool dec_insn_is_bit_test(ZydisMnemonic m);
  * store where rdi points; 0: it is none. */
 int dec_insn_mask_bytes(ZydisMnemonic m);
 
+/** A mask operand that is k0, which stands for none: nothing is read of it. */
+bool dec_insn_is_no_mask(const ZydisDecodedOperand *op);
+
 /** With itself it computes a result in which nothing of the register is: xor, sub, and what is
  * xor for vectors. */
 bool dec_insn_is_zeroing(ZydisMnemonic m);

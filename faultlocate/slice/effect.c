@@ -94,11 +94,7 @@ static void add_register(struct making *m, int i)
 	uint8_t reg = dec_insn_reg(op->reg.value);
 
 	// Flags come one by one, below; mxcsr's sticky ones are nobody's value.
-	if (reg >= DEC_REG_FLAGS)
-		return;
-	// As a mask, k0 stands for none.
-	if (op->encoding == ZYDIS_OPERAND_ENCODING_MASK &&
-	    op->reg.value == ZYDIS_REGISTER_K0)
+	if (reg >= DEC_REG_FLAGS || dec_insn_is_no_mask(op))
 		return;
 	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 		m->use_of[i] =
