@@ -396,6 +396,9 @@ static struct err *take_crash(struct question *q)
 		return err_new(ERR_DIVERGED,
 			       "the replay leaves the recorded path before the program's "
 			       "end: `faultline replay --explain' says why");
+	if (end->is_cut)
+		return err_new(ERR_TRUNCATED, "the capture breaks off before the end: %s",
+			       text_line(dec_machine_divergence(q->trace->machine)));
 	if (end->at != DEC_AT_END || end->end != CAP_END_SIGNAL || !end->position)
 		return err_new(ERR_USAGE,
 			       "no signal ended the program: there is no crash to "

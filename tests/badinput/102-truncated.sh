@@ -64,6 +64,9 @@ for part in 5 20 35 50 65 80 95; do
 	last=$n
 done
 [ $last -gt 100000 ] || fail "only $last of 200000 calls before the last cut"
+# That there is no crash in what is left is no finding.
+expect_status 2 "$FAULTLINE" slice --at crash "$TMPDIR/bad"
+expect_error "breaks off before the end: events.flt breaks off at byte"
 
 # Every file, at places all over it, down to those that are only mapped: never a crash, never
 # a wrong `matched': one line, or all that is needed is there.
