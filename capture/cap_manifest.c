@@ -494,7 +494,10 @@ static struct err *take_common(int dir_fd, const char *name, cJSON *j)
 	while (!err && part->child) {
 		cJSON *m = cJSON_DetachItemViaPointer(part, part->child);
 
-		cJSON_AddItemToObject(j, m->string, m);
+		if (!cJSON_AddItemToObject(j, m->string, m)) {
+			cJSON_Delete(m);
+			err = &err_nomem;
+		}
 	}
 	return err;
 }

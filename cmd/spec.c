@@ -176,6 +176,11 @@ static void print_bug(const struct spec *s, size_t i)
 	puts(b->is_off ? ", off unless it is named" : "");
 }
 
+static void print_count(size_t n, const char *what)
+{
+	printf("%zu %s%s, ", n, what, n == 1 ? "" : "s");
+}
+
 static void print_text(const struct spec *s, bool has_binary)
 {
 	spec_diags_print(s, stderr);
@@ -190,14 +195,15 @@ static void print_text(const struct spec *s, bool has_binary)
 		print_constraint(s, spec_constraint(s, i));
 	for (size_t i = 0; i < spec_bugs(s); i++)
 		print_bug(s, i);
-	printf("%zu statements, %zu types, ", spec_statements(s),
-	       spec_types(s) - spec_roots(s));
+	print_count(spec_statements(s), "statement");
+	print_count(spec_types(s) - spec_roots(s), "type");
 	if (spec_roots(s))
-		printf("%zu roots, ", spec_roots(s));
+		print_count(spec_roots(s), "root");
 	if (spec_bugs(s))
-		printf("%zu bug rules, ", spec_bugs(s));
-	printf("%zu constraints, %zu C-points, no mistakes\n", spec_constraints(s),
-	       spec_cpoints(s));
+		print_count(spec_bugs(s), "bug rule");
+	print_count(spec_constraints(s), "constraint");
+	print_count(spec_cpoints(s), "C-point");
+	puts("no mistakes");
 }
 
 static cJSON *constraint_json(const struct spec *s, const struct spec_constraint *c)

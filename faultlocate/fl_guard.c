@@ -3,8 +3,9 @@
 
 /**
  * @file
- * The quick way of a check, and of a look at the accesses: most runs have no errors, and that can be seen while they are replayed, without a
- * log (decode/translator/guard.h). What is in doubt there is looked at as ever, from the start.
+ * The quick way of a check, and of a look at the accesses: most runs have no errors, and that can be seen
+ * while they are replayed, without a log (decode/translator/guard.h). What is in doubt there is looked at as
+ * ever, from the start.
  */
 #define LOG_ROOM "faultlocate"
 
