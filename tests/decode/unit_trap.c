@@ -85,10 +85,16 @@ static void end(struct run *r)
 
 /* ---- the judge -------------------------------------------------------------------------- */
 
+/* Is something of what @p t watches in the pages from @p start on that have these bytes? */
+static bool is_within(const struct dec_trap *t, uint64_t start, uint64_t bytes)
+{
+	return start < t->addr + t->size && t->addr < start + ((bytes + 4095) & ~4095ull);
+}
+
 /* Is it a call that made anew, or took away, memory that @p t watches? */
 static bool is_remapped(const struct dec_trap *t, const struct dec_step *s)
 {
-	uint64_t used[CAP_GPRS] = {}, result = 0, start, size;
+	uint64_t used[CAP_GPRS] = {}, result = 0, least;
 
 	for (size_t i = 0; i < s->n_refs; i++) {
 		const struct dec_ref *ref = &s->refs[i];
@@ -100,11 +106,24 @@ static bool is_remapped(const struct dec_trap *t, const struct dec_step *s)
 	}
 	if (result > -4096ull)
 		return false;
-	start = used[CAP_RAX] == SYS_mmap ? result : used[CAP_RDI];
-	size = (used[CAP_RSI] + 4095) & ~4095ull;
-	return (used[CAP_RAX] == SYS_mmap || used[CAP_RAX] == SYS_munmap ||
-		(used[CAP_RAX] == SYS_madvise && used[CAP_RDX] == MADV_DONTNEED)) &&
-	       start < t->addr + t->size && t->addr < start + size;
+	switch (used[CAP_RAX]) {
+	case SYS_mmap:
+		return is_within(t, result, used[CAP_RSI]);
+	case SYS_munmap:
+		return is_within(t, used[CAP_RDI], used[CAP_RSI]);
+	case SYS_madvise:
+		return used[CAP_RDX] == MADV_DONTNEED &&
+		       is_within(t, used[CAP_RDI], used[CAP_RSI]);
+	case SYS_mremap: // where it stays, what is more, or less
+		if (result != used[CAP_RDI])
+			return is_within(t, result, used[CAP_RDX]) ||
+			       is_within(t, used[CAP_RDI], used[CAP_RSI]);
+		least = used[CAP_RSI] < used[CAP_RDX] ? used[CAP_RSI] : used[CAP_RDX];
+		return is_within(t, result + least,
+				 used[CAP_RSI] + used[CAP_RDX] - 2 * least);
+	default:
+		return false;
+	}
 }
 
 static bool is_met(const struct dec_trap *t, const struct dec_step *s, bool *is_between)
