@@ -85,6 +85,7 @@ typedef VEC(double) values;
 struct sample {
 	values cpu_s, widenings, share, first, all, of_function, spectra[2];
 	unsigned n, n_repaired, n_located, n_right, n_general;
+	unsigned n_sole, n_sole_general;
 	unsigned n_missing; ///< versions that were not found
 };
 
@@ -173,11 +174,11 @@ static struct err *tell(const struct repair_subject *s, const struct repair_clas
 	}
 	fclose(out);
 	log_info(
-		"%s %s %d:%s: %s, %.2f s, %u widenings, %u of %u suspects%s, %.2f; right %u%s%s",
+		"%s %s %d:%s: %s, %.2f s, %u widenings, %u of %u suspects%s, %.2f; right %u%s%s%s",
 		s->id, c->name, seed, text, v->is_repaired ? "repaired" : "NOT REPAIRED",
 		v->cpu_s, v->widenings, v->suspects, v->n_ops,
 		v->is_located ? "" : " NOT LOCATED", v->ranked.first, v->n_right,
-		v->why[0] ? ": " : "", v->why);
+		v->is_sole ? " sole" : "", v->why[0] ? ": " : "", v->why);
 	free(text);
 	return NULL;
 }
@@ -199,6 +200,8 @@ static struct err *keep(struct sample *to, const struct repair_version *v)
 	to->n_located += v->is_located;
 	to->n_right += v->n_right;
 	to->n_general += v->n_right == REPAIR_TESTS;
+	to->n_sole += v->is_sole;
+	to->n_sole_general += v->is_sole && v->n_right == REPAIR_TESTS;
 	return has_failed ? &err_nomem : NULL;
 }
 
@@ -343,6 +346,9 @@ static struct err *rows_add(struct suite *x, int how, int is_large, int class)
 		{ "bounds raised", "", quantile(&s->widenings, 0.5), BENCH_NEITHER },
 		{ "general", "%", 100 * s->n_general / n, BENCH_HIGHER },
 		{ "tests right", "%", s->n_right / n, BENCH_HIGHER },
+		{ "sole", "%", 100 * s->n_sole / n, BENCH_HIGHER },
+		{ "sole general", "%",
+		  s->n_sole ? 100.0 * s->n_sole_general / s->n_sole : 100, BENCH_HIGHER },
 		{ "located", "%", 100 * s->n_located / n, BENCH_HIGHER },
 		{ "suspects", "%", mean(&s->share), BENCH_LOWER },
 		{ "found in 12 %", "%", within(&s->first, 12), BENCH_HIGHER },

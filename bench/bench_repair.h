@@ -44,6 +44,7 @@ struct repair_version {
 	int n_faults, n_changed;
 	struct rp_recorder rec; ///< the drawing
 	bool is_repaired, is_located;
+	bool is_sole;	  ///< no other patch as near does what was drawn
 	unsigned n_right; ///< tests that the patched program does as the right one
 	double cpu_s;
 	unsigned widenings, suspects, n_ops;

@@ -36,6 +36,7 @@ struct err *bench_repair_ask(struct repair_subject *s, struct repair_version *v,
 	v->cpu_s = clock_cpu_s() - start;
 	v->is_repaired = !err && a.verdict == RP_REPAIRED;
 	v->widenings = a.widenings;
+	v->is_sole = v->is_repaired && !a.other.edits.size;
 	v->n_right = 0;
 	snprintf(v->why, sizeof(v->why), "%s", a.why);
 	if (v->is_repaired) {

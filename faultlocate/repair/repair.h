@@ -100,7 +100,8 @@ struct rp_question {
 struct rp_answer {
 	enum rp_verdict verdict;
 	struct rp_patch patch;
-	unsigned widenings;			 ///< bounds that were raised
+	struct rp_patch other; ///< as small and as near, which does all, too; or empty
+	unsigned widenings;    ///< bounds that were raised
 	unsigned guards, statements, insertions; ///< what the patch took
 	unsigned suspects, n_ops;
 	unsigned spurious; ///< patches that did not stand the execution

@@ -227,6 +227,12 @@ static void tell_answer(struct session *x, struct rp_answer *a)
 			a->guards, a->statements, a->insertions, a->suspects, a->n_ops,
 			a->widenings);
 		fl_rp_patch_print(x->s->p, &a->patch, out);
+		if (a->other.edits.size) {
+			fputs("as near, and it does all that is asserted, too; a run in which "
+			      "they differ would tell:\n",
+			      out);
+			fl_rp_patch_print(x->s->p, &a->other, out);
+		}
 		x->err = fl_rp_patch_apply(x->s->p, &a->patch);
 		x->s->n_repairs++;
 	} else if (a->verdict == RP_RIGHT_ALREADY) {

@@ -8,7 +8,7 @@
 
 enum { GUARDS, STATEMENTS, INSERTIONS, BOUNDS };
 enum { MOST_GUARDS = 3, MOST_STATEMENTS = 3, MOST_INSERTIONS = 3, MOST_COST = 7 };
-enum { MOST_SPURIOUS = 60 };
+enum { MOST_SPURIOUS = 60, MOST_OTHERS = 3 };
 enum { STEPS = 40000000 }; ///< of Z3, a question
 
 /* One formula: so many slots a gap, and what may be changed. */
@@ -204,6 +204,16 @@ static smt_term nearer(struct level *l, unsigned most)
 	return is;
 }
 
+/* How many parts differ in what was found. */
+static unsigned count_differences(const struct level *l)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < l->choices.differences.size; i++)
+		n += smt_is_true(l->s, l->choices.differences.data[i]);
+	return n;
+}
+
 /* As few parts that differ as there can be under @p assumed: what is nearest to what was written. */
 static enum smt_answer shrink(struct level *l, const smt_term assumed[BOUNDS])
 {
@@ -213,9 +223,7 @@ static enum smt_answer shrink(struct level *l, const smt_term assumed[BOUNDS])
 
 	memcpy(with, assumed, BOUNDS * sizeof(*with));
 	do {
-		now = 0;
-		for (size_t i = 0; i < l->choices.differences.size; i++)
-			now += smt_is_true(l->s, l->choices.differences.data[i]);
+		now = count_differences(l);
 		if (!now)
 			return SMT_SAT;
 		last = nearer(l, now);
@@ -240,6 +248,31 @@ static bool stands(const struct search *x, struct rp_patch *patch)
 static bool is_late(const struct search *x)
 {
 	return x->q->most_seconds && clock_cpu_s() - x->start > x->q->most_seconds;
+}
+
+/* Is there another patch within the same bounds, as near? It is kept beside the answer. */
+static struct err *find_other(struct search *x, struct level *l,
+			      const smt_term assumed[BOUNDS])
+{
+	struct rp_patch *other = &x->a->other;
+	smt_term with[BOUNDS + 1];
+	struct err *err;
+	unsigned most = count_differences(l);
+
+	memcpy(with, assumed, BOUNDS * sizeof(*with));
+	for (int i = 0; i < MOST_OTHERS; i++) {
+		// What was found is lost with the next assertion.
+		fl_rp_choices_forbid(&l->choices);
+		if (!i)
+			with[BOUNDS] = nearer(l, most);
+		if (smt_check_assuming(l->s, with, BOUNDS + 1) != SMT_SAT)
+			return NULL;
+		err = fl_rp_choices_patch(&l->choices, other);
+		if (err || stands(x, other))
+			return err;
+		other->edits.size = 0;
+	}
+	return NULL;
 }
 
 /* @return whether a patch within @p tau was found, or it is given up. */
@@ -268,7 +301,7 @@ static struct err *ask(struct search *x, const int tau[BOUNDS], bool *is_over)
 			x->a->verdict = x->a->patch.edits.size ? RP_REPAIRED :
 								 RP_RIGHT_ALREADY;
 			*is_over = true;
-			return NULL;
+			return x->a->patch.edits.size ? find_other(x, l, assumed) : NULL;
 		}
 		if (!x->a->patch.edits.size || ++x->a->spurious > MOST_SPURIOUS ||
 		    is_late(x)) {
@@ -409,4 +442,5 @@ struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret)
 void fl_rp_answer_deinit(struct rp_answer *a)
 {
 	fl_rp_patch_deinit(&a->patch);
+	fl_rp_patch_deinit(&a->other);
 }

@@ -46,6 +46,8 @@ session 1 reverse
 grep -q '^+.*while (current != NULL) { // FIX1: current != NULL' "$TMPDIR/diff1" ||
 	fail "the condition, or its comment: $(cat "$TMPDIR/diff1")"
 order 1 "2 4 8 10"
+# Of the new statement's variable there are two that lead there: the other is told.
+sed -n '/^as near/,/^>/p' "$TMPDIR/out1" | grep -q '`head = temp[12]->prev. is new$' || fail "one alone: $(cat "$TMPDIR/out1")"
 # The program before it leaves the list as it was.
 cp tests/repair/figure1.c "$TMPDIR/f1.c"
 order 1 "10 8 4 2"
