@@ -14,7 +14,8 @@
 
 /* Is there a patch for the last witness with @p n marks of @p all but number @p without? */
 static struct err *ask(const struct rp_question *q, struct rp_witness *w,
-		       const struct rp_mark *all, size_t n, size_t without, bool *ret)
+		       const struct rp_mark *all, size_t n, size_t without,
+		       enum rp_verdict *ret)
 {
 	struct rp_witness was = *w;
 	struct rp_question part = *q;
@@ -27,35 +28,43 @@ static struct err *ask(const struct rp_question *q, struct rp_witness *w,
 			err = &err_nomem;
 	w->events.size = w->stop_events = all[n - 1].events;
 	w->stop_statement = all[n - 1].statement;
-	part.most_seconds = MOST_S;
+	if (!q->most_seconds || q->most_seconds > MOST_S)
+		part.most_seconds = MOST_S;
 	if (!err)
 		err = fl_rp_repair(&part, &a);
-	*ret = !err && (a.verdict == RP_REPAIRED || a.verdict == RP_RIGHT_ALREADY);
+	*ret = a.verdict == RP_RIGHT_ALREADY ? RP_REPAIRED : a.verdict;
 	fl_rp_answer_deinit(&a);
 	vec_deinit(&w->marks);
 	*w = was;
 	return err;
 }
 
-struct err *fl_rp_conflict(const struct rp_question *q, struct rp_witness *w, FILE *out)
+struct err *fl_rp_conflict(const struct rp_question *q, struct rp_witness *w,
+			   enum rp_verdict all_together, FILE *out)
 {
 	const struct rp_mark *all = w->marks.data;
 	size_t n = w->marks.size;
-	bool is_there = false, any = false;
+	enum rp_verdict is = RP_NO_REPAIR, with_next = all_together;
+	bool any = false;
 	struct err *err = NULL;
 
-	while (n > 1 && !is_there && !err)
-		err = ask(q, w, all, --n, SIZE_MAX, &is_there);
-	if (err || !is_there || all[n].is_change)
+	while (n > 1 && !err) {
+		err = ask(q, w, all, --n, SIZE_MAX, &is);
+		if (is == RP_REPAIRED)
+			break;
+		with_next = is;
+	}
+	if (err || is != RP_REPAIRED || all[n].is_change)
 		return err;
 	fprintf(out,
-		"with what is asserted up to spec %d there is a patch, with spec %d none",
-		all[n - 1].number, all[n].number);
+		"with what is asserted up to spec %d there is a patch, with spec %d %s",
+		all[n - 1].number, all[n].number,
+		with_next == RP_GAVE_UP ? "none was found in time" : "none");
 	for (size_t i = 0; i < n && !err; i++) {
 		if (all[i].is_change)
 			continue;
-		err = ask(q, w, all, n + 1, i, &is_there);
-		if (err || !is_there)
+		err = ask(q, w, all, n + 1, i, &is);
+		if (err || is != RP_REPAIRED)
 			continue;
 		fprintf(out, any ? ", %d" : "; it contradicts spec %d", all[i].number);
 		any = true;

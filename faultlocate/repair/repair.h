@@ -121,7 +121,9 @@ struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret);
 void fl_rp_answer_deinit(struct rp_answer *a);
 
 /** For @p q there is no repair: tell on @p out which mark of @p w, one of its witnesses, is the
- * first for which there is none, and which others it contradicts; nothing if that is not so. */
-struct err *fl_rp_conflict(const struct rp_question *q, struct rp_witness *w, FILE *out);
+ * first for which there is none, and which others it contradicts; nothing if that is not so.
+ * @param all_together  what the answer was: RP_NO_REPAIR, or RP_GAVE_UP. */
+struct err *fl_rp_conflict(const struct rp_question *q, struct rp_witness *w,
+			   enum rp_verdict all_together, FILE *out);
 
 #endif

@@ -278,8 +278,9 @@ static void do_repair(struct session *x)
 	if (!x->err)
 		tell_answer(x, &a);
 	if (!x->err && (a.verdict == RP_NO_REPAIR || a.verdict == RP_GAVE_UP))
-		x->err = fl_rp_conflict(
-			&q, &x->rec.witnesses.data[x->rec.witnesses.size - 1], x->s->out);
+		x->err = fl_rp_conflict(&q,
+					&x->rec.witnesses.data[x->rec.witnesses.size - 1],
+					a.verdict, x->s->out);
 	hold(x, false);
 	fl_rp_answer_deinit(&a);
 }
