@@ -30,11 +30,12 @@ enum {
 	OPT_CALL,
 	OPT_ALSO,
 	OPT_HTML,
+	OPT_SVG,
 	OPT_SPEC
 };
 
 struct repair_options {
-	const char *capture, *source, *function, *commands, *html, *spec;
+	const char *capture, *source, *function, *commands, *html, *svg, *spec;
 	uint64_t call;
 	fl_texts also;
 	VEC(int64_t) inputs;
@@ -60,6 +61,9 @@ static const struct argp_option options[] = {
 	{ "html", OPT_HTML, "OUT", 0,
 	  "Write the state where the commands end as a page to draw in (-: to stdout, and all else "
 	  "to stderr)",
+	  0 },
+	{ "svg", OPT_SVG, "OUT", 0,
+	  "Draw the state where the commands end as boxes and arrows (with the program dot)",
 	  0 },
 	{ "ir", OPT_IR, NULL, 0, "Print the function as guarded statements, and end", 0 },
 	{ "everywhere", OPT_EVERYWHERE, NULL, 0,
@@ -104,6 +108,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_HTML:
 		o->html = arg;
 		return 0;
+	case OPT_SVG:
+		o->svg = arg;
+		return 0;
 	case OPT_IR:
 		o->with_ir = true;
 		return 0;
@@ -130,9 +137,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  "--function F, or a capture)");
 		if (o->call && !o->capture)
 			argp_error(state, "--call is of a capture");
-		if (o->spec && (o->commands || o->html))
+		if (o->spec && (o->commands || o->html || o->svg))
 			argp_error(state,
-				   "--spec draws nothing: no --commands, no --html");
+				   "--spec draws nothing: no --commands, --html, --svg");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -222,8 +229,14 @@ static struct err *show(void *ctx, const struct rp_state *s, int function, unsig
 {
 	struct repairing *x = ctx;
 
+	struct err *err = NULL;
+
 	x->has_page = true;
-	return report_repair_page(x->p, s, function, at, x->o->html, 0666);
+	if (x->o->html)
+		err = report_repair_page(x->p, s, function, at, x->o->html, 0666);
+	if (!err && x->o->svg)
+		err = report_repair_svg(x->p, s, function, at, x->o->svg, 0666);
+	return err;
 }
 
 static struct err *open_recorded(const char *capture, const char *function, uint64_t call,
@@ -334,16 +347,22 @@ static struct err *run_by_spec(struct repairing *x, int *status)
 	return err;
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
 static struct err *run(struct repairing *x, int *status)
 {
 	const struct repair_options *o = x->o;
 	struct rp_session s = { .inputs = o->inputs.data,
 				.n_inputs = o->inputs.size,
-				.out = o->html && !strcmp(o->html, "-") ? stderr : stdout,
+				.out = is_stdout(o->html) || is_stdout(o->svg) ? stderr :
+										 stdout,
 				.is_everywhere = o->is_everywhere,
 				.most_seconds = o->seconds,
 				.go_on = o->capture ? go_on : NULL,
-				.shown = o->html ? show : NULL,
+				.shown = o->html || o->svg ? show : NULL,
 				.ctx = x,
 				.also = &x->also };
 	struct err *err = prepare(x);
@@ -361,9 +380,10 @@ static struct err *run(struct repairing *x, int *status)
 	s.first = x->recorded ? &x->first : NULL;
 	s.commands = x->commands ? x->commands : stdin;
 	err = fl_rp_session_run(&s);
-	if (!err && o->html && !x->has_page)
+	if (!err && (o->html || o->svg) && !x->has_page)
 		err = err_new(ERR_USAGE,
-			      "there is no state for '%s': nothing was started", o->html);
+			      "there is no state for '%s': nothing was started",
+			      o->html ?: o->svg);
 	if (!err && s.n_mistakes)
 		err = err_new(ERR_USAGE, "%u commands could not be done", s.n_mistakes);
 	*status = s.n_failed ? EXIT_NOT_REPAIRED : EXIT_REPAIRED;

@@ -10,6 +10,7 @@ REPAIR = {
     "until": "go on to a line", "break": "stop at a line, when it continues",
     "enter": "go into the loop", "leave": "go out of the loop", "flip": "go the branch's other way",
     "show": "boxes and arrows", "dot": "the same as a graph for dot",
+    "suspects": "what may be wrong, the most suspicious first",
     "change": "E V: what it should be", "spec": "assert the state", "repair": "find a patch",
     "rewrite": "the patches as a difference", "resume": "go on from a checkpoint",
     "continue": "go on to the end, and behind it with the recorded program",
@@ -54,7 +55,7 @@ class Repair(gdb.Command):
 
 repair start [FUNCTION [OPTION...]]  begin: the call in which the selected frame is, or the last before here
 repair COMMAND                       next, step, until LINE, break LINE, enter, leave, flip, show, dot,
-                                     change E V, spec, resume ID, rewrite, continue, quit
+                                     change E V, spec, suspects, resume ID, rewrite, continue, quit
 repair                               find a patch (also: repair repair)
 
 gdb itself stays where it is. The options of start are those of `faultline repair': --source, --also."""

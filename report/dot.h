@@ -32,6 +32,13 @@ struct fl_picture {
 /** Write the picture as DOT text. @return ERR_NOMEM, ERR_OS. */
 struct err *report_dot_write(const struct fl_picture *p, FILE *out);
 
+/** Write @p what as DOT text. @return ERR_NOMEM, ERR_OS. */
+typedef struct err *report_dot_write_fn(const void *what, FILE *out);
+
+/** Draw what @p write writes with `dot -Tsvg` into the file @p path, as below. @p mode: of the file. */
+struct err *report_dot_draw_text(report_dot_write_fn *write, const void *what,
+				 const char *path, mode_t mode);
+
 /** Draw it with `dot -Tsvg` into the file @p path, which is only replaced by a whole
  * picture. @return ERR_NOT_FOUND when there is no dot program, ERR_OS, ERR_NOMEM. */
 struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path);

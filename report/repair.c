@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "report/dot.h"
 #include "report/script.h"
 
 enum { PAGE_BYTES = 1 << 18 }; ///< more than a page of 250 nodes has
@@ -89,4 +90,29 @@ struct err *report_repair_page(const struct rp_program *p, const struct rp_state
 	mark += sizeof(here) - 1;
 	fwrite(mark, 1, (size_t)(end - mark), f.stream);
 	return new_file_commit(&f);
+}
+
+/* ---- the same as a picture ------------------------------------------------------------------------ */
+
+struct drawn {
+	const struct rp_program *p;
+	const struct rp_state *s;
+	int function;
+	unsigned at;
+};
+
+static struct err *write_state(const void *what, FILE *out)
+{
+	const struct drawn *d = what;
+
+	fl_rp_state_dot(d->s, d->p, d->function, d->at, out);
+	return NULL;
+}
+
+struct err *report_repair_svg(const struct rp_program *p, const struct rp_state *s,
+			      int function, unsigned at, const char *path, mode_t mode)
+{
+	const struct drawn d = { p, s, function, at };
+
+	return report_dot_draw_text(write_state, &d, path, mode);
 }

@@ -21,5 +21,8 @@
  */
 struct err *report_repair_page(const struct rp_program *p, const struct rp_state *s,
 			       int function, unsigned at, const char *path, mode_t mode);
+/** The same as a picture, drawn by `dot`. @return ERR_NOT_FOUND when there is no dot program, ERR_OS. */
+struct err *report_repair_svg(const struct rp_program *p, const struct rp_state *s,
+			      int function, unsigned at, const char *path, mode_t mode);
 
 #endif

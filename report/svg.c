@@ -101,7 +101,8 @@ static FILE *open_memory(void)
 	return fd < 0 ? NULL : fdopen(fd, "w+");
 }
 
-static struct err *draw(const struct fl_picture *p, const char *path, FILE *out)
+static struct err *draw(report_dot_write_fn *write, const void *what, const char *path,
+			FILE *out)
 {
 	_cleanup_fclose_ FILE *text = open_memory(), *drawn = open_memory();
 	struct err *err;
@@ -109,7 +110,7 @@ static struct err *draw(const struct fl_picture *p, const char *path, FILE *out)
 
 	if (!text || !drawn)
 		return err_errno("cannot draw '%s': cannot make a temporary file", path);
-	err = report_dot_write(p, text);
+	err = write(what, text);
 	if (err)
 		return err;
 	if (fflush(text) || lseek(fileno(text), 0, SEEK_SET))
@@ -129,17 +130,28 @@ static struct err *draw(const struct fl_picture *p, const char *path, FILE *out)
 	return copy_styled(drawn, out);
 }
 
-struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path)
+struct err *report_dot_draw_text(report_dot_write_fn *write, const void *what,
+				 const char *path, mode_t mode)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct err *err = new_file_open(&f, path, p->mode);
+	struct err *err = new_file_open(&f, path, mode);
 
 	// What dot cannot write it tells in words of its own.
 	if (!err)
 		err = new_file_spool(&f);
 	if (!err)
-		err = draw(p, path, f.stream);
+		err = draw(write, what, path, f.stream);
 	if (err)
 		return err;
 	return new_file_commit(&f);
+}
+
+static struct err *write_picture(const void *what, FILE *out)
+{
+	return report_dot_write(what, out);
+}
+
+struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path)
+{
+	return report_dot_draw_text(write_picture, p, path, p->mode);
 }

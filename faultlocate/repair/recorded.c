@@ -62,7 +62,7 @@ static struct err *find_calls(struct rp_recorded *r, const char *function)
 	if (!n)
 		return err_new(ERR_NOT_FOUND,
 			       "the program has no function '%s' of its own (it may have "
-			       "been inlined)",
+			       "been inlined, or its symbols stripped)",
 			       function);
 	for (size_t i = 0; i < n; i++)
 		traps[i] =

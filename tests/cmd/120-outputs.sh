@@ -32,6 +32,7 @@ graph   --svg        file  graph CRASH --svg OUT
 inputs  --html       file  inputs TINY --html OUT
 linear  --svg        file  linear --svg OUT STEPS
 repair  --html       file  repair --source SOURCE --function deleteMid --commands SESSION --html OUT
+repair  --svg        file  repair --source SOURCE --function deleteMid --commands SESSION --svg OUT
 reduce  --output     dir   reduce TINY --no-record -o OUT
 report  --output     file  report TINY -o OUT
 record  --output     dir   record -o OUT -- /bin/true

@@ -39,7 +39,14 @@ C
 	[ "$got" = "$2 " ] || fail "figure $1: '$got', not '$2'"
 }
 
+# states NUMBER FILE - what `show' printed of figure NUMBER is FILE's.
+states() {
+	sed -n '/^> show/,/^> [^s]\|^> spec/p' "$TMPDIR/out$1" | grep '^  ' | diff "tests/repair/$2" - >"$TMPDIR/err" ||
+		fail "figure $1, a state: $(cat "$TMPDIR/err")"
+}
+
 session 1 reverse
+states 1 figure2.states
 [ "$(grep -c ^repaired "$TMPDIR/out1")" = 2 ] || fail "not two repairs"
 [ "$(grep -c '^-[^-]' "$TMPDIR/diff1")" = 2 ] && [ "$(grep -c '^+[^+]' "$TMPDIR/diff1")" = 3 ] ||
 	fail "more than the faults differs: $(cat "$TMPDIR/diff1")"
@@ -51,6 +58,14 @@ sed -n '/^as near/,/^>/p' "$TMPDIR/out1" | grep -q '`head = temp[12]->prev. is n
 # The program before it leaves the list as it was.
 cp tests/repair/figure1.c "$TMPDIR/f1.c"
 order 1 "10 8 4 2"
+
+# Boxes and arrows, drawn.
+if command -v dot >/dev/null; then
+	sed '/^leave$/,$d' tests/repair/figure1.commands >"$TMPDIR/f1"
+	session 1 reverse --commands "$TMPDIR/f1" --svg "$TMPDIR/f1.svg"
+	grep -q '<svg' "$TMPDIR/f1.svg" && [ "$(grep -c 'class="node"' "$TMPDIR/f1.svg")" -ge 4 ] || fail "no boxes: $(cat "$TMPDIR/f1.svg")"
+	grep -q '<title>.*n3.*&#45;&gt;.*n2' "$TMPDIR/f1.svg" || fail "no arrow from n3 to n2: $(grep title "$TMPDIR/f1.svg")"
+fi
 
 # Figure 7: nine states, and how many of them differ behind each assignment; nothing is wrong.
 session 7 f
@@ -82,6 +97,7 @@ sed '1i static int other(int n) { n++; return !n; }' tests/repair/figure4.c >"$T
 
 # Figure 11: checkpoints 0, 1, 2; back to 0, another way to 3; and to 2 again, where 3 counts no more.
 session 11 reverse
+states 11 figure11.states
 sed -n '/^> resume 2/,/^> repair/p' "$TMPDIR/out11" >"$TMPDIR/back"
 grep -q '^  current -> n2$' "$TMPDIR/back" && grep -q '^  n3 | data = 8 | next -> n4 | prev -> n2 |$' "$TMPDIR/back" ||
 	fail "the state of checkpoint 2: $(cat "$TMPDIR/back")"
@@ -96,6 +112,15 @@ got=0
 	>"$TMPDIR/out" || got=$?
 [ $got = 1 ] && grep -q '^with what is asserted up to spec 2 there is a patch, with spec 3 none' "$TMPDIR/out" ||
 	fail "status $got: $(tail -n 3 "$TMPDIR/out")"
+# What was not found in the time is not said not to be there.
+honest() {
+	case $(grep -Ec '^not known|none was found in time$' "$TMPDIR/out") in
+	0) grep -q '^no repair within reach' "$TMPDIR/out" ;;
+	2) ! grep -q '^no repair within reach' "$TMPDIR/out" ;;
+	*) false ;;
+	esac || fail "is it known or not? $(grep -E '^(not known|no repair|with what)' "$TMPDIR/out")"
+}
+honest
 
 # Without localisation: one statement, which another may be too that does what was drawn.
 session 4 deleteMid --everywhere
@@ -107,4 +132,5 @@ got=0
 "$FAULTLINE" repair --source tests/repair/figure4.c --function deleteMid --commands "$TMPDIR/never" --seconds 1 \
 	>"$TMPDIR/out" || got=$?
 [ $got = 1 ] && grep -Eq '^(no repair within reach|not known)' "$TMPDIR/out" || fail "status $got: $(tail -n 3 "$TMPDIR/out")"
+honest
 exit 0
