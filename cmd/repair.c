@@ -259,7 +259,9 @@ static struct err *read_source(struct repairing *x)
 		return err_new(ERR_NOT_FOUND,
 			       "its debug information names no source (--source FILE)");
 	err = fl_rp_program_read(path, &x->p);
-	return err ? err : find(x->o, x->p, &x->function);
+	if (!err)
+		err = find(x->o, x->p, &x->function);
+	return err ? err : fl_rp_program_spare(x->p, x->function);
 }
 
 /* What was right elsewhere. */

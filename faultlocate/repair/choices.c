@@ -5,6 +5,8 @@
 
 #include "faultlocate/repair/choices.h"
 
+enum { SPARE_COST = 3 }; ///< parts that may differ rather
+
 static void assert_if(struct smt *s, smt_term a, smt_term b)
 {
 	smt_assert(s, smt_or(s, smt_not(s, a), b));
@@ -176,6 +178,23 @@ static void hold_original(struct rp_choices *c, struct rp_choice *of, enum rp_pa
 	}
 }
 
+/* A variable that has to be declared for it is the last that a patch takes. */
+static void avoid_spares(struct rp_choices *c, struct rp_choice *of, enum rp_part part)
+{
+	for (size_t i = 0; i < of->parts[part].size; i++) {
+		const struct rp_option *o = &of->parts[part].data[i];
+		smt_term taken = of->active ? smt_and(c->s, of->active, o->chosen) :
+					      o->chosen;
+
+		if (part == RP_PART_SIGN || o->ref.var == RP_NONE ||
+		    !c->p->variables.data[o->ref.var].is_spare || o->is_original)
+			continue;
+		for (int k = 0; k < SPARE_COST; k++)
+			if (vec_add(&c->differences, taken))
+				c->has_failed = true;
+	}
+}
+
 static struct rp_choice *new_choice(struct rp_choices *c)
 {
 	struct rp_choice *n = calloc(1, sizeof(*n));
@@ -217,6 +236,7 @@ static void add_op(struct rp_choices *c, int number)
 	for (enum rp_part part = 0; part < RP_PARTS; part++) {
 		choose_one(c, n, part);
 		hold_original(c, n, part);
+		avoid_spares(c, n, part);
 	}
 	// A statement that goes is one whose guard is false.
 	if ((is_test ? vec_add(&c->guards, n->changed) :
@@ -268,8 +288,10 @@ static struct rp_choice *add_slot(struct rp_choices *c, const struct rp_block *b
 		smt_assert(c->s, smt_not(c->s, n->active));
 		return NULL;
 	}
-	for (enum rp_part part = 0; part < RP_PARTS; part++)
+	for (enum rp_part part = 0; part < RP_PARTS; part++) {
 		choose_one(c, n, part);
+		avoid_spares(c, n, part);
+	}
 	match_types(c, n);
 	// The shorter of two that do the same: a sum only where it is one.
 	if (vec_add(&c->insertions, n->active) ||

@@ -102,6 +102,7 @@ static int record_of(struct rp_front *f, CXCursor declaration)
 		return RP_OPAQUE;
 	}
 	r->name = fl_rp_name(f, declaration);
+	r->spelling = keep(f, f->c->getTypeSpelling(f->c->getCursorType(definition)));
 	n = fl_rp_children(f, definition, fields);
 	for (unsigned i = 0; i < n; i++) {
 		struct rp_field field;

@@ -36,9 +36,61 @@ bool fl_rp_in_scope(const struct rp_program *p, int var, int function, unsigned 
 {
 	const struct rp_variable *v = &p->variables.data[var];
 
-	return v->type != RP_OPAQUE && !v->is_hidden && at >= v->scope.from &&
+	return v->type != RP_OPAQUE && !v->is_hidden &&
+	       (!v->is_spare || p->with_spares) && at >= v->scope.from &&
 	       at <= v->scope.to && (v->function == RP_NONE || v->function == function);
 }
+
+/* ---- spare variables ------------------------------------------------------------------------- */
+
+static bool is_taken(const struct rp_program *p, const char *name)
+{
+	for (size_t i = 0; i < p->variables.size; i++)
+		if (!strcmp(p->variables.data[i].name, name))
+			return true;
+	return fl_rp_program_function(p, name) != RP_NONE;
+}
+
+static bool has_pointers(const struct rp_program *p, int function, int type)
+{
+	for (size_t i = 0; i < p->variables.size; i++)
+		if (p->variables.data[i].function == function &&
+		    p->variables.data[i].type == type)
+			return true;
+	return false;
+}
+
+static char *spare_name(struct rp_program *p)
+{
+	const size_t room = 24;
+	char *name = arena_alloc(&p->arena, room);
+
+	if (!name)
+		return NULL;
+	snprintf(name, room, "spare");
+	for (unsigned n = 2; is_taken(p, name); n++)
+		snprintf(name, room, "spare%u", n);
+	return name;
+}
+
+struct err *fl_rp_program_spare(struct rp_program *p, int function)
+{
+	for (int type = 0; type < (int)p->records.size; type++) {
+		struct rp_variable v = { .type = type,
+					 .function = function,
+					 .scope = p->functions.data[function].body->at,
+					 .is_spare = true };
+
+		if (!has_pointers(p, function, type))
+			continue;
+		v.name = spare_name(p);
+		if (!v.name || vec_add(&p->variables, v))
+			return &err_nomem;
+	}
+	return NULL;
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
 
 static void print_sum(const struct rp_program *p, const struct rp_op *op, FILE *out);
 

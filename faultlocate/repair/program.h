@@ -37,7 +37,8 @@ struct rp_field {
 };
 
 struct rp_record {
-	const char *name; ///< "struct node", or of a typedef
+	const char *name;     ///< its tag, or of a typedef
+	const char *spelling; ///< as a type, "struct node"
 	VEC(struct rp_field) fields;
 };
 
@@ -46,6 +47,7 @@ struct rp_variable {
 	int type, function;    ///< RP_NONE: global
 	struct rp_range scope; ///< where it may be named
 	bool is_hidden, is_parameter;
+	bool is_spare;	  ///< the program has none such; a patch may have it
 	const char *text; ///< of a hidden one: the expression
 	int64_t start;	  ///< of a global
 };
@@ -163,6 +165,7 @@ struct rp_program {
 	VEC(struct rp_function) functions;
 	VEC(struct rp_block *) blocks;
 	VEC(const char *) notes; ///< what was read past
+	bool with_spares;	 ///< spare variables can be named
 	int n_statements;
 };
 
@@ -191,6 +194,10 @@ void fl_rp_program_print(const struct rp_program *p, int function, FILE *out);
 
 /** @return the type of what @p r has; RP_ANY_POINTER or RP_INT of a constant is not known. */
 int fl_rp_ref_type(const struct rp_program *p, const struct rp_ref *r);
+
+/** Add a variable for each kind of pointer that @p function has, which a patch may use and then
+ * declares. Before any state is made. @return NULL or err_nomem. */
+struct err *fl_rp_program_spare(struct rp_program *p, int function);
 
 /** May variable @p var be named at byte @p at of function @p function? */
 bool fl_rp_in_scope(const struct rp_program *p, int var, int function, unsigned at);

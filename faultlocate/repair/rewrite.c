@@ -204,6 +204,38 @@ static void insert(struct rewriter *w, const struct rp_block *b, size_t index)
 	change(w, (struct rp_range){ at, at }, all);
 }
 
+/* ---- variables that a patch has -------------------------------------------------------------------- */
+
+static bool is_named(const struct rp_program *p, int var)
+{
+	for (size_t i = 0; i < p->ops.size; i++) {
+		const struct rp_op *op = &p->ops.data[i];
+
+		if (!op->is_removed && (op->kind == RP_ASSIGN || op->kind == RP_TEST) &&
+		    (op->dst.var == var || op->a.var == var ||
+		     (op->sign != RP_PLAIN && op->b.var == var)))
+			return true;
+	}
+	return false;
+}
+
+/* Before the function's first statement, and what is new there. */
+static void declare(struct rewriter *w, const struct rp_variable *v)
+{
+	const struct rp_block *b = w->p->functions.data[v->function].body;
+	unsigned at = b->list.size ? b->list.data[0]->at.from : b->at.to - 1;
+	_cleanup_free_ char *text = NULL;
+
+	if (asprintf(&text, "%s *%s", w->p->records.data[v->type].spelling, v->name) <
+	    0) {
+		text = NULL;
+		w->has_failed = true;
+		return;
+	}
+	change(w, (struct rp_range){ line_start(w->p, at), line_start(w->p, at) },
+	       new_line(w->p, at, text, false));
+}
+
 /* ---- all ---------------------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
@@ -224,6 +256,9 @@ static void gather(struct rewriter *w)
 {
 	const struct rp_program *p = w->p;
 
+	for (size_t i = 0; i < p->variables.size; i++)
+		if (p->variables.data[i].is_spare && is_named(p, (int)i))
+			declare(w, &p->variables.data[i]);
 	for (size_t i = 0; i < p->n_read; i++) {
 		const struct rp_op *now = &p->ops.data[i];
 

@@ -408,6 +408,7 @@ static struct err *search(struct search *x, bool is_everywhere)
 		any |= !err && few.is_enough[i];
 	if (!err && any)
 		err = look_among(x, few.is_enough, 1);
+	x->q->p->with_spares = true;
 	if (!err && !is_everywhere && x->a->verdict == RP_NO_REPAIR)
 		err = look_among(x, few.is_suspect, MOST_COST);
 	if (!err && !is_everywhere && x->a->verdict == RP_NO_REPAIR)
@@ -424,15 +425,32 @@ static struct err *search(struct search *x, bool is_everywhere)
 	return err;
 }
 
+static bool has_spares(const struct rp_program *p, const struct rp_patch *patch)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < patch->edits.size; i++) {
+		const struct rp_op *op = &patch->edits.data[i].now;
+		const struct rp_ref *refs[] = { &op->dst, &op->a, &op->b };
+
+		for (int k = 0; k < 3; k++)
+			any |= refs[k]->var != RP_NONE &&
+			       p->variables.data[refs[k]->var].is_spare;
+	}
+	return any;
+}
+
 struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret)
 {
 	struct search x = { .q = q, .a = ret, .start = clock_cpu_s() };
+	bool had_spares = q->p->with_spares;
 	struct err *err = &err_nomem;
 
 	*ret = (struct rp_answer){ .verdict = RP_NO_REPAIR };
 	x.may_change = calloc(q->p->ops.size + 1, sizeof(bool));
 	if (x.may_change)
 		err = search(&x, q->is_everywhere);
+	q->p->with_spares = had_spares || has_spares(q->p, &ret->patch);
 	count_edits(ret);
 	vec_deinit(&x.failures);
 	free(x.may_change);
