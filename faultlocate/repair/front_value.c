@@ -326,13 +326,44 @@ static bool read_sum(struct rp_front *f, CXCursor c, rp_ints *ops, struct rp_op 
 	return true;
 }
 
-/* A call of something that libc has. @return whether it was one. */
+/* Has the line `// concrete` behind @p c: what it gives is told, not looked into? */
+static bool is_concrete(struct rp_front *f, CXCursor c)
+{
+	const char *behind = f->p->text + fl_rp_extent(f, c).to;
+	const char *end = behind + strcspn(behind, "\n");
+	const char *mark = strstr(behind, "// concrete");
+
+	return mark && mark < end;
+}
+
+/* A number that comes from outside: the next input. */
+static bool gives_number(struct rp_front *f, CXCursor c, const char *name)
+{
+	CXType of = f->c->getCursorResultType(f->c->getCursorReferenced(c));
+
+	if (fl_rp_type(f, of) != RP_INT)
+		return false;
+	return !strcmp(name, "input") || !strcmp(name, "rand") ||
+	       !strcmp(name, "random") || is_concrete(f, c);
+}
+
+/* Does it change nothing that is looked at? */
+static bool is_silent(const char *name)
+{
+	static const char *const silent[] = { "printf", "puts", "putchar", "fflush",
+					      "srand" };
+
+	for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++)
+		if (!strcmp(name, silent[i]))
+			return true;
+	return false;
+}
+
+/* A call of what is not in this file, and known or told of. @return whether it was one. */
 static bool read_known_call(struct rp_front *f, CXCursor c, const char *name,
 			    CXCursor *args, unsigned n, struct rp_ref dst, int type,
 			    rp_ints *ops)
 {
-	static const char *const silent[] = { "printf", "puts", "putchar", "fflush",
-					      "srand" };
 	struct rp_op op = { .dst = dst, .type = type, .is_fixed = true };
 	int of;
 
@@ -344,13 +375,10 @@ static bool read_known_call(struct rp_front *f, CXCursor c, const char *name,
 		op.kind = RP_FREE;
 		op.a = fl_rp_read_value(f, args[0], ops, &of);
 		op.type = of;
-	} else if (!strcmp(name, "input") && !n) {
+	} else if (gives_number(f, c, name)) {
 		op.kind = RP_INPUT;
 	} else {
-		for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++)
-			if (!strcmp(name, silent[i]))
-				return true;
-		return false;
+		return dst.var == RP_NONE && (is_silent(name) || is_concrete(f, c));
 	}
 	add_op(f, c, op, ops);
 	return true;

@@ -31,6 +31,28 @@ printf 'double g(double x) { return x * 2; }\nvoid f(int n) { n = n + 1; }\n' >"
 "$FAULTLINE" repair --source "$TMPDIR/f.c" --function f --ir >"$TMPDIR/out" || fail "f() alone"
 grep -q 'n = n + 1' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 
+# What is told to be right need not be here: its number is the user's.
+cat >"$TMPDIR/concrete.c" <<'C'
+struct node { int data; struct node *next; };
+int foo(void *p);
+void bar(void);
+struct node *make(void);
+void f(struct node *n) {
+	n->data = foo(n); // concrete
+	bar(); // concrete
+}
+void g(struct node *n) { n->data = foo(n); }
+void h(struct node *n) {
+	n = make(); // concrete
+}
+C
+"$FAULTLINE" repair --source "$TMPDIR/concrete.c" --function f --ir >"$TMPDIR/out" || fail "concrete"
+[ "$(sed 's/.*: //' "$TMPDIR/out")" = "n->data = input()" ] || fail "concrete: $(cat "$TMPDIR/out")"
+for f in g h; do
+	! "$FAULTLINE" repair --source "$TMPDIR/concrete.c" --function $f --ir >"$TMPDIR/out" 2>"$TMPDIR/err" &&
+		grep -q "a call of '[a-z]*', which is not in this file" "$TMPDIR/err" || fail "concrete: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+done
+
 # could_not TEXT ARGUMENT...
 could_not() {
 	local want=$1
