@@ -446,8 +446,8 @@ static void child_fork(uint64_t to)
 /* So many forks are worth being made quick: fewer pages have to be told to each. */
 #define GATHER_FOR 16
 
-/* After so many that could not take even their first branch back no lane of this position tries to:
- * what they kept was for nothing. */
+/* After so many that could not take even their first branch back no lane of those queued tries to:
+ * what they kept was for nothing. The next ones may be luckier. */
 #define VAIN_MAX 2
 
 static struct child_slot *queued(uint64_t i)
@@ -578,7 +578,6 @@ static bool lane_meets_ours(uint64_t i)
  * at its word: that would cost it and us a sleep each. */
 static void child_branches(uint64_t n, uint64_t at_once)
 {
-	static uint64_t vain_at;
 	uint64_t left, lanes = 0;
 	struct err *err;
 
@@ -598,9 +597,7 @@ static void child_branches(uint64_t n, uint64_t at_once)
 	n = err ? 0 : n;
 	at_once = at_once < n ? at_once : n;
 	atomic_store(&shared->lanes_ended, 0);
-	if (vain_at != replay.engine.now)
-		atomic_store(&shared->lanes_vain, 0);
-	vain_at = replay.engine.now;
+	atomic_store(&shared->lanes_vain, 0);
 	for (;;) {
 		uint32_t bell = atomic_load(&shared->bell);
 		uint64_t ended = atomic_load(&shared->lanes_ended);

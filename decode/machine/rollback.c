@@ -15,7 +15,8 @@
 
 #define PAGE 4096ull
 #define RANGES_MAX 1024
-#define PAGES_MAX 1024	     ///< beyond that a fork costs no more
+#define PAGES_MAX 1024 ///< beyond that a fork costs no more
+#define FRESH_MAX 256
 #define HEAP_ROOM (4u << 20) ///< so much malloc has before it asks the kernel
 
 struct rollback_page {
@@ -31,6 +32,10 @@ struct rollback {
 		uint64_t start, end;
 	} range[RANGES_MAX];
 	struct rollback_page page[PAGES_MAX];
+	// Where the guest had no memory then, and may have some since:
+	size_t n_fresh;
+	struct rollback_range fresh[FRESH_MAX];
+	const struct dec_guest *guest;
 	// What the kernel had given, then:
 	void *brk, *parts;
 	size_t n_arenas;
@@ -146,11 +151,76 @@ ENGINE_BARE static void rollback_give_up(void)
 	back->is_on = false;
 }
 
+/* ---- memory that was not there ---------------------------------------------------------- */
+
+static bool rollback_is_fresh(uint64_t start, uint64_t end)
+{
+	size_t i = 0;
+
+	while (i < back->n_fresh &&
+	       (start < back->fresh[i].start || end > back->fresh[i].end))
+		i++;
+	return i < back->n_fresh;
+}
+
+/* Does the guest have memory in [start, end) that it had then? */
+static bool rollback_is_old(uint64_t start, uint64_t end)
+{
+	const struct dec_guest *g = back->guest;
+
+	for (size_t i = 0; i < g->ranges.size; i++) {
+		uint64_t from = g->ranges.data[i].start, to = g->ranges.data[i].end;
+
+		from = from > start ? from : start;
+		to = to < end ? to : end;
+		if (from < to && !rollback_is_fresh(from, to))
+			return true;
+	}
+	return false;
+}
+
+/* @return false: there are too many. */
+static bool rollback_add_fresh(uint64_t start, uint64_t end)
+{
+	if (rollback_is_fresh(start, end))
+		return true;
+	for (size_t i = 0; i < back->n_fresh; i++)
+		if (back->fresh[i].end == start) { // so a heap grows
+			back->fresh[i].end = end;
+			return true;
+		}
+	if (back->n_fresh == FRESH_MAX)
+		return false;
+	back->fresh[back->n_fresh++] = (struct rollback_range){ start, end };
+	return true;
+}
+
+/* What comes to where nothing was can go again; what was there cannot be made once more. */
 static void rollback_on_remap(uint64_t start, uint64_t end)
 {
-	(void)start, (void)end; // nothing is taken back behind any
-	rollback_give_up();
+	if (back->is_on &&
+	    (rollback_is_old(start, end) || !rollback_add_fresh(start, end)))
+		rollback_give_up();
 }
+
+static void rollback_drop_fresh(void)
+{
+	const struct dec_guest *g = back->guest;
+
+	for (size_t i = 0; i < g->ranges.size; i++)
+		for (size_t k = 0; k < back->n_fresh; k++) {
+			uint64_t from = g->ranges.data[i].start,
+				 to = g->ranges.data[i].end;
+
+			from = from > back->fresh[k].start ? from : back->fresh[k].start;
+			to = to < back->fresh[k].end ? to : back->fresh[k].end;
+			if (from < to)
+				munmap((void *)from, to - from);
+		}
+	back->n_fresh = 0;
+}
+
+/* ---- keeping pages ---------------------------------------------------------------------- */
 
 ENGINE_BARE static bool rollback_is_kept(uint64_t addr)
 {
@@ -231,6 +301,7 @@ bool dec_rollback_begin(struct dec_replay *r)
 	dec_engine_keep_code(&r->engine);
 	r->guest.remapping = rollback_on_remap;
 	dec_engine_ask_first(rollback_on_fault);
+	back->guest = &r->guest;
 	back->brk = sbrk(0);
 	back->parts = cap_events_memory(r->events).parts;
 	back->n_arenas = r->engine.arenas.size;
@@ -258,6 +329,7 @@ bool dec_rollback_can(const struct dec_replay *r)
 void dec_rollback_take_back(struct dec_replay *r)
 {
 	dec_engine_restore_code(&r->engine);
+	rollback_drop_fresh(); // while the guest's ranges tell of it
 	for (size_t i = 0; i < back->n_pages; i++)
 		memcpy((void *)back->page[i].addr, back->page[i].bytes, PAGE);
 }

@@ -9,8 +9,9 @@
  *
  * All that may be written is made read-only; the first store to a page keeps a copy of it and
  * makes the page writable, for good: the next run does not fault there. The stack of C and its
- * TLS are not part of it, nor is what the kernel knows. So nothing is taken back behind a change
- * of the mappings, or one of the signal handlers' kind: dec_rollback_can().
+ * TLS are not part of it, nor is what the kernel knows. What the guest maps where it had nothing goes
+ * again; behind another change of its mappings, or one of the signal handlers' kind, nothing is taken
+ * back: dec_rollback_can().
  *
  * One of it a process.
  */
