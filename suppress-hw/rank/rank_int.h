@@ -17,9 +17,13 @@
 #include "decode/symbols/symbols.h"
 #include "suppress-hw/rank/rank_lists.h"
 
-/** Where a search begins its branches: the start of a stretch of so many instructions, or behind
- * what the run did to its mappings, which no process of several branches can take back. */
+/** Where a search begins its branches: the start of a stretch, or behind what the run did to its mappings,
+ * which no process of several branches can take back. A stretch has so many instructions, at least, as each
+ * branch runs from its start; but a place to begin at costs several forks, so that it is worth it only for
+ * so many values; and so many instructions at most. */
 #define RANK_STRETCH 16384
+#define RANK_STRETCH_PLACES 128
+#define RANK_STRETCH_MOST (16 * RANK_STRETCH)
 
 enum rank_kind {
 	RANK_VALUE_MEMORY,   ///< memory, before the instruction or behind it

@@ -44,7 +44,8 @@ struct profiler {
 		jumps_from; ///< behind the branch that was the last instruction; 0: none was
 	uint32_t jumps_profile, jumps_statement;
 	bool has_too_many;
-	bool has_remapped; ///< since the last step
+	size_t places_before; ///< of the run, before the present stretch
+	bool has_remapped;    ///< since the last step
 };
 
 /* ---- statements and profiles ------------------------------------------------------------- */
@@ -361,17 +362,21 @@ static struct err *keep_set(struct profiler *p, const struct dec_step *step,
 static bool begins_stretch(const struct profiler *p, uint64_t position)
 {
 	size_t n = p->run->begins.size;
+	uint64_t length = n ? position - p->run->begins.data[n - 1] : 0;
+	bool is_worth_it = p->run->places.size - p->places_before >= RANK_STRETCH_PLACES;
 
-	return !n || p->has_remapped ||
-	       position / RANK_STRETCH != p->run->begins.data[n - 1] / RANK_STRETCH;
+	return !n || p->has_remapped || length >= RANK_STRETCH_MOST ||
+	       (length >= RANK_STRETCH && is_worth_it);
 }
 
 static struct err *find_stretch(struct profiler *p, uint64_t position, uint32_t *ret)
 {
 	struct err *err = NULL;
 
-	if (begins_stretch(p, position))
+	if (begins_stretch(p, position)) {
+		p->places_before = p->run->places.size;
 		err = vec_add(&p->run->begins, position);
+	}
 	p->has_remapped = false;
 	*ret = p->run->begins.size - 1;
 	return err;
@@ -379,8 +384,9 @@ static struct err *find_stretch(struct profiler *p, uint64_t position, uint32_t 
 
 static bool is_remapping(uint64_t nr)
 {
-	return nr == SYS_mmap || nr == SYS_munmap || nr == SYS_mprotect ||
-	       nr == SYS_mremap || nr == SYS_brk || nr == SYS_madvise;
+	// What comes to where nothing was, as of mmap and brk, can be taken back.
+	return nr == SYS_munmap || nr == SYS_mprotect || nr == SYS_mremap ||
+	       nr == SYS_madvise;
 }
 
 static struct err *on_step(void *ctx, const struct dec_step *step)
