@@ -10,40 +10,51 @@
  */
 #include "decode/machine/log.h"
 #include "decode/x86/zydis.h"
+#include "heapgraph/hg_glance.h"
 #include "heapgraph/hg_glance_int.h"
 
 const size_t hg_glance_bytes = sizeof(struct hg_glanced);
 
 /* ---- what is known of an instruction ---------------------------------------------------------- */
 
-static bool is_plain(const struct dec_insn *insn)
+bool hg_glance_is_plain(const struct dec_insn *insn)
 {
 	return insn->flow == DEC_FLOW_NEXT && insn->n_mem <= 1 && !insn->is_string &&
 	       !insn->is_rep && !insn->lane_bytes && dec_insn_cleared_from(insn) < 0 &&
 	       (!insn->n_mem || !(insn->mem[0].is_gs || insn->mem[0].is_addr32));
 }
 
-/* Where are the values of instruction @p i? */
-static void find_slots(struct hg_glanced *q, const struct dec_glance *g, uint32_t i)
+struct hg_slots_at hg_glance_slots(const struct dec_glance *g, uint32_t i)
 {
 	const struct dec_slot *slot = &g->plan->slots[g->plan->insn[i].slots];
-	uint32_t at = g->block->slot_at[i], n_defs = 0;
+	struct hg_slots_at ret = { .def = DEC_REG_NONE };
+	uint32_t at = g->block->slot_at[i];
 
-	q->def = DEC_REG_NONE;
 	for (uint32_t s = 0; s < g->plan->insn[i].n; at += dec_slot_size(&slot[s++])) {
 		if (slot[s].kind == DEC_SLOT_LOAD) {
-			q->load_at = at;
+			ret.load = at;
 		} else if (slot[s].kind == DEC_SLOT_STORE) {
-			q->store_at = at;
+			ret.store = at;
 		} else {
-			n_defs++;
-			q->def_at = at;
-			q->def = slot[s].kind == DEC_SLOT_GPR ? slot[s].which :
-								DEC_REG_NONE;
+			ret.n_defs++;
+			ret.define = at;
+			ret.def = slot[s].kind == DEC_SLOT_GPR ? slot[s].which :
+								 DEC_REG_NONE;
 		}
 	}
-	if (n_defs != 1 || g->plan->insn[i].rsp_step)
-		q->def = DEC_REG_NONE;
+	if (ret.n_defs != 1 || g->plan->insn[i].rsp_step)
+		ret.def = DEC_REG_NONE;
+	return ret;
+}
+
+static void find_slots(struct hg_glanced *q, const struct dec_glance *g, uint32_t i)
+{
+	const struct hg_slots_at at = hg_glance_slots(g, i);
+
+	q->def = at.def;
+	q->def_at = at.define;
+	q->load_at = at.load;
+	q->store_at = at.store;
 }
 
 static void learn_operand(struct hg_glanced *q, const struct dec_mem *m)
@@ -69,7 +80,7 @@ static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
 	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
 
 	q->kind = g->plan->insn[i].is_inert ? GLANCE_INERT : GLANCE_STEP;
-	if (q->kind == GLANCE_INERT || !is_plain(insn))
+	if (q->kind == GLANCE_INERT || !hg_glance_is_plain(insn))
 		return;
 	find_slots(q, g, i);
 	q->may_store = dec_heap_may_store(insn, mode);

@@ -346,8 +346,11 @@ static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
 	if (!g->at)
 		return err;
 	h->last = g->block->rip + g->plan->insn[g->at - 1].rip_at;
-	if (g->at == g->block->n_insns && g->plan->insn[g->at - 1].flow != DEC_FLOW_NEXT)
-		h->frames.jump_end = dec_glance_jump_end(&h->frames, g);
+	if (g->at < g->block->n_insns || g->plan->insn[g->at - 1].flow == DEC_FLOW_NEXT)
+		return err;
+	if (g->plan->insn[g->at - 1].flow == DEC_FLOW_JMP_IND) // as in a step
+		dec_frames_return(&h->frames, g->gpr[CAP_RSP] - 1);
+	h->frames.jump_end = dec_glance_jump_end(&h->frames, g);
 	return err;
 }
 

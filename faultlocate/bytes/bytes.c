@@ -385,6 +385,8 @@ struct err *fl_bytes_find(const struct capture *c, struct dec_symbols *symbols,
 	const struct dec_heap_options o = {
 		.progress = with_progress ? "looked at the bytes of" : NULL,
 		.step = on_step,
+		.glance = events->is_plain ? NULL : fl_bytes_glance,
+		.glance_bytes = fl_bytes_glance_bytes,
 		.step_ctx = w,
 		.skips_allocator = true,
 	};

@@ -58,6 +58,7 @@ struct fl_bytes_events {
 	struct err *(*use)(void *ctx, const struct fl_bytes_place *p,
 			   enum fl_bytes_use use, uint64_t addr);
 	bool wants_reads; ///< use is told of FL_USE_READ, too
+	bool is_plain; ///< each instruction by a step: the same, in more than twice the time
 };
 
 /** Replay @p c and tell @p events. @return ERR_DIVERGED, ERR_NOMEM, what a machine does. */

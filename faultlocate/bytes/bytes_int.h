@@ -109,6 +109,13 @@ bool fl_bytes_is_own(struct bytes_walk *w, struct fl_bytes_place *p);
 const struct insn_model *fl_bytes_model(struct bytes_walk *w,
 					const struct dec_insn *insn);
 
+/* ---- glance.c */
+
+/** A dec_heap_options.glance; step_ctx: the walk. */
+struct err *fl_bytes_glance(void *ctx, struct frames *frames, struct dec_glance *g,
+			    const struct dec_heap_storer *storer);
+extern const size_t fl_bytes_glance_bytes;
+
 /* ---- values.c */
 
 /** Memory from @p addr on has values, or has none. @return ERR_NOMEM. */
@@ -117,6 +124,10 @@ struct err *fl_values_set(struct bytes_values *v, uint64_t addr, uint64_t size,
 
 /** @return the first byte from @p addr on of which a bit has no value; UINT64_MAX: all have. */
 uint64_t fl_values_first(struct bytes_values *v, uint64_t addr, uint64_t size);
+
+/** Behind @p insn the stack ends at @p rsp: what is new on it has no value. @return ERR_NOMEM. */
+struct err *fl_values_follow_stack(struct bytes_walk *w, const struct dec_insn *insn,
+				   uint64_t rsp);
 
 /** The instruction of @p s runs: what it uses, and what becomes of its definitions. @p is_quiet: it is
  * the allocator's, or reads ahead; its uses are none. @return ERR_NOMEM, what events do. */

@@ -164,16 +164,17 @@ static bool makes_room(const struct dec_insn *insn)
 	}
 }
 
-/* What is new on the stack has no value; a function that is called gets nothing below its return address. */
-static struct err *follow_stack(struct bytes_walk *w, const struct dec_step *s)
+struct err *fl_values_follow_stack(struct bytes_walk *w, const struct dec_insn *insn,
+				   uint64_t rsp)
 {
 	struct bytes_regs *r = &w->thread->regs;
-	uint64_t old = r->rsp, rsp = s->gpr[CAP_RSP], end = old - BYTES_RED_ZONE;
+	uint64_t old = r->rsp, end = old - BYTES_RED_ZONE;
 
 	r->rsp = rsp;
-	if (rsp >= old || old - rsp > FRAME_MAX || !makes_room(s->insn))
+	if (rsp >= old || old - rsp > FRAME_MAX || !makes_room(insn))
 		return NULL;
-	if (s->insn->mnemonic == ZYDIS_MNEMONIC_CALL)
+	// A function that is called gets nothing below its return address.
+	if (insn->mnemonic == ZYDIS_MNEMONIC_CALL)
 		end = rsp;
 	return fl_values_set(&w->values, rsp - BYTES_RED_ZONE,
 			     end - (rsp - BYTES_RED_ZONE), false);
@@ -361,7 +362,7 @@ struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool 
 		r->rsp = s->gpr ? s->gpr[CAP_RSP] : r->rsp;
 		return define_memory(w, s);
 	}
-	err = follow_stack(w, s);
+	err = fl_values_follow_stack(w, s->insn, s->gpr[CAP_RSP]);
 	if (err)
 		return err;
 	if (!is_concerned(w, s)) {

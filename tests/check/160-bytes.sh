@@ -3,7 +3,7 @@
 # Copyright 2026 The Faultline authors
 #
 # Accesses outside of variables, to those of functions that have returned, and uses of what has no value are found
-# in a program that says where they are; and nothing else is. --strict: reads of it, too. FAULTLINE_RULES=full: as two compilers make it at
+# in a program that says where they are; and nothing else is, and the same where each instruction is a step. --strict: reads of it, too. FAULTLINE_RULES=full: as two compilers make it at
 # three levels, else three of the six.
 . tests/lib.sh
 need gojq gcc clang
@@ -19,6 +19,8 @@ check_as() {
 	for kind in right wrong; do
 		rm -rf "$TMPDIR/c"
 		make_capture "$TMPDIR/c" "$TMPDIR/bytes" $kind
+		"$BUILD/tests/check/tool_bytes" "$TMPDIR/c" >"$TMPDIR/counts" || fail "as fast as it goes is not the same"
+		[ $kind = right ] || ! grep -q ' 0$' "$TMPDIR/counts" || fail "told: $(cat "$TMPDIR/counts")"
 		"$FAULTLINE" check --json --strict "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
 		local status=$?
 		jq -r '.findings[] | select(.rule == "UNINIT-READ").at.line' "$TMPDIR/out" | sort -u >"$TMPDIR/read"

@@ -21,6 +21,7 @@ check_as() {
 	"$@" -D_GNU_SOURCE -g -fno-builtin -w -o "$TMPDIR/p" "$source" || fail "cannot compile"
 	rm -rf "$TMPDIR/c"
 	make_capture "$TMPDIR/c" "$TMPDIR/p" "$kind"
+	"$BUILD/tests/check/tool_bytes" "$TMPDIR/c" || fail "as fast as it goes is not the same"
 	"$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 	jq -r '.findings[] | .rule as $r | (.at, (.also // [])[]) | "\(.line) \($r)"' "$TMPDIR/out" |
 		sort -u >"$TMPDIR/found" || fail "$*: $(cat "$TMPDIR/err")"

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The fast way of bytes.c: most instructions have nothing to do with pointers to variables, nor with what has no
+ * value. They are followed from their block's record, without steps; all others are left to the steps. What
+ * comes of it is the same.
+ */
+#include <string.h>
+
+#include "faultlocate/bytes/bytes_int.h"
+
+#include "decode/machine/log.h"
+#include "decode/x86/zydis.h"
+#include "heapgraph/hg_glance.h"
+
+enum { KIND_STEP, KIND_INERT, KIND_PLAIN };
+
+/** One instruction, as far as it does not depend on the run. */
+struct seen {
+	uint8_t kind;
+	bool has_mem, is_read, is_write, is_fs, may_store; ///< dec_heap_may_store()
+	bool reads_flags, writes_flags, moves_stack;
+	uint8_t base, index, scale, size;
+	uint8_t words; ///< of 8 bytes that it reads, at word_at
+	uint8_t def;   ///< as struct hg_slots_at has it
+	uint16_t gpr;  ///< general registers that are read or written
+	uint16_t def_at, word_at, store_at;
+	uint32_t vec;
+	int64_t disp;
+};
+
+/** A block's first, in front of its instructions'. */
+struct seen_block {
+	bool is_known, is_entry;
+	uint32_t n_mapped;  ///< .. when so many modules were mapped
+	uint32_t n_entries; ///< so many were known when is_entry was found
+};
+
+const size_t fl_bytes_glance_bytes = sizeof(struct seen);
+_Static_assert(sizeof(struct seen_block) <= sizeof(struct seen), "a block's comes first");
+
+static struct seen_block *block_of(const struct dec_glance *g)
+{
+	return g->plan->user;
+}
+
+/* ---- what is known of an instruction ------------------------------------------------------------ */
+
+/* May it make a pointer to a variable of the user's? See objects.c. */
+static bool may_make_pointer(const struct dec_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_LEA ||
+	       (insn->mnemonic == ZYDIS_MNEMONIC_MOV && !insn->n_mem &&
+		(!insn->gpr_read || insn->gpr_read >> CAP_RSP & 1)) ||
+	       (insn->n_mem && insn->mem[0].index != DEC_REG_NONE);
+}
+
+static void learn_operand(struct seen *q, const struct dec_mem *m)
+{
+	q->has_mem = true;
+	q->is_read = m->is_read;
+	q->is_write = m->is_write;
+	q->is_fs = m->is_fs;
+	q->base = m->base;
+	q->index = m->index;
+	q->scale = m->scale;
+	q->size = m->size;
+	q->disp = m->disp;
+}
+
+static void learn(struct seen *q, struct frames *frames, const struct dec_glance *g,
+		  uint32_t i, enum dec_log_mode mode)
+{
+	const struct dec_insn *insn = &g->block->insn[i];
+	struct hg_slots_at at;
+
+	*q = (struct seen){ .kind = g->plan->insn[i].is_inert ? KIND_INERT : KIND_STEP,
+			    .gpr = insn->gpr_read | insn->gpr_written,
+			    .vec = insn->other_read | insn->other_written,
+			    .moves_stack = insn->gpr_written >> CAP_RSP & 1,
+			    .reads_flags = insn->reads_flags,
+			    .writes_flags = insn->writes_flags };
+	if (q->kind == KIND_INERT || !hg_glance_is_plain(insn) ||
+	    (may_make_pointer(insn) && dec_frames_is_own(frames, insn->rip)))
+		return;
+	at = hg_glance_slots(g, i);
+	q->def = at.def;
+	q->def_at = at.define;
+	q->store_at = at.store;
+	q->may_store = dec_heap_may_store(insn, mode);
+	if (insn->n_mem)
+		learn_operand(q, &insn->mem[0]);
+	// What a plain load reads is what it defines.
+	q->word_at = at.load ? at.load : insn->is_plain_load ? at.define : 0;
+	q->words = q->is_read ? q->size / 8 : 0;
+	if ((q->words && (!q->word_at || (!at.load && at.n_defs != 1))) ||
+	    (q->is_write && !q->store_at))
+		return;
+	q->kind = KIND_PLAIN;
+}
+
+/* Is something done where the block begins? */
+static bool is_entry(const struct bytes_walk *w, const struct dec_glance *g)
+{
+	struct seen_block *b = block_of(g);
+	size_t n = w->entries.size + w->strings.entries.size;
+
+	if (b->n_entries != n) {
+		b->is_entry = map_get(&w->entries, g->block->rip) ||
+			      map_get(&w->strings.entries, g->block->rip);
+		b->n_entries = n;
+	}
+	return b->is_entry;
+}
+
+/* ---- instructions ------------------------------------------------------------------------------- */
+
+static uint64_t address_of(const struct seen *q, const struct dec_glance *g)
+{
+	uint64_t addr = q->disp + (q->is_fs ? g->fs_base : 0);
+
+	if (q->base != DEC_REG_NONE)
+		addr += g->gpr[q->base];
+	if (q->index != DEC_REG_NONE)
+		addr += g->gpr[q->index] * q->scale;
+	return addr;
+}
+
+static bool loads_pointer(struct bytes_walk *w, const struct dec_glance *g,
+			  const struct seen *q, uint64_t addr)
+{
+	struct hg_derive *d = &w->objects.derive;
+
+	for (unsigned i = 0; i < q->words; i++) {
+		uint64_t word;
+
+		memcpy(&word, g->rec + q->word_at + 8 * i, sizeof(word));
+		if (hg_derive_word(d, addr + 8 * i, word) ||
+		    d->pointer(d->pointer_ctx, word))
+			return true;
+	}
+	return false;
+}
+
+/* Has it to do with what is followed? */
+static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
+			 const struct seen *q, uint64_t addr)
+{
+	const struct bytes_regs *r = &w->thread->regs;
+	const struct hg_derived_regs *d = w->objects.derive.regs;
+	bool has_objects = w->events->access;
+
+	return q->gpr & (r->live | (has_objects ? d->live : 0)) ||
+	       q->vec & (r->vec_live | (has_objects ? d->vec_live : 0)) ||
+	       (q->reads_flags && (r->no_zero || r->no_sign || r->no_carry ||
+				   r->no_overflow || r->no_parity)) ||
+	       (q->is_read && (fl_values_first(&w->values, addr, q->size) != UINT64_MAX ||
+			       (has_objects && loads_pointer(w, g, q, addr))));
+}
+
+static struct err *put(struct bytes_walk *w, const struct dec_glance *g,
+		       const struct seen *q, uint32_t i, uint64_t addr,
+		       const struct dec_heap_storer *storer)
+{
+	const uint8_t *value = g->rec + q->store_at;
+	struct err *err =
+		w->events->use ? fl_values_set(&w->values, addr, q->size, true) : NULL;
+
+	for (unsigned at = 0; w->events->access && at + 8 <= q->size; at += 8)
+		hg_derive_set_word(&w->objects.derive, addr + at, 0, 0);
+	if (err || !q->may_store)
+		return err;
+	return storer->store(storer->ctx, &g->block->insn[i], g->position + i, addr,
+			     value, q->size);
+}
+
+/* Instruction @p i ran. */
+static struct err *carry_on(struct bytes_walk *w, const struct dec_glance *g,
+			    const struct seen *q, uint32_t i, uint64_t addr,
+			    const struct dec_heap_storer *storer)
+{
+	struct err *err = NULL;
+
+	if (q->def != DEC_REG_NONE)
+		memcpy(&g->gpr[q->def], g->rec + q->def_at, 8);
+	else
+		dec_glance_define(g, i);
+	if (q->moves_stack && w->events->use)
+		err = fl_values_follow_stack(w, &g->block->insn[i], g->gpr[CAP_RSP]);
+	return err || !q->is_write ? err : put(w, g, q, i, addr, storer);
+}
+
+/* @return the instruction, from @p i on, that is left to a step. */
+static uint32_t go_on(struct bytes_walk *w, const struct dec_glance *g, uint32_t i,
+		      const struct dec_heap_storer *storer, struct err **err)
+{
+	struct bytes_regs *r = &w->thread->regs;
+	bool is_in_string = w->thread->string.rsp;
+
+	for (; i < g->n_ran && !*err; i++) {
+		const struct seen *q = (const struct seen *)g->plan->user + 1 + i;
+		uint64_t addr = q->has_mem ? address_of(q, g) : 0;
+
+		if (q->kind == KIND_STEP ||
+		    (is_in_string && (q->is_read || q->moves_stack)) ||
+		    is_concerned(w, g, q, addr))
+			break;
+		if (q->writes_flags)
+			r->no_zero = r->no_sign = r->no_carry = r->no_overflow =
+				r->no_parity = false;
+		if (q->kind == KIND_PLAIN)
+			*err = carry_on(w, g, q, i, addr, storer);
+	}
+	return i;
+}
+
+/* Is something to be done at the next instruction that is none of its own? */
+static bool is_due(const struct bytes_walk *w, const struct frames *frames,
+		   const struct dec_glance *g)
+{
+	const struct bytes_thread *t = w->thread;
+
+	return !t || t->tid != g->tid || w->n_mapped != frames->n_mapped ||
+	       t->allocator_rsp || (t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp) ||
+	       (t->has_jumped && !g->at && is_entry(w, g));
+}
+
+struct err *fl_bytes_glance(void *ctx, struct frames *frames, struct dec_glance *g,
+			    const struct dec_heap_storer *storer)
+{
+	struct bytes_walk *w = ctx;
+	struct seen_block *b = block_of(g);
+	struct err *err = NULL;
+	uint32_t i;
+
+	if (is_due(w, frames, g))
+		return NULL;
+	if (!b->is_known || b->n_mapped != frames->n_mapped)
+		for (i = 0; i < g->block->n_insns; i++)
+			learn((struct seen *)g->plan->user + 1 + i, frames, g, i,
+			      storer->mode);
+	b->is_known = true;
+	b->n_mapped = frames->n_mapped;
+	i = go_on(w, g, g->at, storer, &err);
+	if (i == g->at)
+		return err;
+	g->at = i;
+	w->frames = frames;
+	w->has_released = false;
+	w->thread->syscall_left = 0;
+	w->thread->has_jumped = g->plan->insn[i - 1].flow != DEC_FLOW_NEXT;
+	memcpy(w->thread->gpr, g->gpr, sizeof(w->thread->gpr));
+	if (w->events->access)
+		memcpy(w->objects.derive.regs->value, g->gpr, sizeof(w->thread->gpr));
+	return err || !w->objects.derive.is_out_of_memory ? err : &err_nomem;
+}
