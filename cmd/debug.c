@@ -4,14 +4,13 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <netdb.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/option.h"
 #include "cmd/command.h"
+#include "cmd/listen.h"
 #include "cmd/dump_int.h"
 #include "confine/confine.h"
 #include "debug/debug.h"
@@ -189,13 +188,8 @@ static int run_server(int argc, char **argv)
 static struct err *listen_at(const char *where, int *ret)
 {
 	_cleanup_free_ char *copy = strdup(where);
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-					.ai_flags = AI_PASSIVE | AI_NUMERICSERV };
 	const char *host = "127.0.0.1", *port;
-	struct addrinfo *found = NULL;
-	const int yes = 1;
 	char *colon;
-	int failed;
 
 	if (!copy)
 		return &err_nomem;
@@ -210,17 +204,7 @@ static struct err *listen_at(const char *where, int *ret)
 			colon[-1] = 0;
 		}
 	}
-	failed = getaddrinfo(host, port, &hints, &found);
-	if (failed)
-		return err_new(ERR_USAGE, "cannot listen at '%s': %s", text_line(where),
-			       gai_strerror(failed));
-	*ret = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (*ret >= 0)
-		setsockopt(*ret, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	failed = *ret < 0 || bind(*ret, found->ai_addr, found->ai_addrlen) ||
-		 listen(*ret, 4);
-	freeaddrinfo(found);
-	return failed ? err_errno("cannot listen at '%s'", text_line(where)) : NULL;
+	return cmd_listen(host, port, ret);
 }
 
 static struct err *make_listener(struct arguments *a)

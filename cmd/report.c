@@ -2,20 +2,15 @@
 // Copyright 2026 The Faultline authors
 // COMMAND find/report: one page: what happened, what is wrong, and where that came from
 
-#include <arpa/inet.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/option.h"
-#include "cmd/command.h"
+#include "cmd/report_int.h"
 #include "confine/confine.h"
-#include "report/later.h"
 #include "report/serve.h"
-#include "report/story.h"
 
 #define EXIT_COULD_NOT 2
 #define TOLD 4			     // slices that are made
@@ -28,14 +23,6 @@
 #define AFFORDED (UINT64_C(1) << 30) // bytes of these: somebody waits for the answers
 
 enum { KEY_SOURCES = 256, KEY_WITH, KEY_SERVE };
-
-struct arguments {
-	const char *capture, *process, *out, *sources;
-	fl_texts specs, results;
-	bool serves;
-	uint16_t port; ///< serves: 0: any
-	int listener;  ///< serves
-};
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "OUT", 0,
@@ -79,7 +66,7 @@ static const char doc[] =
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct arguments *a = state->input;
+	struct report_options *a = state->input;
 
 	switch (key) {
 	case 'o':
@@ -117,31 +104,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* ---- what is found out -------------------------------------------------------------------- */
-
-/** A page being made. */
-struct reporting {
-	const struct arguments *args;
-	struct fl_check *rules;
-	struct fl_analysis analysis; ///< by rules, and by specifications
-	report_findings findings;
-	struct fl_analysis heap; ///< of all types that there are
-	struct capture *capture;
-	struct dec_machine *machine; ///< of a run that is served
-	struct fl_trace *trace;	     ///< of one whose stories are told
-	uint64_t end;		     ///< the last position
-	struct dec_symbols *symbols;
-	cmd_maps maps;
-	fl_prunes prunes;
-	report_tolds told;
-	struct fl_sources sources;
-	report_results results;
-	fl_strings strings;
-	struct fl_inputs inputs;
-	bool has_inputs, is_cut;
-	VEC(struct dec_trapped) events;
-	line_list notes;
-	bool with_progress; ///< somebody watches stderr
-};
 
 static void told_deinit(struct report_told *t)
 {
@@ -243,7 +205,7 @@ static struct err *analyze_quickly(struct reporting *r)
 	return analyze_by(r, NULL);
 }
 
-static struct err *analyze(struct reporting *r)
+struct err *cmd_report_analyze(struct reporting *r)
 {
 	const struct fl_check_options all = {};
 	struct err *err = fl_check_create(&all, &r->rules);
@@ -252,7 +214,7 @@ static struct err *analyze(struct reporting *r)
 }
 
 /* Where it takes long, somebody who watches is told what is being done, and how far it is. */
-static void show_step(const struct reporting *r, const char *what)
+void cmd_report_show(const struct reporting *r, const char *what)
 {
 	if (r->with_progress)
 		fprintf(stderr, TEXT_AGAIN "%s%s", *what ? "faultline: report: " : "",
@@ -271,7 +233,7 @@ static void show_way(void *ctx, uint64_t position)
 			position / 1000000, r->end / 1000000);
 }
 
-static struct err *trace(struct reporting *r)
+struct err *cmd_report_trace(struct reporting *r)
 {
 	struct fl_trace_options o = {};
 	struct err *err = NULL;
@@ -324,7 +286,7 @@ static struct err *find_moments(struct reporting *r, struct report_told *t,
 }
 
 /* Tell of @p t, which was asked for. */
-static struct err *tell(struct reporting *r, struct report_told *t)
+struct err *cmd_report_tell(struct reporting *r, struct report_told *t)
 {
 	fl_seeds seeds = {};
 	struct err *err = seeds_of(r, t, &seeds);
@@ -338,7 +300,7 @@ static struct err *tell(struct reporting *r, struct report_told *t)
 }
 
 /* One more that is told of, at last; of which nothing is known. */
-static struct err *ask(struct reporting *r, const char *at)
+struct err *cmd_report_ask(struct reporting *r, const char *at)
 {
 	struct report_told t = { .at = strdup(at) };
 	struct err *err = t.at ? vec_add(&r->told, t) : &err_nomem;
@@ -350,13 +312,13 @@ static struct err *ask(struct reporting *r, const char *at)
 
 static struct err *ask_and_tell(struct reporting *r, const char *at, const char *missed)
 {
-	struct err *err = ask(r, at);
+	struct err *err = cmd_report_ask(r, at);
 	struct report_told *t;
 
 	if (err)
 		return err;
 	t = &r->told.data[r->told.size - 1];
-	err = tell(r, t);
+	err = cmd_report_tell(r, t);
 	if (err) {
 		told_deinit(t);
 		r->told.size--;
@@ -424,7 +386,7 @@ static struct err *tell_all(struct reporting *r)
 
 /* ---- inputs, events, heap ---------------------------------------------------------------------- */
 
-static struct err *find_inputs(struct reporting *r)
+struct err *cmd_report_inputs(struct reporting *r)
 {
 	struct fl_inputs_options o = { .prunes = r->prunes.data,
 				       .n_prunes = r->prunes.size,
@@ -535,22 +497,22 @@ static struct err *find(struct reporting *r, const struct step *steps)
 	if (!err)
 		err = capture_open(r->args->capture, &r->capture);
 	for (; steps->find && !err; steps++) {
-		show_step(r, steps->is_shown_as);
+		cmd_report_show(r, steps->is_shown_as);
 		err = steps->find(r);
 		if (steps->is_missed_as)
 			err = do_without(r, steps->is_missed_as, err);
 	}
-	show_step(r, "");
+	cmd_report_show(r, "");
 	return err;
 }
 
 static struct err *find_all(struct reporting *r)
 {
 	static const struct step steps[] = {
-		{ analyze, "what is wrong", NULL },
-		{ trace, "what ran", NULL },
+		{ cmd_report_analyze, "what is wrong", NULL },
+		{ cmd_report_trace, "what ran", NULL },
 		{ tell_all, "where it came from", NULL },
-		{ find_inputs, "which inputs had a part", "the inputs" },
+		{ cmd_report_inputs, "which inputs had a part", "the inputs" },
 		{ find_events, "when it was", "the time line" },
 		{ find_heap, "the heap", "the heap" },
 		{}
@@ -573,14 +535,7 @@ static struct err *find_first(struct reporting *r)
 
 /* ---- the page ------------------------------------------------------------------------------------ */
 
-/** The page, and what it borrows. */
-struct composed {
-	struct report_inputs inputs;
-	struct fl_page heap;
-	struct report_story story;
-};
-
-static struct err *compose(struct reporting *r, struct composed *c)
+struct err *cmd_report_compose(struct reporting *r, struct composed *c)
 {
 	const struct report_told *first = r->told.size ? &r->told.data[0] : NULL;
 	// Whoever looks at each access has no history of the heap besides.
@@ -629,151 +584,14 @@ static struct err *compose(struct reporting *r, struct composed *c)
 	return err;
 }
 
-/* ---- serving it ------------------------------------------------------------------------------- */
-
-/* At 127.0.0.1 alone: what is there of others' names and addresses plays no part. */
-static struct err *listen_at(uint16_t *port, int *ret)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-				  .sin_port = htons(*port) };
-	socklen_t size = sizeof(at);
-	const int yes = 1;
-
-	*ret = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*ret >= 0)
-		setsockopt(*ret, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (*ret < 0 || bind(*ret, (struct sockaddr *)&at, sizeof(at)) ||
-	    listen(*ret, 16) || getsockname(*ret, (struct sockaddr *)&at, &size))
-		return err_errno(
-			"cannot serve at port %u (--serve alone takes a free one)",
-			*port);
-	*port = ntohs(at.sin_port);
-	return NULL;
-}
-
-static struct err *make_token(char *ret)
-{
-	uint8_t bytes[REPORT_TOKEN / 2];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-		return err_errno("cannot make a token");
-	text_hex(ret, bytes, sizeof(bytes));
-	return NULL;
-}
-
-/** What a page that is served is about. */
-struct served {
-	struct reporting *r;
-	const struct composed *c;
-};
-
-/* Where what was used at a moment came from, however long ago. */
-static struct err *find_far(const struct reporting *r, const struct fl_namer *namer,
-			    const struct report_request *q, FILE *out)
-{
-	_cleanup_(dec_machine_destroyp) struct dec_machine *m = NULL;
-	struct report_here *here = NULL;
-	struct err *err = dec_machine_create(r->capture, NULL, &m);
-
-	if (!err)
-		err = dec_machine_checkpoint(m);
-	if (!err)
-		err = report_here_create(m, r->symbols, r->end, namer, &here);
-	if (err)
-		return err;
-	report_here_be_patient(here);
-	fputs("{\"found\":true,\"origin\":", out);
-	err = report_here_print_origin(here, q->position, q->n, out);
-	fputs("}\n", out);
-	report_here_destroy(here);
-	return err;
-}
-
-/* A report_later_fn. What was found out when the page was made is still at hand, but its machine is the
- * other process's. */
-static struct err *find_later(void *ctx, const struct report_request *q, FILE *out)
-{
-	const struct served *served = ctx;
-	const struct reporting *first = served->r;
-	struct reporting r = { .args = first->args,
-			       .capture = first->capture,
-			       .symbols = first->symbols,
-			       .end = first->end,
-			       .with_progress = true };
-	struct composed c;
-	char at[24];
-	struct err *err;
-
-	if (q->position > r.end)
-		return err_new(ERR_NOT_FOUND, "the run ends before %lu", q->position);
-	if (q->ask == REPORT_ASK_FAR) {
-		show_step(&r, "who wrote it last");
-		return find_far(&r, served->c->story.heap ? served->c->heap.namer : NULL,
-				q, out);
-	}
-	snprintf(at, sizeof(at), "%lu", q->position);
-	err = q->ask == REPORT_ASK_WRONG ? analyze(&r) : trace(&r);
-	if (!err && q->ask != REPORT_ASK_WRONG)
-		err = ask(&r, q->position == r.end ? "crash" : at);
-	if (!err && q->ask == REPORT_ASK_STORY)
-		err = tell(&r, &r.told.data[0]);
-	if (!err && q->ask == REPORT_ASK_INPUTS)
-		err = find_inputs(&r);
-	if (!err)
-		err = compose(&r, &c);
-	if (err)
-		return err;
-	c.story.heap = served->c->story.heap; // has the names
-	return report_story_print_later(&c.story, q->ask, out);
-}
-
-static struct err *serve(struct reporting *r, const struct composed *c)
-{
-	struct served served = { r, c };
-	struct fl_namer *namer = c->story.heap ? &r->analysis.sides[FL_SIDE_APP].namer :
-						 NULL;
-	struct report_serving s = { .listener = r->args->listener,
-				    .door.port = r->args->port,
-				    .heap = c->story.heap };
-	_cleanup_free_ char *page = NULL;
-	FILE *out = open_memstream(&page, &s.page_bytes);
-	struct err *err = out ? report_story_print(&c->story, out) : &err_nomem;
-
-	if (out && fclose(out) && !err)
-		err = &err_nomem;
-	s.page = page;
-	if (!err)
-		err = make_token(s.door.token);
-	if (!err)
-		err = report_later_create(find_later, &served, &s.later);
-	if (!err && namer)
-		err = hg_trails_create(namer->graph, &namer->trails);
-	if (!err)
-		err = report_here_create(r->machine, r->symbols, c->story.end, namer,
-					 &s.here);
-	if (!err)
-		fprintf(stderr,
-			"faultline: the page is at http://127.0.0.1:%u/%s/ until this is "
-			"interrupted\n",
-			s.door.port, s.door.token);
-	if (!err)
-		err = report_serve(&s);
-	report_here_destroy(s.here);
-	if (namer)
-		hg_trails_destroy(namer->trails);
-	report_later_destroy(s.later);
-	return err;
-}
-
 /* ---- the command ------------------------------------------------------------------------------ */
 
-static struct arguments arguments; ///< of the confined process, too: it is a fork
+static struct report_options arguments; ///< of the confined process, too: it is a fork
 
 /* In a process that may read, and nothing else. */
 static int run(int argc, char **argv)
 {
-	struct arguments *a = &arguments;
+	struct report_options *a = &arguments;
 	struct reporting r = { .args = a, .with_progress = isatty(STDERR_FILENO) };
 	_cleanup_free_ char *dir = NULL;
 	_cleanup_err_ struct err *err = NULL;
@@ -789,9 +607,10 @@ static int run(int argc, char **argv)
 		err = a->serves ? find_first(&r) : find_all(&r);
 	}
 	if (!err)
-		err = compose(&r, &c);
+		err = cmd_report_compose(&r, &c);
 	if (!err)
-		err = a->serves ? serve(&r, &c) : report_story_write(&c.story, a->out);
+		err = a->serves ? cmd_report_serve(&r, &c) :
+				  report_story_write(&c.story, a->out);
 	if (err)
 		fprintf(stderr, "faultline: cannot make a report: %s\n", err->message);
 	reporting_deinit(&r);
@@ -812,7 +631,7 @@ int cmd_report(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments))
 		return EXIT_COULD_NOT;
 	if (arguments.serves)
-		err = listen_at(&arguments.port, &arguments.listener);
+		err = cmd_report_listen(&arguments.port, &arguments.listener);
 	if (err)
 		fprintf(stderr, "faultline: %s\n", err->message);
 	else
