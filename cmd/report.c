@@ -13,13 +13,16 @@
 #include "report/serve.h"
 
 #define EXIT_COULD_NOT 2
-#define TOLD 4			     // slices that are made
-#define MOMENTS 3000		     // of each
-#define LOOKED_AT 400		     // statements
-#define EVENTS 4000		     // of the time line
-#define NAMED 200		     // links of inputs
-#define HEAP_CHANGES 3000	     // of the heap's history, its last
-#define CHECKPOINTS 56		     // of a run that is served, equally far apart
+#define TOLD 4	      // slices that are made
+#define MOMENTS 3000  // of each
+#define LOOKED_AT 400 // statements
+#define EVENTS 4000   // of the time line
+#define NAMED 200     // links of inputs
+#define QUICK        \
+	(UINT64_C(1) \
+	 << 28)		  // instructions: all of a run are gone back over for each story
+#define HEAP_CHANGES 3000 // of the heap's history, its last
+#define CHECKPOINTS 56	  // of a run that is served, equally far apart
 #define AFFORDED (UINT64_C(1) << 30) // bytes of these: somebody waits for the answers
 
 enum { KEY_SOURCES = 256, KEY_WITH, KEY_SERVE };
@@ -109,6 +112,7 @@ static void told_deinit(struct report_told *t)
 {
 	fl_view_deinit(&t->view);
 	fl_slice_destroy(t->slice);
+	fl_inputs_deinit(&t->inputs);
 	free(t->at);
 }
 
@@ -120,7 +124,6 @@ static void reporting_deinit(struct reporting *r)
 	for (size_t i = 0; i < r->results.size; i++)
 		report_result_deinit(&r->results.data[i]);
 	vec_deinit(&r->results);
-	fl_inputs_deinit(&r->inputs);
 	fl_sources_deinit(&r->sources);
 	vec_deinit(&r->strings);
 	vec_deinit(&r->prunes);
@@ -386,31 +389,35 @@ static struct err *tell_all(struct reporting *r)
 
 /* ---- inputs, events, heap ---------------------------------------------------------------------- */
 
-struct err *cmd_report_inputs(struct reporting *r)
+static struct err *find_inputs(struct reporting *r, struct report_told *t)
 {
 	struct fl_inputs_options o = { .prunes = r->prunes.data,
 				       .n_prunes = r->prunes.size,
+				       .strings = r->strings.data,
+				       .n_strings = r->strings.size,
 				       .progress = show_way,
 				       .ctx = r };
 	fl_seeds seeds = {};
-	struct err *err;
+	struct err *err = seeds_of(r, t, &seeds);
 
-	if (!r->told.size)
-		return NULL;
-	err = seeds_of(r, &r->told.data[0], &seeds);
-	if (!err)
-		err = fl_sources_read(r->capture, &r->sources);
-	if (!err)
-		err = fl_inputs_strings(r->trace, r->symbols, &r->strings);
-	o.strings = r->strings.data;
-	o.n_strings = r->strings.size;
 	if (!err)
 		err = fl_inputs_walk(r->trace, &r->sources, seeds.data, seeds.size, &o,
-				     &r->inputs);
+				     &t->inputs);
 	if (!err)
-		err = fl_inputs_name(&r->inputs, r->trace, r->symbols, NAMED);
-	r->has_inputs = !err;
+		err = fl_inputs_name(&t->inputs, r->trace, r->symbols, NAMED);
+	t->has_inputs = !err;
 	vec_deinit(&seeds);
+	return err;
+}
+
+struct err *cmd_report_inputs(struct reporting *r)
+{
+	struct err *err = r->told.size ? fl_sources_read(r->capture, &r->sources) : NULL;
+
+	if (!err && r->told.size)
+		err = fl_inputs_strings(r->trace, r->symbols, &r->strings);
+	for (size_t i = 0; i < r->told.size && (!i || r->end < QUICK) && !err; i++)
+		err = find_inputs(r, &r->told.data[i]);
 	return err;
 }
 
@@ -537,16 +544,12 @@ static struct err *find_first(struct reporting *r)
 
 struct err *cmd_report_compose(struct reporting *r, struct composed *c)
 {
-	const struct report_told *first = r->told.size ? &r->told.data[0] : NULL;
 	// Whoever looks at each access has no history of the heap besides.
 	const struct fl_analysis *h = r->args->serves ? &r->analysis : &r->heap;
 	struct hg_graph *graph = h->sides[FL_SIDE_APP].graph;
 	struct err *err = NULL;
 
-	c->inputs = (struct report_inputs){ .inputs = &r->inputs,
-					    .sources = &r->sources,
-					    .question = first ? &first->question : NULL,
-					    .at = first ? first->at : NULL,
+	c->inputs = (struct report_inputs){ .sources = &r->sources,
 					    .roles = FL_ROLE_DERIVED | FL_ROLE_CONTROL |
 						     FL_ROLE_ADDRESS,
 					    .symbols = r->symbols,
@@ -562,7 +565,7 @@ struct err *cmd_report_compose(struct reporting *r, struct composed *c)
 					  .capture = r->args->capture,
 					  .symbols = r->symbols,
 					  .told = &r->told,
-					  .inputs = r->has_inputs ? &c->inputs : NULL,
+					  .inputs = &c->inputs,
 					  .events = r->events.data,
 					  .n_events = r->events.size,
 					  .is_cut = r->is_cut,

@@ -38,8 +38,7 @@ struct reporting {
 	struct fl_sources sources;
 	report_results results;
 	fl_strings strings;
-	struct fl_inputs inputs;
-	bool has_inputs, is_cut;
+	bool is_cut; ///< there were more events
 	VEC(struct dec_trapped) events;
 	line_list notes;
 	bool with_progress; ///< somebody watches stderr
@@ -66,7 +65,7 @@ struct err *cmd_report_ask(struct reporting *r, const char *at);
 /** Tell of @p t, one of r->told. */
 struct err *cmd_report_tell(struct reporting *r, struct report_told *t);
 
-/** Find which inputs had a part in the first of r->told. */
+/** Find which inputs had a part in r->told: in the first, and where that is quick in the others. */
 struct err *cmd_report_inputs(struct reporting *r);
 
 /** Tell somebody who watches stderr what is being done; "": nothing any more. */

@@ -9,9 +9,10 @@
  *   stories	[{at, position, thread, folded, is_full, places, moments}]
  *		places: [[text, file, line, is_input, instances]]
  *		moments: [[place, position, thread, parent, edge, what it made]], the latest first;
- *		parent -1: it is asked about
+ *		parent -1: it is asked about; behind that 1, if it was made of more that is not there
+ *		shares: [[moment, another that needed it, edge]]
  *   sources	[[file, {line: text}, [lines that ran]]]
- *   inputs	as `inputs --json` prints it, or null
+ *   inputs	[as `inputs --json` prints them, or null]: of each story
  *   time	{end, alloc: [n], free: [n], events: [[position, kind, thread, name]], is_cut}
  *		alloc, free: how many in each of as many equal parts of the run
  *   heap	a page of its own (page.c), as text, or null; heap_left_out: changes before it
@@ -68,11 +69,6 @@ typedef struct err *print_fn(const struct report_story *s, FILE *out);
 static struct err *print_analysis(const struct report_story *s, FILE *out)
 {
 	return report_json(s->analysis, s->findings, out);
-}
-
-static struct err *print_inputs(const struct report_story *s, FILE *out)
-{
-	return report_inputs_json(s->inputs, out);
 }
 
 /* What @p print prints, in @p *ret: free(). */
@@ -353,17 +349,39 @@ static struct err *put_analysis(struct writing *w)
 	return NULL;
 }
 
-static struct err *put_inputs(const struct writing *w)
+static struct err *put_inputs_of(const struct writing *w, const struct report_told *t)
 {
+	struct report_inputs of = *w->s->inputs;
 	_cleanup_free_ char *text = NULL;
 	size_t n;
-	struct err *err = w->s->inputs ? printed(w->s, print_inputs, &text, &n) : NULL;
+	FILE *memory = t->has_inputs ? open_memstream(&text, &n) : NULL;
+	struct err *err;
 
-	fputs(",\n\"inputs\":", w->out);
-	if (text && !err)
-		put_json(w->out, text, n);
-	else
+	if (!t->has_inputs) {
 		fputs("null", w->out);
+		return NULL;
+	}
+	of.inputs = &t->inputs;
+	of.question = &t->question;
+	of.at = t->at;
+	err = memory ? report_inputs_json(&of, memory) : &err_nomem;
+	if (memory && fclose(memory) && !err)
+		err = &err_nomem;
+	if (!err)
+		put_json(w->out, text, n);
+	return err;
+}
+
+static struct err *put_inputs(const struct writing *w)
+{
+	struct err *err = NULL;
+
+	fputs(",\n\"inputs\":[", w->out);
+	for (size_t i = 0; i < w->s->told->size && !err; i++) {
+		fputs(i ? ",\n" : "", w->out);
+		err = put_inputs_of(w, &w->s->told->data[i]);
+	}
+	fputc(']', w->out);
 	return err;
 }
 

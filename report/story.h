@@ -26,6 +26,8 @@ struct report_told {
 	struct fl_question question;
 	struct fl_slice *slice;
 	struct fl_view view;
+	struct fl_inputs inputs; ///< that had a part in it
+	bool has_inputs;
 };
 
 typedef VEC(struct report_told) report_tolds;
@@ -37,7 +39,7 @@ struct report_story {
 	const char *capture;
 	struct dec_symbols *symbols; ///< of all that the run mapped
 	const report_tolds *told;
-	const struct report_inputs *inputs; ///< of the first that is told; or NULL
+	const struct report_inputs *inputs; ///< but for what is of one that is told
 	const struct dec_trapped
 		*events; ///< n_events calls, signals and switches, in order
 	size_t n_events;

@@ -212,7 +212,8 @@ function drawSource() {
 	pre.replaceChildren();
 	if (!source) {
 		pre.append(make("div", {}, at ? at.is_input ? "an input" : at.file ? `${at.file} is not at hand (report --sources DIR)` :
-			at.text || "no line of a source" : "nothing was asked here"));
+			at.text || "no line of a source" : item().is_end && !item().is_wrong ? "it ended well: there is nothing to look back from" :
+			"no statement is known of it"));
 		return;
 	}
 	for (const [n, text] of Object.entries(source[1])) {
@@ -268,7 +269,7 @@ function drawLinks() {
 	links.replaceChildren();
 	item().chains.forEach((c, k) => {
 		const before = item().chains.slice(0, k).reduce((n, x) => n + x.links.length, 0);
-		links.append(make("h2", {}, c.title || `how ${c.of} came here`));
+		links.append(make("h2", {}, c.title || (item().rule ? `how ${c.of}, of the rule, came here` : `how ${c.of} came here`)));
 		c.links.forEach((l, i) => links.append(make("button", { "aria-current": state.step === before + i,
 			click: () => go({ step: before + i, view: "source" }) },
 			`${l.value || ""}`, make("small", {}, placeText(l)), l.time !== undefined ? make("small", {}, `position ${digits(l.time)}`) : "")));
@@ -295,7 +296,7 @@ function drawLinks() {
 			links.append(make("h2", {}, "needed by"), ...s.needed[state.moment].slice(0, SHOWN).map(i => momentButton(s, i)));
 	} else if (!item().chains.length && !data.served)
 		links.append(make("h2", {}, item().story < 0 && !item().is_end && item().time !== undefined ? `for its story: faultline slice ${data.capture.path} --at ${item().time}` :
-			"nothing is known of where it came from"));
+			item().is_end && !item().is_wrong ? "nothing to look back from" : "nothing is known of where it came from"));
 	chosen = -1;
 }
 
@@ -408,7 +409,7 @@ function keepFound(path, found) {
 	} else if (kind === "story") {
 		data.stories.push(...found.stories);
 	} else {
-		data.inputsOf.set(+position, found.inputs);
+		data.inputsOf.set(+position, found.inputs[0]);
 	}
 	listItems();
 	state.item = Math.max(0, items.findIndex(i => is_end ? i.is_end : i.time === time && i.title === title));
@@ -454,13 +455,14 @@ async function findOut(path) {
 // ---- inputs, heap, gdb --------------------------------------------------------------------------------
 
 function drawInputs() {
-	const to = element("bytes"), time = item().time, inputs = data.served ? data.inputsOf.get(time) : data.inputs;
+	const to = element("bytes"), time = item().time, inputs = data.served ? data.inputsOf.get(time) : data.inputs[item().story];
 	to.replaceChildren();
 	if (!inputs && data.served && time !== undefined)
 		return to.append(laterButton(`inputs/${time}`, "find out which bytes of which input had a part in it", "going back"));
 	if (!inputs)
-		return to.append("Which inputs had a part was not looked at: nothing was wrong at a known instruction.");
-	to.append(make("p", {}, "of ", inputs.position >= data.time.end || (data.stories[0] || {}).at === "crash" ? "the crash" :
+		return to.append(item().is_end && !item().is_wrong ? "Nothing was wrong at its end." : "Which inputs had a part was not looked at: " +
+			(time === undefined ? "it was at no known instruction." : `faultline inputs ${data.capture.path} --at ${time}`));
+	to.append(make("p", {}, "of ", inputs.position >= data.time.end || item().is_end ? "the crash" :
 		`position ${digits(inputs.position)}`, ": ",
 		make("span", { class: "derived" }, "made of it"), " ", make("span", { class: "control" }, "decided what ran"), " ",
 		make("span", { class: "address" }, "chose an address"), "; ", make("span", { class: "strong" }, "needs just this byte")));

@@ -104,6 +104,7 @@ for (let k = 0; k < items.length; k++) {
 	const s = story();
 	if (!s)
 		continue;
+	must(data.inputs[items[k].story].inputs.length, "no input had a part in it");
 	must(now() === items[k].at.line, "not at its statement");
 	// By clicks alone, from the root to an input that was read.
 	let i = s.moments.findIndex(m => s.places[m[0]][3] && /read\(\)/.test(s.places[m[0]][0])), way = [];
