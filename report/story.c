@@ -256,7 +256,9 @@ static void put_counts(const struct writing *w, const char *name, const uint32_t
 /* How many allocations and frees there are in each part of the run. */
 static struct err *put_heap_counts(const struct writing *w)
 {
-	const struct hg_graph *g = w->s->analysis->sides[FL_SIDE_APP].graph;
+	// A run that was right for all that could be seen quickly has no history beside the heap's.
+	const struct hg_graph *g = w->s->heap ? w->s->heap->namer->graph :
+						w->s->analysis->sides[FL_SIDE_APP].graph;
 	uint32_t allocs[PARTS] = {}, frees[PARTS] = {};
 	struct hg_view *v = NULL;
 	struct hg_op op;

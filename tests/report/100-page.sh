@@ -254,6 +254,22 @@ done
 make_capture well /bin/true
 expect_status 0 "$FAULTLINE" report well -o well.html
 grep -q '"findings":\[\]' well.html || fail "something is wrong with /bin/true"
+cat >many.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+	for (int i = 0; i < 500; i++)
+		free(malloc(i));
+	return 0;
+}
+END
+cc -O0 -s -o many many.c || fail "cannot compile"
+make_capture many.flt ./many
+expect_status 0 "$FAULTLINE" report many.flt -o many.html
+for what in alloc free; do
+	n=$(grep -o "\"$what\":\[[0-9,]*\]" many.html | tr -dc '0-9,' | tr ',' '+')
+	[ $((n)) -ge 500 ] || fail "of 500 the time line has $((n)): $what"
+done
 expect_status 0 "$FAULTLINE" report c -o -
 untimed() { sed 's/"phases":{[^}]*}//' "$1"; }
 cmp -s <(untimed out) <(untimed first.html) || fail "another page to stdout"
