@@ -115,6 +115,9 @@ function go(step, isFirst = false) {
 	found = undefined;
 	say("");
 	draw(isFirst);
+	// Of a page that this is in, the address says which change is shown.
+	if (parent !== window && parent.heapWent)
+		parent.heapWent(at ? data.steps[at - 1][0] : 0);
 }
 
 // Is it known of all changes around that position?

@@ -7,6 +7,7 @@
 const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000, RANKED = 10, SHOWN = 40;
 const PLACE = 0, AT = 1, THREAD = 2, PARENT = 3, EDGE = 4, MADE = 5, CUT = 6;
 let data, items = [], state = { item: 0, moment: -1, view: "source", step: -1, at: -1 }, chosen = -1, shown = "";
+let drawn = false; // the heap, as the state has it
 let here = new Map(), settled = Promise.resolve(); // moments that a server told; done when all is drawn
 
 const element = id => document.getElementById(id);
@@ -488,20 +489,26 @@ function drawInputs() {
 
 // The picture is at the instant that is looked at.
 function drawHeap() {
-	const to = element("frame"), time = timeShown(), frame = element("heap");
+	const to = element("frame"), time = state.heap ?? timeShown(), frame = element("heap");
+	const show = f => {
+		drawn = false;
+		const step = f.contentWindow.goToTime(state.heap ?? timeShown());
+		drawn = true;
+		return step;
+	};
 	if (!data.heap) {
 		to.replaceChildren(make("p", {}, "No heap: the program allocated nothing of which the types are known."));
 	} else if (data.served) {
 		if (frame && frame.contentWindow.hasTime && frame.contentWindow.hasTime(time))
-			return frame.contentWindow.goToTime(time);
+			return show(frame);
 		const f = make("iframe", { id: "heap", title: "the heap", src: `heap/${time}` });
-		settled = new Promise(done => f.addEventListener("load", () => done(f.contentWindow.goToTime(time))));
+		settled = new Promise(done => f.addEventListener("load", () => done(show(f))));
 		to.replaceChildren(f);
 	} else if (frame) {
-		frame.contentWindow.goToTime(time);
+		show(frame);
 	} else {
 		const f = make("iframe", { id: "heap", title: "the heap" });
-		f.addEventListener("load", () => f.contentWindow.goToTime(timeShown()));
+		f.addEventListener("load", () => show(f));
 		f.srcdoc = data.heap;
 		to.replaceChildren(f);
 		if (data.heap_left_out)
@@ -603,11 +610,31 @@ function draw() {
 
 function address() {
 	return `#item=${state.item}&moment=${state.moment}&step=${state.step}&view=${state.view}` +
-		(state.at >= 0 ? `&at=${state.at}` : "");
+		(state.at >= 0 ? `&at=${state.at}` : "") + (state.heap !== undefined ? `&heap=${state.heap}` : "") +
+		(state.place ? `&place=${encodeURIComponent(JSON.stringify([state.place.file, state.place.line, state.place.function]))}` : "");
+}
+
+// A place of the source that no moment is at: of the stack, where a block was allocated.
+function placeFrom(text) {
+	try {
+		const [file, line, name] = JSON.parse(text);
+		return typeof file === "string" && Number.isInteger(line) ? { file, line, function: typeof name === "string" ? name : "" } : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+// Somebody steps through the heap.
+function heapWent(time) {
+	if (state.view !== "heap" || !drawn)
+		return;
+	state.heap = time;
+	shown = address();
+	history.replaceState(null, "", shown);
 }
 
 function go(to) {
-	state = { ...state, place: undefined, at: to.view && Object.keys(to).length === 1 ? state.at : -1, ...to };
+	state = { ...state, place: undefined, heap: undefined, at: to.view && Object.keys(to).length === 1 ? state.at : -1, ...to };
 	shown = address();
 	if (location.hash !== shown)
 		history.pushState(null, "", shown);
@@ -624,7 +651,9 @@ function fromAddress() {
 	state = { item: i, step: n("step", items[i].chains.reduce((k, c) => k + c.links.length, 0)),
 		  moment: asked.has("moment") && s ? n("moment", s.moments.length) : items[i].root,
 		  at: data.served ? n("at", data.time.end) : -1,
-		  view: VIEWS.includes(asked.get("view")) ? asked.get("view") : "source" };
+		  view: VIEWS.includes(asked.get("view")) ? asked.get("view") : "source",
+		  heap: asked.has("heap") && n("heap", data.time.end + 1) >= 0 ? n("heap", data.time.end + 1) : undefined,
+		  place: asked.has("place") ? placeFrom(asked.get("place")) : undefined };
 	shown = address();
 	draw();
 }

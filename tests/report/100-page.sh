@@ -158,6 +158,22 @@ must(document.querySelectorAll("#time rect").length >= 4 && document.querySelect
 press("3");
 const heap = await new Promise(done => { element("heap").onload = () => done(element("heap").contentDocument); });
 must(heap.querySelectorAll(".node").length >= 2 && /apple/.test(heap.body.textContent), "the heap is not drawn");
+// What somebody goes to beside the moments is in the address, too: the heap's changes, a place of the source.
+const steps = element("heap").contentWindow, before = heap.getElementById("at").value;
+steps.go(2);
+must(/&heap=\d+/.test(location.hash), "the address has not the heap's change: " + location.hash);
+const link = location.hash;
+go({ view: "source" });
+lookAt({ file: items[0].at.file, line: 3, function: "" });
+must(now() === 3 && /place=/.test(location.hash), "the address has not the place");
+const there = location.hash;
+go({ item: 1 });
+location.hash = there;
+await new Promise(done => setTimeout(done, 50));
+must(now() === 3, "the place is not found again: " + now());
+location.hash = link;
+await new Promise(done => setTimeout(done, 300));
+must(heap.defaultView === element("heap").contentWindow && heap.getElementById("at").value === "2" && before !== "2", "the heap's change is not found again");
 END
 in_browser() { # width height options...
 	local width=$1 height=$2
