@@ -219,6 +219,8 @@ struct err *cmd_report_analyze(struct reporting *r)
 /* Where it takes long, somebody who watches is told what is being done, and how far it is. */
 void cmd_report_show(const struct reporting *r, const char *what)
 {
+	if (r->doing && *what)
+		snprintf(r->doing, DOING, "%s", what);
 	if (r->with_progress)
 		fprintf(stderr, TEXT_AGAIN "%s%s", *what ? "faultline: report: " : "",
 			what);
@@ -598,11 +600,15 @@ static int run(int argc, char **argv)
 	struct reporting r = { .args = a, .with_progress = isatty(STDERR_FILENO) };
 	_cleanup_free_ char *dir = NULL;
 	_cleanup_err_ struct err *err = NULL;
+	struct report_door door = { .port = a->port };
 	struct composed c;
+	pid_t waiting = 0;
 
 	(void)argc, (void)argv;
 	if (a->serves)
 		err = report_serve_check();
+	if (!err && a->serves)
+		err = cmd_report_let_in(&r, &door, &waiting);
 	if (!err)
 		err = cmd_command_process(a->capture, a->process, &a->specs, &dir);
 	if (!err) {
@@ -611,8 +617,9 @@ static int run(int argc, char **argv)
 	}
 	if (!err)
 		err = cmd_report_compose(&r, &c);
+	report_serve_end_waiting(waiting, r.doing);
 	if (!err)
-		err = a->serves ? cmd_report_serve(&r, &c) :
+		err = a->serves ? cmd_report_serve(&r, &door, &c) :
 				  report_story_write(&c.story, a->out);
 	if (err)
 		fprintf(stderr, "faultline: cannot make a report: %s\n", err->message);

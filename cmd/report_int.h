@@ -9,6 +9,7 @@
 #define CMD_REPORT_INT_H
 
 #include "cmd/command.h"
+#include "report/request.h"
 #include "report/story.h"
 
 /** What the command line says. */
@@ -42,6 +43,7 @@ struct reporting {
 	VEC(struct dec_trapped) events;
 	line_list notes;
 	bool with_progress; ///< somebody watches stderr
+	char *doing; ///< memory shared with who says so to browsers, DOING bytes; or NULL
 };
 
 /** The page, and what it borrows. */
@@ -77,7 +79,14 @@ struct err *cmd_report_compose(struct reporting *r, struct composed *c);
 /** Listen at *@p port of 127.0.0.1; 0: at one that is free, which it gets. */
 struct err *cmd_report_listen(uint16_t *port, int *ret);
 
+enum { DOING = 100 };
+
+/** Let browsers in: with the address, they are told what is being done. @p door gets its token. @p ret: for
+ * report_serve_end_waiting(). */
+struct err *cmd_report_let_in(struct reporting *r, struct report_door *door, pid_t *ret);
+
 /** Serve the page to browsers, until that fails. */
-struct err *cmd_report_serve(struct reporting *r, const struct composed *c);
+struct err *cmd_report_serve(struct reporting *r, const struct report_door *door,
+			     const struct composed *c);
 
 #endif

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -46,6 +47,27 @@ static struct err *make_token(char *ret)
 		return err_errno("cannot make a token");
 	text_hex(ret, bytes, sizeof(bytes));
 	return NULL;
+}
+
+struct err *cmd_report_let_in(struct reporting *r, struct report_door *door, pid_t *ret)
+{
+	struct err *err = make_token(door->token);
+	char *doing = MAP_FAILED;
+
+	if (!err)
+		doing = mmap(NULL, DOING, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!err && doing == MAP_FAILED)
+		err = err_errno("no memory to share");
+	if (err)
+		return err;
+	r->doing = doing;
+	cmd_report_show(r, "the capture");
+	err = report_serve_waiting(r->args->listener, door, doing, ret);
+	if (!err)
+		fprintf(stderr, "faultline: http://127.0.0.1:%u/%s/ will have the page\n",
+			door->port, door->token);
+	return err;
 }
 
 /** What a page that is served is about. */
@@ -114,13 +136,14 @@ static struct err *find_later(void *ctx, const struct report_request *q, FILE *o
 	return report_story_print_later(&c.story, q->ask, out);
 }
 
-struct err *cmd_report_serve(struct reporting *r, const struct composed *c)
+struct err *cmd_report_serve(struct reporting *r, const struct report_door *door,
+			     const struct composed *c)
 {
 	struct served served = { r, c };
 	struct fl_namer *namer = c->story.heap ? &r->analysis.sides[FL_SIDE_APP].namer :
 						 NULL;
 	struct report_serving s = { .listener = r->args->listener,
-				    .door.port = r->args->port,
+				    .door = *door,
 				    .heap = c->story.heap };
 	_cleanup_free_ char *page = NULL;
 	FILE *out = open_memstream(&page, &s.page_bytes);
@@ -129,8 +152,6 @@ struct err *cmd_report_serve(struct reporting *r, const struct composed *c)
 	if (out && fclose(out) && !err)
 		err = &err_nomem;
 	s.page = page;
-	if (!err)
-		err = make_token(s.door.token);
 	if (!err)
 		err = report_later_create(find_later, &served, &s.later);
 	if (!err && namer)

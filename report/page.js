@@ -115,9 +115,11 @@ function go(step, isFirst = false) {
 	found = undefined;
 	say("");
 	draw(isFirst);
-	// Of a page that this is in, the address says which change is shown.
-	if (parent !== window && parent.heapWent)
-		parent.heapWent(at ? data.steps[at - 1][0] : 0);
+	went(at ? data.steps[at - 1][0] : 0);
+}
+
+// A page that this is in has another, and says in its address which change is shown.
+function went() {
 }
 
 // Is it known of all changes around that position?

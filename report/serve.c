@@ -9,13 +9,21 @@
 
 #include <dlfcn.h>
 #include <microhttpd.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "report/script.h"
 
 #define CONNECTIONS 16
 #define IDLE_S 60
+#define WAITING_MS 100	// who serves until there is a page looks whether there is one
 #define HEAP_AROUND 300 // changes before and behind an instant
+
+extern const char report_wait_html[], report_wait_html_end[];
 
 #define FUNCTIONS(F)                   \
 	F(start_daemon)                \
@@ -83,6 +91,12 @@ static struct err *print_heap(const struct report_serving *s, uint64_t position,
 static struct err *print(const struct report_serving *s, const struct report_request *r,
 			 FILE *out)
 {
+	if (s->doing && r->ask != REPORT_ASK_PAGE) {
+		fputs("{\"doing\":", out);
+		report_script_string(out, s->doing);
+		fputs("}\n", out);
+		return NULL;
+	}
 	switch (r->ask) {
 	case REPORT_ASK_HERE:
 		return report_here_print(s->here, r->position, out);
@@ -185,21 +199,66 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		      r.ask == REPORT_ASK_PAGE || r.ask == REPORT_ASK_HEAP);
 }
 
-struct err *report_serve(const struct report_serving *s)
+static struct err *begin(const struct report_serving *s, struct MHD_Daemon **ret)
 {
 	struct err *err = report_serve_check();
-	struct MHD_Daemon *d;
 
 	if (err)
 		return err;
-	d = mhd.start_daemon(MHD_USE_AUTO, 0, NULL, NULL, on_request, (void *)s,
-			     MHD_OPTION_LISTEN_SOCKET, s->listener,
-			     MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-			     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
-	if (!d)
-		return err_errno("cannot begin to serve");
+	*ret = mhd.start_daemon(MHD_USE_AUTO, 0, NULL, NULL, on_request, (void *)s,
+				MHD_OPTION_LISTEN_SOCKET, s->listener,
+				MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+				MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
+	return *ret ? NULL : err_errno("cannot begin to serve");
+}
+
+struct err *report_serve(const struct report_serving *s)
+{
+	struct MHD_Daemon *d;
+	struct err *err = begin(s, &d);
+
+	if (err)
+		return err;
 	while (mhd.run_wait(d, -1) == MHD_YES)
 		;
 	mhd.stop_daemon(d);
 	return err_new(ERR_OS, "cannot serve any longer");
+}
+
+/* The listener stays as it is: it is the page's, too. */
+static _Noreturn void serve_waiting(const struct report_serving *s)
+{
+	struct MHD_Daemon *d;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!begin(s, &d))
+		while (*s->doing && mhd.run_wait(d, WAITING_MS) == MHD_YES)
+			;
+	_exit(0);
+}
+
+struct err *report_serve_waiting(int listener, const struct report_door *door,
+				 const char *doing, pid_t *ret)
+{
+	const struct report_serving s = {
+		.listener = listener,
+		.door = *door,
+		.page = report_wait_html,
+		.page_bytes = report_wait_html_end - report_wait_html,
+		.doing = doing,
+	};
+
+	fflush(NULL);
+	*ret = fork();
+	if (!*ret)
+		serve_waiting(&s);
+	return *ret < 0 ? err_errno("cannot begin to serve") : NULL;
+}
+
+void report_serve_end_waiting(pid_t pid, char *doing)
+{
+	if (pid <= 0)
+		return;
+	*doing = 0;
+	waitpid(pid, NULL, 0);
 }

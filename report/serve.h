@@ -10,6 +10,7 @@
 #define REPORT_SERVE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "report/here.h"
 #include "report/later.h"
@@ -26,10 +27,18 @@ struct report_serving {
 	struct report_later *later;
 	const struct fl_page *
 		heap; ///< of the whole history, its namer with trails; NULL: there is none
+	const char *doing; ///< there is no page yet: what is being done; else NULL
 };
 
 /** @return ERR_NOT_FOUND when there is no libmicrohttpd. For who asks before long work. */
 struct err *report_serve_check(void);
+
+/** Have a fork serve a page that tells @p doing, and shows the better one when that is there. @p doing: memory that
+ * is shared with forks; not empty, but the caller may change it. @p ret: for report_serve_end_waiting(), with the
+ * same memory, which ends the fork, and waits for that. @return ERR_OS. */
+struct err *report_serve_waiting(int listener, const struct report_door *door,
+				 const char *doing, pid_t *ret);
+void report_serve_end_waiting(pid_t pid, char *doing);
 
 /** Serve until this process is ended. @return as above, ERR_OS: it cannot even begin. */
 struct err *report_serve(const struct report_serving *s);

@@ -492,6 +492,7 @@ function drawHeap() {
 	const to = element("frame"), time = state.heap ?? timeShown(), frame = element("heap");
 	const show = f => {
 		drawn = false;
+		f.contentWindow.went = heapWent;
 		const step = f.contentWindow.goToTime(state.heap ?? timeShown());
 		drawn = true;
 		return step;

@@ -86,14 +86,23 @@ echo $bad >in.txt
 want_status=139 make_capture c ./ledger $rounds <in.txt
 [ "$("$FAULTLINE" replay --stdout c 2>/dev/null)" -ge 10000 ] || fail "the ledger has less than 10,000 entries"
 
+early=
 "$FAULTLINE" report c --serve >served 2>served.err &
 server=$!
 trap 'kill $server 2>/dev/null' EXIT
-for _ in $(seq 1700); do
-	url=$(grep -o 'http://[^ ]*' served.err) && break
+for _ in $(seq 8500); do
+	if [ -z "$early" ] && early=$(grep -m 1 -o 'http://[^ ]*' served.err); then
+		python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read(), u.urlopen(sys.argv[1] + "known").read())' \
+			"$early" >waiting 2>&1
+		grep -q until served.err || { grep -q 'comes by itself' waiting && grep -q '{"doing":"' waiting; } ||
+			fail "who waits is told: $(cat waiting)"
+	fi
+	url=$(sed -n 's/.*\(http[^ ]*\) until.*/\1/p' served.err)
+	[ -z "$url" ] || break
 	kill -0 $server 2>/dev/null || fail "it does not serve: $(cat served.err)"
-	sleep 1
+	sleep 0.2
 done
+[ "$url" = "$early" ] || fail "at another address: $early, $url"
 [ -n "$url" ] || fail "it does not begin: $(cat served.err)"
 
 # ---- others
