@@ -355,8 +355,10 @@ static void insert(struct trial *t, const struct rp_block *b, size_t index)
 	for (int type = RP_INT; type < (int)t->b->p->records.size; type++) {
 		rp_refs to = {}, from = {};
 
-		if (fl_rp_changes_refs(t->b->p, t->b->function, type, at, false, &to) ||
-		    fl_rp_changes_refs(t->b->p, t->b->function, type, at, true, &from))
+		if (fl_rp_changes_refs(t->b->p, t->b->function, RP_NONE, type, at, false,
+				       &to) ||
+		    fl_rp_changes_refs(t->b->p, t->b->function, RP_NONE, type, at, true,
+				       &from))
 			t->err = &err_nomem;
 		for (size_t i = 0; i < to.size; i++)
 			for (size_t k = 0; k < from.size; k++) {

@@ -3,14 +3,15 @@
 
 #include "faultlocate/repair/changes.h"
 
-struct err *fl_rp_changes_refs(const struct rp_program *p, int function, int type,
-			       unsigned at, bool with_constants, rp_refs *ret)
+struct err *fl_rp_changes_refs(const struct rp_program *p, int function, int number,
+			       int type, unsigned at, bool with_constants, rp_refs *ret)
 {
 	for (size_t i = 0; i < p->variables.size; i++) {
 		const struct rp_variable *v = &p->variables.data[i];
 		struct rp_ref r = { .var = (int)i, .field = RP_NONE };
 
-		if (!fl_rp_in_scope(p, (int)i, function, at))
+		if (!fl_rp_in_scope(p, (int)i, function, at) &&
+		    !fl_rp_is_loaded(p, (int)i, number))
 			continue;
 		if (v->type == type && vec_add(ret, r))
 			return &err_nomem;
@@ -34,8 +35,8 @@ static struct err *change_part(const struct rp_program *p, int number, int part,
 	const struct rp_op op = p->ops.data[number];
 	const struct rp_ref *is[] = { &op.dst, &op.a, &op.b };
 	rp_refs to = {};
-	struct err *err =
-		fl_rp_changes_refs(p, op.function, op.type, op.at.from, part > 0, &to);
+	struct err *err = fl_rp_changes_refs(p, op.function, number, op.type, op.at.from,
+					     part > 0, &to);
 
 	for (size_t i = 0; !err && i < to.size; i++) {
 		struct rp_edit e = { RP_EDIT_CHANGE, number, 0, 0, op, {} };

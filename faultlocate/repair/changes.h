@@ -12,10 +12,11 @@
 
 typedef VEC(struct rp_ref) rp_refs;
 
-/** Add to @p ret what can be named at byte @p at of @p function and has @p type, and if
- * @p with_constants null, or 0 and 1. @return NULL or err_nomem. */
-struct err *fl_rp_changes_refs(const struct rp_program *p, int function, int type,
-			       unsigned at, bool with_constants, rp_refs *ret);
+/** Add to @p ret what can be named at byte @p at of @p function, or was loaded for operation
+ * @p number (RP_NONE: a new one), and has @p type, and if @p with_constants null, or 0 and 1.
+ * @return NULL or err_nomem. */
+struct err *fl_rp_changes_refs(const struct rp_program *p, int function, int number,
+			       int type, unsigned at, bool with_constants, rp_refs *ret);
 
 /** @p cost: how far @p edit is from what was written, from 1 to 4. */
 typedef void fl_rp_change(void *ctx, struct rp_edit edit, unsigned cost);

@@ -83,7 +83,8 @@ static void add_refs(struct rp_choices *c, struct rp_choice *to, enum rp_part pa
 		const struct rp_variable *v = &p->variables.data[i];
 		struct rp_ref r = { .var = (int)i, .field = RP_NONE };
 
-		if (!fl_rp_in_scope(p, (int)i, c->function, to->at) ||
+		if (!(fl_rp_in_scope(p, (int)i, c->function, to->at) ||
+		      fl_rp_is_loaded(p, (int)i, to->op)) ||
 		    (c->within && !c->within->is_variable[i] &&
 		     !(original && original->var == (int)i)))
 			continue;

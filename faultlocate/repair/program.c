@@ -41,6 +41,25 @@ bool fl_rp_in_scope(const struct rp_program *p, int var, int function, unsigned 
 	       at <= v->scope.to && (v->function == RP_NONE || v->function == function);
 }
 
+/* Loads stand right before what they are for. */
+bool fl_rp_is_loaded(const struct rp_program *p, int var, int number)
+{
+	int function = number == RP_NONE ? RP_NONE : p->ops.data[number].function;
+
+	for (int i = number - 1; i >= 0; i--) {
+		const struct rp_op *op = &p->ops.data[i];
+
+		if (op->kind != RP_ASSIGN || op->function != function ||
+		    op->dst.field != RP_NONE ||
+		    !p->variables.data[op->dst.var].is_hidden ||
+		    p->functions.data[function].result == op->dst.var)
+			return false;
+		if (op->dst.var == var)
+			return !op->is_removed;
+	}
+	return false;
+}
+
 /* ---- spare variables ------------------------------------------------------------------------- */
 
 static bool is_taken(const struct rp_program *p, const char *name)

@@ -202,6 +202,9 @@ struct err *fl_rp_program_spare(struct rp_program *p, int function);
 /** May variable @p var be named at byte @p at of function @p function? */
 bool fl_rp_in_scope(const struct rp_program *p, int var, int function, unsigned at);
 
+/** Is variable @p var a hidden one that was loaded for operation @p number, and can be used in it? */
+bool fl_rp_is_loaded(const struct rp_program *p, int var, int number);
+
 /** How an rp_sign is written. */
 const char *fl_rp_sign_text(enum rp_sign s);
 

@@ -34,6 +34,7 @@ struct search {
 	VEC(struct failure) failures;
 	double start;	  ///< of the processor, as what others run does not count
 	bool is_hopeless; ///< no bound had a part
+	bool was_unknown; ///< Z3 gave up a question
 };
 
 /* ---- the formula ---------------------------------------------------------------------------- */
@@ -311,14 +312,18 @@ static struct err *ask(struct search *x, const int tau[BOUNDS], bool *is_over)
 		}
 		fl_rp_choices_forbid(&l->choices);
 	}
-	if (answer == SMT_UNKNOWN || is_late(x)) {
+	if (is_late(x)) {
 		x->a->verdict = RP_GAVE_UP;
-		snprintf(x->a->why, sizeof(x->a->why), "%s",
-			 answer == SMT_UNKNOWN ? smt_why(l->s) : "the time is over");
+		snprintf(x->a->why, sizeof(x->a->why), "the time is over");
 		*is_over = true;
 		return NULL;
 	}
-	return note_failure(x, l, tau, assumed);
+	if (answer != SMT_UNKNOWN)
+		return note_failure(x, l, tau, assumed);
+	// Wider bounds may be easier.
+	x->was_unknown = true;
+	snprintf(x->a->why, sizeof(x->a->why), "%s", smt_why(l->s));
+	return NULL;
 }
 
 /* All bounds of one cost, guards first. */
@@ -450,6 +455,8 @@ struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret)
 	x.may_change = calloc(q->p->ops.size + 1, sizeof(bool));
 	if (x.may_change)
 		err = search(&x, q->is_everywhere);
+	if (ret->verdict == RP_NO_REPAIR && x.was_unknown)
+		ret->verdict = RP_GAVE_UP;
 	q->p->with_spares = had_spares || has_spares(q->p, &ret->patch);
 	count_edits(ret);
 	vec_deinit(&x.failures);

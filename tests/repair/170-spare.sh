@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
-# What needs a variable more gets one, declared, also where its name is taken; what does not, gets none.
+# What needs a variable more gets one, declared, also where its name is taken; what does not, gets none. What
+# is loaded for a part of a statement can be used in another.
 . tests/lib.sh
 
 need cc
@@ -33,4 +34,31 @@ sed 's/^step$/step\nnext/' tests/repair/spare.commands >"$TMPDIR/commands"
 	fail "$(cat "$TMPDIR/out")"
 grep -q '^line 16: `a->next = b->next. instead of `a->next = held.$' "$TMPDIR/out" && ! grep -q '^+.*spare;' "$TMPDIR/out" ||
 	fail "$(cat "$TMPDIR/out")"
+
+cat >"$TMPDIR/load.c" <<'C'
+struct node {
+	int data;
+	struct node *next;
+};
+int sum;
+void f(struct node *n)
+{
+	sum = n->next->data + n->data;
+}
+int main(void)
+{
+	struct node *n = malloc(sizeof(*n));
+
+	n->data = 1;
+	n->next = malloc(sizeof(*n));
+	n->next->data = 7;
+	f(n);
+	return 0;
+}
+C
+sed -i '1i #include <stdlib.h>' "$TMPDIR/load.c"
+printf '%s\n' start 'until 18' step next 'change sum 14' spec repair >"$TMPDIR/commands"
+"$FAULTLINE" repair --source "$TMPDIR/load.c" --function f --commands "$TMPDIR/commands" >"$TMPDIR/out" ||
+	fail "$(cat "$TMPDIR/out")"
+grep -q '^line 9: `sum = n->next->data + n->next->data. instead of' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 exit 0
