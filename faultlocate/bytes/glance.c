@@ -144,6 +144,12 @@ static bool loads_pointer(struct bytes_walk *w, const struct dec_glance *g,
 	return false;
 }
 
+/* What the allocator does with pointers is not looked at. */
+static bool follows_words(const struct bytes_walk *w)
+{
+	return w->events->access && !w->thread->allocator_rsp;
+}
+
 /* Has it to do with what is followed? */
 static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
 			 const struct seen *q, uint64_t addr)
@@ -157,7 +163,7 @@ static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
 	       (q->reads_flags && (r->no_zero || r->no_sign || r->no_carry ||
 				   r->no_overflow || r->no_parity)) ||
 	       (q->is_read && (fl_values_first(&w->values, addr, q->size) != UINT64_MAX ||
-			       (has_objects && loads_pointer(w, g, q, addr))));
+			       (follows_words(w) && loads_pointer(w, g, q, addr))));
 }
 
 static struct err *put(struct bytes_walk *w, const struct dec_glance *g,
@@ -168,7 +174,7 @@ static struct err *put(struct bytes_walk *w, const struct dec_glance *g,
 	struct err *err =
 		w->events->use ? fl_values_set(&w->values, addr, q->size, true) : NULL;
 
-	for (unsigned at = 0; w->events->access && at + 8 <= q->size; at += 8)
+	for (unsigned at = 0; follows_words(w) && at + 8 <= q->size; at += 8)
 		hg_derive_set_word(&w->objects.derive, addr + at, 0, 0);
 	if (err || !q->may_store)
 		return err;
@@ -223,8 +229,8 @@ static bool is_due(const struct bytes_walk *w, const struct frames *frames,
 	const struct bytes_thread *t = w->thread;
 
 	return !t || t->tid != g->tid || w->n_mapped != frames->n_mapped ||
-	       t->allocator_rsp || (t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp) ||
-	       (t->has_jumped && !g->at && is_entry(w, g));
+	       (t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp) ||
+	       (t->has_jumped && !t->allocator_rsp && !g->at && is_entry(w, g));
 }
 
 struct err *fl_bytes_glance(void *ctx, struct frames *frames, struct dec_glance *g,
