@@ -544,7 +544,7 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 	}
 	c->result = p->result;
 	for (size_t i = 0; i < spec_bugs(c->rules) && !err; i++) {
-		if (!c->is_on[i] || fl_check_is_about_bytes(c, i) || !is_at(c, i, p))
+		if (!c->is_on[i] || !is_at(c, i, p) || fl_check_is_about_bytes(c, i))
 			continue;
 		if (spec_bug_needs(c->rules, i) & SPEC_NEED_POINTERS) {
 			err = fl_check_list_pointers(c);
