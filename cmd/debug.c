@@ -207,33 +207,19 @@ static struct err *listen_at(const char *where, int *ret)
 	return cmd_listen(host, port, ret);
 }
 
-/* @return the port of socket @p fd: of those asked for as 0 the kernel chose one. */
-static unsigned port_of(int fd)
-{
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-	} at = {};
-	socklen_t size = sizeof(at);
-
-	getsockname(fd, &at.any, &size);
-	return ntohs(at.any.sa_family == AF_INET6 ? at.in6.sin6_port : at.in.sin_port);
-}
-
 static struct err *make_listener(struct arguments *a)
 {
 	const char *colon = strrchr(a->listen, ':');
 	int host = colon ? colon + 1 - a->listen : 0;
 	struct err *err;
-	unsigned port;
+	uint16_t port;
 
 	if (!strcmp(a->listen, "-"))
 		return NULL;
 	err = listen_at(a->listen, &a->listener);
 	if (err)
 		return err;
-	port = port_of(a->listener);
+	port = cmd_listen_port(a->listener); // of 0 the kernel made one
 	fprintf(stderr,
 		"faultline: listening at %.*s%u; in gdb: target extended-remote %.*s%u\n",
 		host, text_line(a->listen), port, host ? host : 1,

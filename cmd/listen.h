@@ -20,4 +20,7 @@
  */
 struct err *cmd_listen(const char *host, const char *port, int *ret);
 
+/** @return the port at which @p listener listens; 0: it is none. */
+uint16_t cmd_listen_port(int listener);
+
 #endif

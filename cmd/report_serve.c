@@ -21,21 +21,18 @@
 struct err *cmd_report_listen(uint16_t *port, int *ret)
 {
 	_cleanup_err_ struct err *err = NULL;
-	struct sockaddr_in at;
-	socklen_t size = sizeof(at);
 	char text[8];
 
 	snprintf(text, sizeof(text), "%u", *port);
 	err = cmd_listen("127.0.0.1", text, ret);
-	if (!err && (fcntl(*ret, F_SETFL, O_NONBLOCK) ||
-		     getsockname(*ret, (struct sockaddr *)&at, &size)))
+	if (!err && fcntl(*ret, F_SETFL, O_NONBLOCK))
 		err = err_errno("no listener");
 	if (err)
 		return err_new(
 			err->code,
 			"cannot serve at port %u (--serve alone takes a free one): %s",
 			*port, err->message);
-	*port = ntohs(at.sin_port);
+	*port = cmd_listen_port(*ret);
 	return NULL;
 }
 

@@ -24,6 +24,10 @@ unserve() {
 }
 trap unserve EXIT
 
+for bad in 65536 99999999 http "" x:; do
+	expect_status 2 "$FAULTLINE" debug --listen "$bad" "$TMPDIR/c"
+	expect_error "no number up to 65535"
+done
 serve "$TMPDIR/c"
 for case in vanish garbage second; do
 	timeout 60 python3 tests/debug/client.py "$port" $case >"$TMPDIR/out" 2>&1 ||
