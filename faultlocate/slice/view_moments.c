@@ -12,7 +12,8 @@ struct err *fl_moments_init(struct moments *m, const struct fl_slice *s)
 	m->of = malloc((n + 1) * sizeof(*m->of));
 	m->wanted_by = calloc(n + 1, sizeof(*m->wanted_by));
 	m->is_folded = calloc(n + 1, sizeof(*m->is_folded));
-	return m->of && m->wanted_by && m->is_folded ? NULL : &err_nomem;
+	m->is_lost = calloc(n + 1, sizeof(*m->is_lost));
+	return m->of && m->wanted_by && m->is_folded && m->is_lost ? NULL : &err_nomem;
 }
 
 void fl_moments_deinit(struct moments *m)
@@ -24,6 +25,7 @@ void fl_moments_deinit(struct moments *m)
 	free(m->of);
 	free(m->wanted_by);
 	free(m->is_folded);
+	free(m->is_lost);
 }
 
 /* ---- which node is of which moment ---------------------------------------------------------------- */
@@ -57,6 +59,7 @@ static struct err *place_moment(struct moments *m, uint32_t i, uint32_t at,
 	size_t n;
 	const struct fl_node *node = &fl_slice_nodes(m->s, &n)[i];
 	struct placed *to = parent != FL_NONE ? &m->placed.data[parent] : NULL;
+	uint32_t ways = to ? to->ways + 1 : 0;
 
 	*ret = parent;
 	if (to && is_same_moment(m, node, at, to)) {
@@ -69,7 +72,7 @@ static struct err *place_moment(struct moments *m, uint32_t i, uint32_t at,
 						    .parent = parent,
 						    .first = i,
 						    .node = i,
-						    .ways = to ? to->ways + 1 : 0,
+						    .ways = ways,
 						    .edge = edge });
 }
 
@@ -158,10 +161,12 @@ struct err *fl_moments_place(struct moments *m, uint32_t i, uint32_t at, uint8_t
 	uint32_t parent = fl_slice_nodes(m->s, &n)[i].parent;
 	struct err *err = NULL;
 
+	// Where instances were folded the way to what is asked about is gone.
+	m->is_lost[i] = parent != FL_NONE && (parent >= i || m->is_lost[parent]);
 	parent = parent < i ? m->of[parent] : FL_NONE;
 	m->of[i] = parent;
 	m->is_folded[i] = at == FL_NONE;
-	if (at != FL_NONE)
+	if (at != FL_NONE && !m->is_lost[i])
 		err = place_moment(m, i, at, parent, edge, &m->of[i]);
 	return err ?: place_wanters(m, i, m->of[i]);
 }

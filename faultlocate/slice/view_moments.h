@@ -38,6 +38,7 @@ struct moments {
 	uint32_t *of;	     ///< its moment; of a library's that of whom it worked for
 	uint32_t *wanted_by; ///< 1 + index; 0: by none
 	bool *is_folded;     ///< it is of a library
+	bool *is_lost;	     ///< .. of which it is not known what needed it
 	size_t next;	     ///< of the slice's shares
 };
 

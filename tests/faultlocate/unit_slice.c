@@ -26,6 +26,7 @@
 #include "faultlocate/slice/flow.h"
 #include "faultlocate/slice/slice.h"
 #include "faultlocate/slice/trace.h"
+#include "faultlocate/slice/view.h"
 #include "tests/unit.h"
 
 /** A step of the run, kept. */
@@ -1204,6 +1205,35 @@ static void sharers(struct run *r, int64_t from)
 	fl_slice_destroy(alone);
 }
 
+/* Where most instances are folded a moment is still one that something needed. */
+static void moments(struct run *r, int64_t from)
+{
+	const struct fl_slice_options o = { .keeps_sharers = true, .max_nodes = 200 };
+	const struct fl_seed seed = { .kind = FL_SEED_INSN,
+				      .position = r->steps.data[from].position };
+	struct fl_view v = { .most_moments = 1000 };
+	struct dec_symbols *symbols;
+	struct fl_slice *s;
+	size_t n, n_needed = 0;
+
+	ok(dec_symbols_create(r->capture, &symbols));
+	ok(fl_slice_walk(r->trace, &seed, 1, &o, &s));
+	fl_slice_nodes(s, &n);
+	assert_true(n > o.max_nodes);
+	ok(fl_view_make(s, symbols, NULL, true, &v));
+	for (size_t i = 0; i < v.moments.size; i++) {
+		const struct fl_view_moment *m = &v.moments.data[i];
+
+		assert_true(m->parent < i ||
+			    (m->parent == FL_NONE && m->edge == FL_EDGE_BEGIN));
+		n_needed += m->parent < i;
+	}
+	assert_true(n_needed > 20);
+	fl_view_deinit(&v);
+	fl_slice_destroy(s);
+	dec_symbols_destroy(symbols);
+}
+
 static void plain(void **state)
 {
 	static const char *const list[] = { "%s/examples/list-O0", "%s/examples/quad-O2",
@@ -1232,6 +1262,8 @@ static void plain(void **state)
 				same_edges(&r, from);
 			if (!k)
 				sharers(&r, from);
+			if (!k)
+				moments(&r, from);
 		}
 		end(&r);
 	}

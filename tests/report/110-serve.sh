@@ -15,7 +15,7 @@ here=$PWD
 cd "$TMPDIR" || exit 1
 # The entry that is spoiled is in one of the last slots: what was summed up before has more moments than a story.
 rounds=30000 slots=1024 bad=1000
-[ "${FAULTLINE_SERVE:-}" != full ] || rounds=1530000
+[ "${FAULTLINE_SERVE:-}" != full ] || rounds=12200000
 
 cat >ledger.c <<'END'
 #include <stdio.h>
