@@ -6,6 +6,7 @@
  */
 #include <elf.h>
 #include <link.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -37,13 +38,48 @@ static void put_features(struct dbg_stub *st, struct dbg_text *to)
 	dbg_put(to, xml->bytes.data, xml->bytes.size);
 }
 
+/* What the kernel would tell a debugger of @p stop, which no signal of the program's is. */
+static siginfo_t made_siginfo(const struct dbg_session *s, const struct dbg_stop *stop)
+{
+	siginfo_t made = { .si_signo = SIGTRAP, .si_code = SI_KERNEL };
+
+	switch (stop->why) {
+	case DBG_STOP_STEP:
+		made.si_code = TRAP_TRACE;
+		made.si_addr = (void *)s->where.rip;
+		break;
+	case DBG_STOP_POINT:
+		if (stop->point.kind == DBG_POINT_SOFTWARE)
+			break;
+		made.si_code = TRAP_HWBKPT;
+		made.si_addr = (void *)s->where.rip;
+		break;
+	case DBG_STOP_ENTRY:
+	case DBG_STOP_RETURN:
+		made.si_code = SIGTRAP | 0x80; // PTRACE_O_TRACESYSGOOD
+		made.si_pid = stop->tid;
+		break;
+	case DBG_STOP_INTERRUPT:
+		made.si_signo = SIGINT;
+		break;
+	default:
+		break;
+	}
+	return made;
+}
+
 static void put_siginfo(struct dbg_stub *st, struct dbg_text *to)
 {
 	const struct dbg_signal *signal = dbg_session_signal(&st->session);
+	const enum dbg_why why = st->is_moved ? DBG_STOP_PLACE : st->stop.why;
+	siginfo_t made = made_siginfo(&st->session, &st->stop);
 
-	if (signal && (st->session.is_before_handler || st->session.has_told_end ||
-		       signal->seq > st->session.where.seq))
+	if (signal && (why == DBG_STOP_SIGNAL || why == DBG_STOP_PLACE) &&
+	    (st->session.is_before_handler || st->session.has_told_end ||
+	     signal->seq > st->session.where.seq))
 		dbg_put(to, (const char *)signal->siginfo, sizeof(signal->siginfo));
+	else
+		dbg_put(to, (const char *)&made, sizeof(made));
 }
 
 static void put_threads(struct dbg_stub *st, struct dbg_text *to)

@@ -17,6 +17,7 @@ continue
 info threads
 p mine
 p total
+p \$_siginfo.si_signo
 # all
 continue
 continue
@@ -27,6 +28,13 @@ p total
 # back
 reverse-continue
 p total
+# single
+reverse-continue
+reverse-continue
+when
+continue 2
+reverse-continue 2
+when
 delete
 # signal
 continue
@@ -67,9 +75,12 @@ seek end
 reverse-stepi 3
 GDB
 
-says one "hit Breakpoint 1, work \(arg=0x[12]\)" '"debugged"' '^\* .* "worker-[12]" .*work' '= 0$' '= [12]$'
+says one "hit Breakpoint 1, work \(arg=0x[12]\)" '"debugged"' '^\* .* "worker-[12]" .*work' '= 0$' '= [12]$' '= 5$'
 says all 'Breakpoint' 'Breakpoint' 'Breakpoint' 'Breakpoint' 'Breakpoint' '= 9$'
 says back 'Breakpoint 1, work' '= [78]$'
+# Continuing with a count is as many times without.
+[ "$(sed -n '/^# single/,/^# signal/s/^position //p' "$TMPDIR/gdb" | uniq -c | awk '{ print $1 }')" = 2 ] ||
+	fail "a count is not as many: $(cat "$TMPDIR/gdb")"
 says signal 'received signal SIGUSR1' '= 10$' '= 0$' '^#0 .*kill'
 says handler 'Temporary breakpoint .*, on_signal \(signo=10\)' '= 10$' '^#0 .*on_signal' '^#1 +<signal handler called>' ' in main'
 says before 'received signal SIGUSR1' '^#0 .*kill'

@@ -60,6 +60,8 @@ serve "$TMPDIR/l"
 timeout 60 python3 tests/debug/client.py "$port" interrupt >"$TMPDIR/out" 2>&1 ||
 	fail "interrupt: $(cat "$TMPDIR/out" "$TMPDIR/err")"
 unserve
+timeout 60 python3 tests/debug/mi.py "$FAULTLINE" "$TMPDIR/l" interrupt >"$TMPDIR/out" 2>&1 ||
+	fail "gdb, interrupted: $(cat "$TMPDIR/out")"
 
 expect_status 2 "$FAULTLINE" debug --listen - "$TMPDIR/none"
 expect_error 'none'

@@ -10,7 +10,7 @@
 
 need gdb python3 strip
 want_status=139 make_capture "$TMPDIR/c" "$BUILD/tests/programs/debugged" crash
-timeout 250 python3 tests/debug/mi.py "$FAULTLINE" "$TMPDIR/c" >"$TMPDIR/out" 2>&1 || fail "MI: $(cat "$TMPDIR/out")"
+timeout 250 python3 tests/debug/mi.py "$FAULTLINE" "$TMPDIR/c" session >"$TMPDIR/out" 2>&1 || fail "MI: $(cat "$TMPDIR/out")"
 
 "$FAULTLINE" record -f -o "$TMPDIR/f" -- sh -c 'ls / >/dev/null; (true) | cat; exit 3' >/dev/null 2>"$TMPDIR/err" ||
 	[ $? = 3 ] || fail "$(cat "$TMPDIR/err")"
