@@ -165,6 +165,23 @@ static size_t step_at(const struct run *r, uint64_t position)
 	return vec_rank(r->steps.size, i, r->steps.data[i].position < position);
 }
 
+/* Where operand @p m of a step is: the references of a step come in the operands' order. */
+static const struct kept_ref *operand(const struct run *r, const struct kept *k,
+				      const struct dec_insn *insn, int m, bool is_def)
+{
+	int n = 0;
+
+	for (int i = 0; i < m; i++)
+		n += is_def ? insn->mem[i].is_write : insn->mem[i].is_read;
+	for (uint32_t i = 0; i < k->n; i++) {
+		const struct kept_ref *ref = &r->refs.data[k->first + i];
+
+		if (ref->is_mem && ref->is_def == is_def && !n--)
+			return ref;
+	}
+	return NULL;
+}
+
 /* ---- by execution ----------------------------------------------------------------------------- */
 
 /** What is asked about: the value of a register at a position. */
@@ -219,22 +236,55 @@ static bool choose_step(const struct run *r, const struct fl_slice *s, bool is_i
 	return false;
 }
 
-/* Did the run that strayed take the recorded way to @p until? It stands where it was altered. */
-static bool keeps_path(struct run *r, uint64_t from, uint64_t until)
+/** The way of an altered run to the criterion. */
+enum way {
+	WAY_LEFT, ///< not the recorded one
+	/** That, but a store that is not in the slice went elsewhere: what it might have
+	 * replaced there is, as with a branch that was not taken, no part of the run that was. */
+	WAY_MOVED,
+	WAY_KEPT,
+};
+
+/* Does the instruction of step @p k, in front of which the altered run stands, store where it did? */
+static bool stores_there(const struct run *r, const struct kept *k)
 {
+	const struct dec_insn *insn = &r->trace->insns.data[k->insn].insn;
+	struct cap_regs regs;
+
+	ok(dec_machine_regs(fl_trace_machine(r->trace), &regs));
+	for (int m = 0; m < insn->n_mem && !insn->is_slow_addr; m++) {
+		const struct kept_ref *ref =
+			insn->mem[m].is_write ? operand(r, k, insn, m, true) : NULL;
+
+		if (ref && ref->addr != dec_insn_address(&insn->mem[m], regs.gpr,
+							 regs.fs_base, regs.gs_base))
+			return false;
+	}
+	return true;
+}
+
+/* Which way did the run that strayed take to @p until? It stands where it was altered. */
+static enum way way_to(struct run *r, const struct fl_slice *s, uint64_t from,
+		       uint64_t until)
+{
+	enum way way = WAY_KEPT;
+
 	for (size_t i = step_at(r, from); i < r->steps.size; i++) {
 		const struct kept *k = &r->steps.data[i];
 		struct dec_where w;
 
 		if (k->position >= until)
-			return true;
+			break;
 		if (k->insn < 0)
 			continue;
 		ok(dec_machine_run(fl_trace_machine(r->trace), k->position, &w));
 		if (w.at != DEC_AT_POSITION || w.rip != k->rip)
-			return false;
+			return WAY_LEFT;
+		// A store that is in the slice has its address in it.
+		if (!fl_slice_has(s, k->position, 0) && !stores_there(r, k))
+			way = WAY_MOVED;
 	}
-	return true;
+	return way;
 }
 
 /* Flip something in what register @p reg is behind @p position. @return whether the criterion's
@@ -265,15 +315,15 @@ static bool alter(struct run *r, uint64_t position, uint8_t reg,
 	return is_other;
 }
 
-/* The same run again, looked at step by step. */
-static bool alter_slowly(struct run *r, uint64_t position, uint8_t reg,
-			 const struct criterion *c, uint64_t bits)
+/* The same run again, looked at step by step, beside slice @p s. */
+static enum way alter_slowly(struct run *r, const struct fl_slice *s, uint64_t position,
+			     uint8_t reg, const struct criterion *c, uint64_t bits)
 {
 	struct dec_machine *m = fl_trace_machine(r->trace);
 	uint8_t value[64] = {};
 	struct cap_regs regs;
 	struct dec_where w;
-	bool is_kept;
+	enum way way;
 
 	ok(dec_machine_seek(m, position + 1, &w));
 	ok(dec_machine_regs(m, &regs));
@@ -281,9 +331,9 @@ static bool alter_slowly(struct run *r, uint64_t position, uint8_t reg,
 	regs.gpr[reg] ^= bits;
 	memcpy(value, &regs.gpr[reg], 8);
 	ok(dec_machine_set_reg(m, w.tid, reg, value));
-	is_kept = keeps_path(r, position + 1, c->position);
+	way = way_to(r, s, position + 1, c->position);
 	ok(dec_machine_return(m, position + 1, &w));
-	return is_kept;
+	return way;
 }
 
 static void executed(void **state)
@@ -291,6 +341,7 @@ static void executed(void **state)
 	const char *many = getenv("FAULTLINE_SLICES");
 	size_t n = many ? strtoul(many, NULL, 10) : 8;
 	uint64_t seed = 0x9e3779b97f4a7c15, n_kept = 0, n_left = 0, n_wrong = 0;
+	uint64_t n_criteria = 0, n_moved = 0;
 	const char *program;
 
 	(void)state;
@@ -324,14 +375,18 @@ static void executed(void **state)
 				uint64_t at, bits = 1ull << random_word(&seed) % 32;
 				uint64_t reach = i & 1 ? 60 : 2000;
 				bool is_kept;
+				enum way way;
 				uint8_t reg;
 
 				if (!choose_step(&r, slice, false, &seed, c.position,
 						 reach, &at, &reg))
 					continue;
 				done++;
-				if (alter(&r, at, reg, &c, bits, &is_kept) &&
-				    alter_slowly(&r, at, reg, &c, bits)) {
+				way = alter(&r, at, reg, &c, bits, &is_kept) ?
+					      alter_slowly(&r, slice, at, reg, &c, bits) :
+					      WAY_LEFT;
+				n_moved += way == WAY_MOVED;
+				if (way == WAY_KEPT) {
 					n_wrong++;
 					printf("%s: %s at %lu (%#lx) depends on %s made "
 					       "at %lu (%#lx)\n",
@@ -344,12 +399,14 @@ static void executed(void **state)
 				n_kept += is_kept;
 				n_left += !is_kept;
 			}
+			n_criteria++;
 			fl_slice_destroy(slice);
 		}
 		end(&r);
 	}
-	printf("%lu alterations arrived, %lu did not; %lu violations\n", n_kept, n_left,
-	       n_wrong);
+	printf("%lu criteria: %lu alterations arrived, %lu did not; of %lu that changed the "
+	       "value %lu stored elsewhere, %lu are violations\n",
+	       n_criteria, n_kept, n_left, n_moved + n_wrong, n_moved, n_wrong);
 	assert_true(n_kept > n * 2);
 	assert_int_equal(n_wrong, 0);
 }
@@ -401,7 +458,8 @@ static void told(void **state)
 				done++;
 				bits = 1ull << random_word(&seed) % 8;
 				if (alter(&r, at, reg, &c, bits, &is_kept) || !is_kept ||
-				    !alter_slowly(&r, at, reg, &c, bits)) {
+				    alter_slowly(&r, slice, at, reg, &c, bits) ==
+					    WAY_LEFT) {
 					n_kept += is_kept;
 					break;
 				}
@@ -813,23 +871,6 @@ static void decide_all(struct plain *p)
 	}
 }
 
-/* Where operand @p m of a step is: the references of a step come in the operands' order. */
-static const struct kept_ref *operand(const struct plain *p, const struct kept *k,
-				      const struct dec_insn *insn, int m, bool is_def)
-{
-	int n = 0;
-
-	for (int i = 0; i < m; i++)
-		n += is_def ? insn->mem[i].is_write : insn->mem[i].is_read;
-	for (uint32_t i = 0; i < k->n; i++) {
-		const struct kept_ref *ref = &p->r->refs.data[k->first + i];
-
-		if (ref->is_mem && ref->is_def == is_def && !n--)
-			return ref;
-	}
-	return NULL;
-}
-
 static void want(struct plain *p, uint64_t addr, uint64_t size, uint64_t bytes)
 {
 	for (uint64_t i = 0; i < size; i++)
@@ -868,7 +909,8 @@ static void plain_use(struct plain *p, const struct kept *k, uint64_t from,
 		if (!use->is_mem && use->reg != CAP_RSP)
 			regs[use->reg] |= use->bytes & bytes;
 		if (use->is_mem && !insn->is_slow_addr) {
-			const struct kept_ref *ref = operand(p, k, insn, use->mem, false);
+			const struct kept_ref *ref =
+				operand(p->r, k, insn, use->mem, false);
 
 			if (ref)
 				want(p, ref->addr, ref->size, bytes);
@@ -902,9 +944,10 @@ static bool plain_step(struct plain *p, const struct kept *k)
 	assert_non_null(e);
 	for (int i = 0; i < e->n_defs; i++) {
 		const struct effect_def *d = &e->def[i];
-		const struct kept_ref *ref = d->is_mem && !insn->is_slow_addr ?
-						     operand(p, k, insn, d->mem, true) :
-						     NULL;
+		const struct kept_ref *ref =
+			d->is_mem && !insn->is_slow_addr ?
+				operand(p->r, k, insn, d->mem, true) :
+				NULL;
 		uint64_t low = d->n_copied < 64 ? (1ull << d->n_copied) - 1 : ~0ull;
 		uint64_t taken = 0;
 
