@@ -145,7 +145,8 @@ static struct err *add_execution(struct bench *b, const struct bench_work *w,
 static struct err *slice(struct fl_trace *t, size_t n, bool keeps_saves, double *ret_s,
 			 double *instances)
 {
-	const struct fl_slice_options o = { .keeps_saves = keeps_saves };
+	const struct fl_slice_options o = { .keeps_saves = keeps_saves,
+					    .max_nodes = FL_NODES_FEW };
 	const struct question q = ask(t, n);
 	double start = clock_now_s();
 	struct fl_slice *s;

@@ -320,6 +320,7 @@ static struct err *make(struct slicing *s)
 	if (!err)
 		err = find_right(s);
 	so.right = s->right;
+	so.max_nodes = FL_NODES_FEW;
 	so.prunes = s->prunes.data;
 	so.n_prunes = s->prunes.size;
 	if (!err)

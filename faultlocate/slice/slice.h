@@ -109,6 +109,9 @@ struct fl_prune {
 	uint64_t from, to;
 };
 
+/** For who shows statements, not instances: what is folded costs less than what is told apart. */
+enum { FL_NODES_FEW = 1 << 18 };
+
 struct fl_slice_options {
 	uint64_t begin; ///< no further back than this position
 	bool without_control, without_data, without_addresses;
@@ -116,7 +119,7 @@ struct fl_slice_options {
 	bool keeps_saves; ///< registers saved and restored are followed through their slots
 	bool keeps_instances; ///< fl_slice_has() is going to be asked
 	bool keeps_sharers; ///< fl_slice_shares() is going to be asked: without this they are none
-	size_t max_nodes; ///< 0: a million; see struct fl_node
+	size_t max_nodes; ///< 0: a million; FL_NODES_FEW; see struct fl_node
 	/** So many will do: it goes back no further than to where they would be folded. */
 	bool ends_when_full;
 	/** Only from values to those that they tell: back through copies, and what adds a constant and

@@ -197,6 +197,8 @@ static struct err *place_nodes(struct making *m)
 	size_t n;
 	const struct fl_node *nodes = fl_slice_nodes(m->s, &n);
 	_cleanup_free_ uint32_t *of = malloc((n + 1) * sizeof(*of));
+	// Of no statement; and, beside that, what a question was about.
+	enum { THROUGH = 1, ASKED = 2 };
 	_cleanup_free_ uint8_t *through = calloc(n + 1, 1);
 	struct err *err = of && through ? NULL : &err_nomem;
 
@@ -205,6 +207,9 @@ static struct err *place_nodes(struct making *m)
 		bool has_parent = node->parent < i;
 		uint32_t parent = has_parent ? of[node->parent] : FL_NONE;
 		uint32_t at = FL_NONE;
+		// Asked about is also what a library did that a question was about.
+		bool is_asked = node->edge == FL_EDGE_BEGIN ||
+				(has_parent && through[node->parent] & ASKED);
 		// What a library needed is data to whom it worked for, but for the call itself.
 		uint8_t edge = has_parent && through[node->parent] &&
 					       node->edge != FL_EDGE_CONTROL ?
@@ -216,15 +221,13 @@ static struct err *place_nodes(struct making *m)
 		else
 			err = place_input(m, node, &at);
 		of[i] = at == FL_NONE ? parent : at;
-		through[i] = at == FL_NONE;
+		if (at == FL_NONE)
+			through[i] = is_asked ? THROUGH | ASKED : THROUGH;
 		if (!err && m->v->most_moments)
 			err = fl_moments_place(&m->moments, i, at, edge);
 		if (err || at == FL_NONE)
 			continue;
-		// Asked about is also what a library did that a question was about.
-		note_instance(m, i, at, parent, edge,
-			      node->edge == FL_EDGE_BEGIN ||
-				      (has_parent && parent == FL_NONE));
+		note_instance(m, i, at, parent, edge, is_asked);
 		if (parent != FL_NONE)
 			err = add_edge(m, at, parent, edge, 1,
 				       has_parent &&

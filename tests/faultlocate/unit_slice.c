@@ -1248,6 +1248,26 @@ static void sharers(struct run *r, int64_t from)
 	fl_slice_destroy(alone);
 }
 
+/* How many statements of the program's own were asked about. */
+static size_t n_asked(struct run *r, const struct fl_seed *seed, size_t max_nodes)
+{
+	const struct fl_slice_options o = { .max_nodes = max_nodes };
+	struct dec_symbols *symbols;
+	struct fl_view v = {};
+	struct fl_slice *s;
+	size_t n = 0;
+
+	ok(dec_symbols_create(r->capture, &symbols));
+	ok(fl_slice_walk(r->trace, seed, 1, &o, &s));
+	ok(fl_view_make(s, symbols, capture_info(r->capture)->exe, false, &v));
+	for (size_t i = 0; i < v.statements.size; i++)
+		n += v.statements.data[i].is_seed;
+	fl_view_deinit(&v);
+	fl_slice_destroy(s);
+	dec_symbols_destroy(symbols);
+	return n;
+}
+
 /* Where most instances are folded a moment is still one that something needed. */
 static void moments(struct run *r, int64_t from)
 {
@@ -1272,6 +1292,7 @@ static void moments(struct run *r, int64_t from)
 		n_needed += m->parent < i;
 	}
 	assert_true(n_needed > 20);
+	assert_true(n_asked(r, &seed, o.max_nodes) <= n_asked(r, &seed, FL_NONE));
 	fl_view_deinit(&v);
 	fl_slice_destroy(s);
 	dec_symbols_destroy(symbols);
