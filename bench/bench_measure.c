@@ -179,3 +179,10 @@ double bench_sum_below(int pid, double (*of)(int pid))
 		sum += of(child) + bench_sum_below(child, of);
 	return sum;
 }
+
+struct err *bench_row_show(struct bench *b, const struct bench_row *row, double value)
+{
+	fprintf(stderr, "%s%s: %s, %s, %s: %.4g %s\n", b->progress ? TEXT_AGAIN : "",
+		row->suite, row->work, row->command, row->metric, value, row->unit ?: "");
+	return bench_row_add_value(&b->results, row, value);
+}

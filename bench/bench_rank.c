@@ -43,7 +43,6 @@ struct found {
 
 struct all {
 	VEC(struct found) found;
-	double ideal[PROGRAMS][BENCH_SEEDED];
 	size_t n_silent; ///< faults that no test shows
 };
 
@@ -238,17 +237,29 @@ static struct err *add_row(struct bench *b, const char *work, const char *comman
 				 .wanted = wanted,
 				 .published_source = "paper 003, section 2.5" };
 
-	return bench_row_add(&b->results, &row, &value, 1);
+	return bench_row_show(b, &row, value);
 }
 
-/* The share of faults with a score of at least @p least. */
-static double share(const struct all *a, int method, double least)
+/* The share of faults, from number @p first on, with a score of at least @p least. */
+static double share(const struct all *a, size_t first, int method, double least)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < a->found.size; i++)
+	for (size_t i = first; i < a->found.size; i++)
 		n += a->found.data[i].score[method] >= least;
-	return 100.0 * n / a->found.size;
+	return 100.0 * n / (a->found.size - first);
+}
+
+/* Of one program, whose faults begin at number @p first. */
+static struct err *add_program(struct bench *b, const struct all *a, size_t first,
+			       const char *name)
+{
+	struct err *err = NULL;
+
+	for (int m = 0; m < METHODS && first < a->found.size && !err; m++)
+		err = add_row(b, name, method_names[m], "score >= 90", "%",
+			      share(a, first, m, 0.9), 0, 0);
+	return err;
 }
 
 /* Of the paper's 129 versions: IVMP, Tarantula. */
@@ -268,7 +279,7 @@ static struct err *add_buckets(struct bench *b, const struct all *a)
 	for (size_t i = 0; i < sizeof(buckets) / sizeof(*buckets); i++)
 		for (int m = 0; m < METHODS && !err; m++)
 			err = add_row(b, "all faults", method_names[m], buckets[i].metric,
-				      "%", share(a, m, buckets[i].least),
+				      "%", share(a, 0, m, buckets[i].least),
 				      m < 2 ? 100.0 * buckets[i].published[m] / 129 : 0,
 				      i == 1 && m == RANK_IVMP ? 69 : 0);
 	return err;
@@ -369,43 +380,47 @@ static struct err *look(struct bench *b, const char *program,
 	return err ?: describe(b, program, v, &f->scenario);
 }
 
-static struct err *look_at_all(struct bench *b, struct all *a, const char **skip)
+/* One program: its faults one at a time, then several at once. */
+static struct err *look_at_program(struct bench *b, int p, struct all *a,
+				   const char **skip)
 {
+	const char *name = bench_seeded_programs[p].name;
+	double ideal[BENCH_SEEDED];
+	size_t first = a->found.size;
 	struct err *err = NULL;
 
-	for (int p = 0; p < PROGRAMS && !err; p++)
-		for (int n = 1; n <= BENCH_SEEDED && !err;
-		     n += b->o.is_quick ? QUICK : 1) {
-			const char *name = bench_seeded_programs[p].name;
-			struct bench_seeded v;
-			char number[8];
+	for (int n = 0; n < BENCH_SEEDED; n++)
+		ideal[n] = NAN;
+	for (int n = 1; n <= BENCH_SEEDED && !err; n += b->o.is_quick ? QUICK : 1) {
+		struct bench_seeded v;
+		char number[8];
 
-			snprintf(number, sizeof(number), "%d", n);
-			if (b->progress)
-				b->progress(b->suite, name);
-			err = bench_seeded_make(b, name, number, &v);
-			if (!err && v.skip) {
-				*skip = v.skip;
-				return NULL;
-			}
-			if (!err)
-				err = look(b, name, &v, a, &a->ideal[p][n - 1]);
-			if (err)
-				err = err_prefix(err, "%s, fault %d", name, n);
+		snprintf(number, sizeof(number), "%d", n);
+		if (b->progress)
+			b->progress(b->suite, name);
+		err = bench_seeded_make(b, name, number, &v);
+		if (!err && v.skip) {
+			*skip = v.skip;
+			return NULL;
 		}
-	return err;
+		if (!err)
+			err = look(b, name, &v, a, &ideal[n - 1]);
+		if (err)
+			err = err_prefix(err, "%s, fault %d", name, n);
+	}
+	if (!err)
+		err = add_program(b, a, first, name);
+	return err || b->o.is_quick ? err : bench_rank_many(b, p, ideal);
 }
 
 struct err *bench_suite_rank(struct bench *b)
 {
 	struct all a = {};
 	const char *skip = NULL;
-	struct err *err;
+	struct err *err = NULL;
 
-	for (int p = 0; p < PROGRAMS; p++)
-		for (int n = 0; n < BENCH_SEEDED; n++)
-			a.ideal[p][n] = NAN;
-	err = look_at_all(b, &a, &skip);
+	for (int p = 0; p < PROGRAMS && !err && !skip; p++)
+		err = look_at_program(b, p, &a, &skip);
 	if (!err && skip) {
 		struct bench_row row = { .suite = b->suite,
 					 .work = "all faults",
@@ -424,8 +439,6 @@ struct err *bench_suite_rank(struct bench *b)
 			err = add_comparison(b, &a);
 		if (!err)
 			err = add_fixes(b, &a);
-		if (!err && !b->o.is_quick)
-			err = bench_rank_many(b, a.ideal);
 	}
 	for (size_t i = 0; i < a.found.size; i++) {
 		free(a.found.data[i].scenario.where);

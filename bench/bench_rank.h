@@ -39,7 +39,9 @@ struct bench_seeded {
 struct err *bench_seeded_make(struct bench *b, const char *program, const char *numbers,
 			      struct bench_seeded *ret);
 
-/** Rows of programs with several faults. @p ideal: the score of each fault alone, by program. */
-struct err *bench_rank_many(struct bench *b, const double (*ideal)[BENCH_SEEDED]);
+/** Rows of @p program, a number of bench_seeded_programs, with several faults. @p ideal: the score of
+ * each fault alone; NAN: no test shows it. */
+struct err *bench_rank_many(struct bench *b, int program,
+			    const double ideal[BENCH_SEEDED]);
 
 #endif

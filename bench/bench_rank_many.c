@@ -13,7 +13,6 @@
 #include "suppress-hw/rank/rank.h"
 
 #define VERSIONS 2 ///< of each program
-#define PROGRAMS 7
 
 enum { WAYS = 4 };
 
@@ -169,35 +168,31 @@ static struct err *add(struct bench *b, int program, int way, const double *valu
 
 	for (size_t i = 0; i < n; i++)
 		mean += values[i] / n;
-	return n ? bench_row_add(&b->results, &row, &mean, 1) : NULL;
+	return n ? bench_row_show(b, &row, mean) : NULL;
 }
 
-struct err *bench_rank_many(struct bench *b, const double (*ideal)[BENCH_SEEDED])
+struct err *bench_rank_many(struct bench *b, int program,
+			    const double ideal[BENCH_SEEDED])
 {
+	double values[WAYS][VERSIONS];
 	struct err *err = NULL;
+	size_t n = 0;
 
-	for (int p = 0; p < PROGRAMS && !err; p++) {
-		double values[WAYS][VERSIONS];
-		size_t n = 0;
+	for (int which = 0; which < VERSIONS && !err; which++) {
+		struct many m = { .program = bench_seeded_programs[program].name };
 
-		for (int which = 0; which < VERSIONS && !err; which++) {
-			struct many m = { .program = bench_seeded_programs[p].name };
-
-			if (b->progress)
-				b->progress(b->suite, m.program);
-			snprintf(m.state, sizeof(m.state), "%.3900s/rank.state",
-				 b->scratch);
-			if (!choose(ideal[p], which, &m, &values[0][n]))
-				continue;
-			for (int way = 1; way < WAYS && !err; way++)
-				err = search(b, m, ways[way].faults, &values[way][n]);
-			n += !err && !isnan(values[1][n]);
-			if (err)
-				err = err_prefix(err, "%s with several faults",
-						 m.program);
-		}
-		for (int way = 0; way < WAYS && !err; way++)
-			err = add(b, p, way, values[way], n);
+		if (b->progress)
+			b->progress(b->suite, m.program);
+		snprintf(m.state, sizeof(m.state), "%.3900s/rank.state", b->scratch);
+		if (!choose(ideal, which, &m, &values[0][n]))
+			continue;
+		for (int way = 1; way < WAYS && !err; way++)
+			err = search(b, m, ways[way].faults, &values[way][n]);
+		n += !err && !isnan(values[1][n]);
+		if (err)
+			err = err_prefix(err, "%s with several faults", m.program);
 	}
+	for (int way = 0; way < WAYS && !err; way++)
+		err = add(b, program, way, values[way], n);
 	return err;
 }

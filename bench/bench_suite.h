@@ -72,6 +72,9 @@ struct err *bench_measure(struct bench *b, const char *work,
 			  const struct bench_command *c, size_t n, int rounds,
 			  struct bench_times *times);
 
+/** Add @p row, of one value, and tell on stderr at once what it is: for suites that take hours. */
+struct err *bench_row_show(struct bench *b, const struct bench_row *row, double value);
+
 /** Add a row "user time": what other work has of the processors hardly changes it. @p limit:
  * wanted ratio, or 0. */
 struct err *bench_measure_user(struct bench *b, const char *work,
