@@ -324,15 +324,52 @@ static enum dec_verdict call(struct nul_run *n, uint32_t i)
 	return v;
 }
 
+/* Of the return address at @p slot, which is @p slot's call's, something that would have overwritten it was
+ * omitted: it is what the call said. */
+static void restore_return(struct nul_run *n, uint64_t slot)
+{
+	const struct nul_frame *f;
+
+	if (n->quick)
+		dec_nullify_find_calls(n, 1);
+	f = n->t->frames.size ? &n->t->frames.data[n->t->frames.size - 1] : NULL;
+	if (f && f->slot == slot) {
+		err_destroy(dec_guest_write(&n->r->guest, slot, &f->ret, 8));
+		dec_nullify_mark(n, slot, 8, false);
+	}
+	if (n->quick)
+		n->t->frames.size = 0;
+}
+
+/* Is the return address at @p slot another one than the call there left? What that was made of is what
+ * a crash behind it is by. */
+static void keep_stray(struct nul_run *n, uint64_t slot)
+{
+	const struct nul_thread *t = n->t;
+	const struct nul_frame *f = t->frames.size ? &t->frames.data[t->frames.size - 1] :
+						     NULL;
+	uint64_t to;
+
+	if (n->quick || n->stray.n || !f || f->slot != slot ||
+	    !code_read(n, slot, &to, 8) || to == f->ret)
+		return;
+	n->stray = (struct nul_value){ .n = 1, .leaf = { dec_nullify_get(n, slot, 8) } };
+	n->stray_rip = n->r->engine.ctx->rip;
+}
+
 static enum dec_verdict ret(struct nul_run *n)
 {
 	struct nul_thread *t = n->t;
 	struct dec_ctx *c = n->r->engine.ctx;
 	uint64_t slot = c->gpr[CAP_RSP];
-	enum dec_verdict v = dec_nullify_execute(n);
 	struct nul_leaf leaf;
+	enum dec_verdict v;
 	uint32_t to;
 
+	if (dec_nullify_is_corrupt(n, slot, 8))
+		restore_return(n, slot);
+	keep_stray(n, slot);
+	v = dec_nullify_execute(n);
 	if (v != DEC_GO)
 		return v;
 	if (n->quick) {

@@ -105,10 +105,14 @@ struct nul_run {
 	VEC(struct dec_join) joins;
 	VEC(struct nul_thread *) threads;
 	struct nul_thread *t;
-	uint64_t begin;		///< position
-	uint64_t now;		///< that of the instruction at hand
-	uint32_t last;		///< instruction that is executed
-	struct nul_value jump;	///< what its target was made of
+	uint64_t begin;	       ///< position
+	uint64_t now;	       ///< that of the instruction at hand
+	uint32_t last;	       ///< instruction that is executed
+	struct nul_value jump; ///< what its target was made of
+	/** Where a call did not return to where it came from, first: by what, and at which instruction;
+	 * n 0: each did. */
+	struct nul_value stray;
+	uint64_t stray_rip;
 	struct nul_value cause; ///< what its addresses, or its divisor, are made of
 	bool has_no_memory;
 	uint64_t n_corrupt; ///< bytes
