@@ -58,6 +58,21 @@ struct dec_alter {
 
 #define DEC_ALTERS_MAX 256
 
+enum dec_moved_kind {
+	DEC_MOVED_AREA,	 ///< [at, at + size), whole pages, is memory, empty
+	DEC_MOVED_BYTES, ///< `size` bytes at `at` are copied to `to`
+	DEC_MOVED_WORD,	 ///< the 8 bytes at `at` become `to`: a pointer to what has moved
+	/** What the instruction at `at` names in memory, relative to rip or by a displacement,
+	 * lies `to` bytes (signed) further on, whenever it is executed. */
+	DEC_MOVED_INSN,
+};
+
+/** A part of a layout: where variables lie in a branch that lie elsewhere in the recorded run. */
+struct dec_moved {
+	enum dec_moved_kind kind;
+	uint64_t at, to, size;
+};
+
 /** How a branch ended. */
 enum dec_fate {
 	DEC_FATE_EXIT,	  ///< it exited; value: the status
@@ -109,10 +124,16 @@ struct dec_branch {
 	 * there is to tell of it goes to `told`. */
 	const struct dec_nullify *nullify;
 	struct dec_nullified *told;
+	bool is_laid_out; ///< it begins with the layout of dec_machine_lay_out()
 	/** Set: it is DEC_FATE_MACHINE as it wanted the machine's own addresses, wherever the
 	 * machine lay. */
 	bool has_collided;
 };
+
+/** Keep @p n parts of a layout for the branches that begin where @p m stands, in the order in which they are
+ * done, those of instructions ascending. It is forgotten when @p m moves. */
+struct err *dec_machine_lay_out(struct dec_machine *m, const struct dec_moved *moved,
+				size_t n);
 
 /** Run @p n branches from where @p m stands, @p at_once at a time. As dec_machine_branch(). */
 struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branches,

@@ -14,6 +14,7 @@
 #include "confine/confine.h"
 #include "decode/machine/alias.h"
 #include "decode/machine/heed.h"
+#include "decode/machine/layout.h"
 #include "decode/machine/loose.h"
 
 #include <assert.h>
@@ -501,6 +502,7 @@ static void lane_run(struct child_slot *of)
 	struct child_branch branch;
 
 	memcpy(&branch, of->data, sizeof(branch));
+	replay.is_laid_out = branch.is_laid_out;
 	if (branch.is_nullifying) {
 		to->told = (struct dec_nullified){};
 		if (branch.nullify.n_points > DEC_POINTS_MAX)
@@ -617,6 +619,19 @@ static void child_branches(uint64_t n, uint64_t at_once)
 	child_answer(err ? CHILD_FAILED : CHILD_OK);
 }
 
+static enum child_result child_layout(uint64_t before, uint64_t n)
+{
+	const struct dec_moved *moved = (const struct dec_moved *)slot->data;
+	struct err *err = n > CHILD_DATA_BYTES / sizeof(*moved) ?
+				  err_new(ERR_USAGE, "too much of a layout at once") :
+				  dec_layout_add(moved, n, before != 0);
+
+	if (!err)
+		return CHILD_OK;
+	child_fail(err);
+	return CHILD_FAILED;
+}
+
 /* ---- astray ---------------------------------------------------------------------------- */
 
 static enum child_result child_stray(bool is_awake)
@@ -709,6 +724,9 @@ static void child_serve(uint32_t command)
 	case CHILD_BRANCH:
 		child_branches(slot->arg[0], slot->arg[1]);
 		return;
+	case CHILD_LAYOUT:
+		result = child_layout(slot->arg[0], slot->arg[1]);
+		break;
 	case CHILD_STRAY:
 		result = child_stray(slot->arg[0]);
 		break;

@@ -63,6 +63,7 @@ enum child_command {
 	CHILD_THREAD,
 	CHILD_FORK,
 	CHILD_BRANCH,
+	CHILD_LAYOUT,
 	CHILD_STRAY,
 	CHILD_SET_REG,
 	CHILD_WRITE,
@@ -105,7 +106,7 @@ struct child_slot {
 /** In the data of a branch's slot; the outcome comes back in its place. */
 struct child_branch {
 	uint64_t limit, n;
-	bool is_nullifying;
+	bool is_nullifying, is_laid_out;
 	union {
 		struct dec_alter alters[DEC_ALTERS_MAX];
 		struct dec_nullify nullify;

@@ -179,7 +179,10 @@ bool dec_guest_insn(struct dec_guest *g, uint64_t rip, struct dec_insn *ret)
 {
 	uint64_t n = dec_guest_avail(g, rip, PROT_EXEC);
 
-	return n && dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, ret);
+	if (!n || !dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, ret))
+		return false;
+	dec_engine_move(g->engine, ret);
+	return true;
 }
 
 /* ---- mapping ------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "decode/machine/alias.h"
+#include "decode/machine/layout.h"
 #include "decode/machine/threads.h"
 
 #define HASHES_MAX (4u << 20) ///< calls behind a branch whose arguments are known
@@ -532,6 +533,17 @@ const struct dec_outcome *dec_loose_outcome(const struct dec_replay *r)
 	return r->loose->out;
 }
 
+/* Variables get their places. @return whether they could. */
+static bool lay_out(struct dec_replay *r)
+{
+	struct err *err = dec_layout_apply(r);
+
+	if (err)
+		dec_loose_end(&loose, DEC_FATE_MACHINE, 0, "%s", err->message);
+	err_destroy(err);
+	return !loose.has_ended;
+}
+
 /* A branch begins. @return whether the run had not ended there. */
 static bool begin(struct dec_replay *r, struct dec_outcome *ret)
 {
@@ -540,10 +552,11 @@ static bool begin(struct dec_replay *r, struct dec_outcome *ret)
 	*ret = (struct dec_outcome){ .parted = UINT64_MAX };
 	loose.out = ret;
 	enter_world(r);
-	if (r->end == CAP_END_UNKNOWN && !r->is_cut)
-		return true;
-	strict_end(r);
-	return false;
+	if (r->end != CAP_END_UNKNOWN || r->is_cut) {
+		strict_end(r);
+		return false;
+	}
+	return !r->is_laid_out || lay_out(r);
 }
 
 static void tell_place(struct dec_replay *r, struct dec_outcome *ret)

@@ -533,6 +533,23 @@ static struct err *machine_check_branch(const struct dec_branch *b)
 	return NULL;
 }
 
+struct err *dec_machine_lay_out(struct dec_machine *m, const struct dec_moved *moved,
+				size_t n)
+{
+	const size_t most = CHILD_DATA_BYTES / sizeof(*moved);
+	const struct dec_answer *answer;
+	struct err *err = NULL;
+
+	for (size_t at = 0, some; (!at || at < n) && !err; at += some ?: 1) {
+		some = n - at < most ? n - at : most;
+		dec_wire_give(m->wire, moved + at, some * sizeof(*moved));
+		err = dec_wire_ask(m->wire, CHILD_LAYOUT, at, some, &answer);
+		if (!err && answer->result != CHILD_OK)
+			err = dec_wire_failure(answer);
+	}
+	return err;
+}
+
 struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branches,
 				 size_t n, unsigned at_once)
 {

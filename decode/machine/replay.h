@@ -104,6 +104,7 @@ struct dec_replay {
 	void (*on_call)(struct dec_replay *r);
 	struct cap_events *again; ///< the log once more, for dec_loose_prepare()
 	struct dec_loose *loose;  ///< in a branch
+	bool is_laid_out;	  ///< that begins with variables moved (layout.h)
 };
 
 /** Open the capture in directory @p dir and set up everything: guest memory mapped,

@@ -497,7 +497,9 @@ static size_t wire_queue(struct dec_wire *w, struct dec_branch *branches, size_t
 
 		if (w->pid[s])
 			continue;
-		*what = (struct child_branch){ .limit = b->limit, .n = b->n };
+		*what = (struct child_branch){ .limit = b->limit,
+					       .n = b->n,
+					       .is_laid_out = b->is_laid_out };
 		if (b->nullify) {
 			what->is_nullifying = true;
 			what->nullify = *b->nullify;

@@ -161,6 +161,12 @@ struct engine_arena {
 	VEC(uint32_t) blocks; ///< those in it, by address
 };
 
+/** The operand of the instruction at `rip` lies `by` bytes further on. */
+struct dec_engine_move {
+	uint64_t rip;
+	int64_t by;
+};
+
 struct dec_engine {
 	struct dec_ctx *ctx;
 	struct dec_world world;
@@ -201,6 +207,9 @@ struct dec_engine {
 	enum { ENGINE_ALIKE, ENGINE_ONLY_HERE, ENGINE_ONLY_THERE } lzcnt, tzcnt;
 	bool is_loop_quick; ///< the `loop` instruction of this CPU is
 	uint64_t isa[4];    ///< bit n: code of instruction set n (dec_insn.isa) was run
+	/** What is decoded differently from what lies there, by address; flush behind a change. */
+	const struct dec_engine_move *moves;
+	size_t n_moves;
 	struct dec_guard *guard;			 ///< NULL: there is none
 	uint64_t n_translated, n_exits_taken, n_flushes; ///< statistics
 };
@@ -331,6 +340,9 @@ enum dec_verdict dec_engine_step_slow(struct dec_engine *e);
 /** @return the instruction at @p rip; its flow is DEC_FLOW_TRAP where there is none. Valid until
  * the next call. */
 const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip);
+
+/** Alter @p insn, just decoded, if it is one of e->moves. @return whether it is. */
+bool dec_engine_move(const struct dec_engine *e, struct dec_insn *insn);
 
 /** Have the memory of what is remembered there at once: page by page it costs a millisecond. */
 void dec_engine_prepare(void);

@@ -72,15 +72,28 @@ void dec_engine_travel_light(void)
 	madvise(known, sizeof(known), MADV_WIPEONFORK);
 }
 
+bool dec_engine_move(const struct dec_engine *e, struct dec_insn *insn)
+{
+	size_t n = vec_rank(e->n_moves, i, e->moves[i].rip <= insn->rip);
+
+	return insn->len && n && e->moves[n - 1].rip == insn->rip &&
+	       dec_insn_move(insn, e->moves[n - 1].by);
+}
+
 const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip)
 {
+	static struct dec_insn moved;
 	uint64_t n = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	struct dec_insn *insn = &known[rip % KNOWN];
 
 	if (insn->rip != rip || !insn->len || insn->len > n ||
 	    memcmp((const void *)rip, insn->bytes, insn->len))
 		dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn);
-	return insn;
+	if (!e->n_moves)
+		return insn;
+	moved = *insn;
+	dec_engine_move(e, &moved);
+	return &moved;
 }
 
 /* ---- one instruction, without logging -------------------------------------------- */

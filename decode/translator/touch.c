@@ -368,7 +368,7 @@ static uint64_t touch_address(const struct touch *t, const ZydisDecodedOperand *
 	bool is_hidden = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
 
 	if (op->mem.base == ZYDIS_REGISTER_RIP)
-		return a + t->insn->rip + t->insn->len + touch_segment(t, op);
+		return t->insn->rel_target + touch_segment(t, op);
 	a += touch_gpr(t, op->mem.base);
 	if (t->d.mnemonic == ZYDIS_MNEMONIC_XLAT)
 		a += t->gpr[CAP_RAX] & 0xff;
@@ -418,7 +418,7 @@ int dec_touch_list(const struct dec_engine *e, const struct dec_insn *insn,
 		touch_plain(&t);
 		return t.n;
 	}
-	if (!dec_insn_zydis(insn->bytes, insn->len, &t.d, t.op))
+	if (!dec_insn_zydis(insn->bytes, insn->code_len, &t.d, t.op))
 		return 0;
 	if (t.d.mnemonic == ZYDIS_MNEMONIC_ENTER) {
 		touch_enter(&t);

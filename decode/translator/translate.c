@@ -147,7 +147,7 @@ static void translation_copy(struct translation *t, const struct dec_insn *insn)
 		dec_translation_copy_far(t, insn);
 		return;
 	}
-	emit_bytes(&t->out, insn->bytes, insn->len);
+	emit_bytes(&t->out, insn->bytes, insn->code_len);
 	if (insn->is_gs)
 		emit_gs_to_fs(at);
 	if (!insn->rel_at)
@@ -270,8 +270,8 @@ static void translation_widen(struct dec_insn *mov, int i)
 			wide.bytes[n++] = *keep;
 	}
 	wide.bytes[n++] = 0x4c;
-	memcpy(wide.bytes + n, mov->bytes + i, mov->len - i);
-	wide.len = mov->len - i + n;
+	memcpy(wide.bytes + n, mov->bytes + i, mov->code_len - i);
+	wide.code_len = mov->code_len - i + n;
 	wide.rel_at += mov->rel_at ? n - i : 0;
 	*mov = wide;
 }

@@ -349,7 +349,7 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 				  .store_reg = DEC_REG_NONE };
 	if (!dec_insn_zydis(bytes, avail, &d, ops))
 		return false;
-	ret->len = d.length;
+	ret->len = ret->code_len = d.length;
 	ret->mnemonic = d.mnemonic;
 	ret->isa = d.meta.isa_set;
 	ret->flow = dec_insn_flow(&d, ops);

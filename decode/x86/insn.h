@@ -69,6 +69,7 @@ struct dec_insn {
 	uint8_t isa;	   ///< ZydisISASet: which instruction set extension it is of
 	uint16_t mnemonic; ///< ZydisMnemonic
 	uint64_t target;   ///< of a direct jump or call
+	uint8_t code_len;  ///< of bytes: len, or more behind dec_insn_move()
 	uint8_t bytes[15];
 	uint8_t rel_at;	     ///< where in bytes a rip-relative disp32 lies; 0 = none
 	uint64_t rel_target; ///< the address it names
@@ -117,6 +118,15 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		     struct dec_insn *ret);
 
 enum { DEC_REG_NAME = 8 }; ///< bytes
+
+/** Have the operand of @p insn that is relative to rip, or has a displacement, lie @p by bytes further
+ * on: what is executed is another instruction then, of the same length to whoever goes on behind
+ * it. @return false: it has none, or one that does not reach. */
+bool dec_insn_move(struct dec_insn *insn, int64_t by);
+
+/** @return the register to which the operand is relative that dec_insn_move() would move, *@p disp its
+ * displacement: DEC_REG_RIP, and the address that it names; DEC_REG_NONE: there is none. */
+uint8_t dec_insn_names(const struct dec_insn *insn, int64_t *disp);
 
 /** Write the name of register @p reg into @p buf: "rax", "zmm3", "k1", "flags". @return buf */
 const char *dec_reg_name(unsigned reg, char buf[DEC_REG_NAME]);

@@ -601,8 +601,8 @@ static void random_alterations(void **state)
 		for (size_t k = 0; k < n; k++) {
 			a[k] = some_alteration(&r, from, &seed);
 			b[k] = b[n + k] = (struct dec_branch){
-				&a[k], 1,    3 * r.end.position + 100000, {}, NULL,
-				NULL,  false
+				&a[k], 1,    3 * r.end.position + 100000, {}, NULL, NULL,
+				false, false
 			};
 		}
 		seek(&r, from);

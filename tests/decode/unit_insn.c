@@ -31,10 +31,57 @@ static void without_a_mask_none_is_read(void **state)
 	assert_int_equal(masks_read("\xc4\xe1\xfb\x93\xc0", 5), 1 << 0);
 }
 
+/* What @p code becomes when its operand lies @p by bytes further on. */
+static void moves(const char *code, size_t n, int64_t by, const char *want, size_t n_want)
+{
+	struct dec_insn insn, other;
+
+	dec_insn_decode((const uint8_t *)code, n, 0x1000, &insn);
+	assert_true(dec_insn_move(&insn, by));
+	assert_int_equal(insn.len, n);
+	assert_int_equal(insn.code_len, n_want);
+	assert_memory_equal(insn.bytes, want, n_want);
+	dec_insn_decode((const uint8_t *)want, n_want, 0x1000, &other);
+	assert_int_equal(insn.n_mem, other.n_mem);
+	for (int i = 0; i < insn.n_mem; i++)
+		assert_int_equal(insn.mem[i].disp, other.mem[i].disp);
+}
+
+static void operands_move(void **state)
+{
+	struct dec_insn insn;
+	int64_t disp;
+
+	(void)state;
+	// mov -8(%rbp), %rax: four bytes of displacement, wherever it lies then
+	moves("\x48\x8b\x45\xf8", 4, -8, "\x48\x8b\x85\xf0\xff\xff\xff", 7);
+	moves("\x48\x8b\x85\xf0\xff\xff\xff", 7, -256, "\x48\x8b\x85\xf0\xfe\xff\xff", 7);
+	// lea -0x20(%rbp), %rdi; movl $5, -4(%rbp), with a value behind it
+	moves("\x48\x8d\x7d\xe0", 4, 16, "\x48\x8d\xbd\xf0\xff\xff\xff", 7);
+	moves("\xc7\x45\xfc\5\0\0\0", 7, -4, "\xc7\x85\xf8\xff\xff\xff\5\0\0\0", 10);
+	// mov %al, -0x20(%rbp,%rdx)
+	moves("\x88\x44\x15\xe0", 4, 8, "\x88\x84\x15\xe8\xff\xff\xff", 7);
+	// mov 0x10(%rip), %eax: the address that it names
+	dec_insn_decode((const uint8_t *)"\x8b\x05\x10\0\0\0", 6, 0x1000, &insn);
+	assert_int_equal(dec_insn_names(&insn, &disp), DEC_REG_RIP);
+	assert_int_equal(disp, 0x1016);
+	assert_true(dec_insn_move(&insn, 1l << 40));
+	assert_int_equal(insn.rel_target, 0x1016 + (1l << 40));
+	assert_int_equal(insn.mem[0].disp, 0x1016 + (1l << 40));
+	// mov (%rax), %eax; mov %eax, %ebx
+	dec_insn_decode((const uint8_t *)"\x8b\0", 2, 0x1000, &insn);
+	assert_false(dec_insn_move(&insn, 4));
+	assert_int_equal(dec_insn_names(&insn, &disp), DEC_REG_NONE);
+	dec_insn_decode((const uint8_t *)"\x89\xc3", 2, 0x1000, &insn);
+	assert_false(dec_insn_move(&insn, 4));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(
-		without_a_mask_none_is_read) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_mask_none_is_read),
+		cmocka_unit_test(operands_move),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
