@@ -16,13 +16,13 @@
 #define EXIT_COULD_NOT 2
 #define RUNS_MAX 40
 
-enum { KEY_JSON = 256, KEY_RUNS, KEY_MODE, KEY_GRANULE, KEY_RACE };
+enum { KEY_JSON = 256, KEY_RUNS, KEY_MODE, KEY_GRANULE, KEY_RACE, KEY_REORDER };
 
 static const char *const modes[] = { "software", "nat-reg", "nat-mem" };
 
 struct arguments {
 	const char *capture, *process;
-	bool as_json;
+	bool as_json, reorders;
 	uint64_t runs, race;
 	enum dec_nullify_mode mode;
 	uint8_t granule;
@@ -38,6 +38,11 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "granule", KEY_GRANULE, "BYTES", 0,
 	  "So many bytes of memory have one bit: 1, 4 or 8 (1)", 0 },
+	{ "reorder", KEY_REORDER, NULL, 0,
+	  "When nothing crashes any more, or did at all, run it with its variables in other "
+	  "places, each buffer with a pointer, an index or a return address just behind it, until "
+	  "something does",
+	  0 },
 	{ "race", KEY_RACE, "N", 0,
 	  "Suppress nothing: judge by other schedules whether the Nth race that `faultline check' tells "
 	  "of, from 1, may do harm",
@@ -53,12 +58,14 @@ static const char doc[] =
 	"and run the program again with these and all that they influence left out; and so on "
 	"with the crash that comes next, until there is none. What was left out last is the "
 	"likely first corruption of memory; or a data race that made it, and that other "
-	"schedules show may do harm. Nothing of the altered runs reaches the host.\v"
-	"Exit status: 1 when a crash was found (--race: the race may do harm), 0 when the program "
+	"schedules show may do harm. With --reorder variables are moved to where an overflow that "
+	"nobody notices does damage. Nothing of the altered runs reaches the host.\v"
+	"Exit status: 1 when a crash was found (--reorder: or made one; --race: the race may do harm), 0 when the program "
 	"did not crash (it was not seen to), 2 when it could not be looked at.\n\n"
 	"Examples:\n"
 	"  faultline suppress crash.flt\n"
 	"  faultline suppress --json crash.flt | jq .identified\n"
+	"  faultline suppress --reorder wrong.flt\n"
 	"  faultline suppress --race 1 server.flt\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -75,6 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->runs = strtoul(arg, &end, 10);
 		if (*end || !*arg || *arg == '-' || !a->runs || a->runs > 1000)
 			argp_error(state, "'%s' is no number of runs (1 to 1000)", arg);
+		return 0;
+	case KEY_REORDER:
+		a->reorders = true;
 		return 0;
 	case KEY_RACE:
 		a->race = strtoul(arg, &end, 10);
@@ -246,6 +256,21 @@ static void print_identified(const struct sup_result *r)
 	print_places(r, last, "first corruption, likely");
 }
 
+/* With which ordering step @p i comes, if it is the first. */
+static void print_ordering(const struct sup_result *r, size_t i)
+{
+	size_t n = r->steps.data[i].ordering;
+	const struct sup_ordering *o = n ? &r->orderings.data[n - 1] : NULL;
+
+	if (!o || (i && r->steps.data[i - 1].ordering == n))
+		return;
+	printf("with variables elsewhere (%s, %u runs to find that), the second just behind the "
+	       "first:\n",
+	       o->space, o->n_runs);
+	for (size_t k = 0; k < o->pairs.size; k++)
+		printf("     %s\n", o->pairs.data[k]);
+}
+
 static void print_text(const struct sup_result *r, bool is_of_race)
 {
 	for (size_t i = 0; is_of_race && i < r->races.size; i++)
@@ -253,12 +278,14 @@ static void print_text(const struct sup_result *r, bool is_of_race)
 	if (is_of_race)
 		return;
 	if (!r->has_crashed) {
-		puts("the program did not crash: there is nothing to suppress");
+		printf("the program did not crash%s: there is nothing to suppress\n",
+		       r->n_orderings ? ", nor with its variables elsewhere" : "");
 		return;
 	}
 	for (size_t i = 0; i < r->steps.size; i++) {
 		const struct sup_step *s = &r->steps.data[i];
 
+		print_ordering(r, i);
 		printf("%3zu. %s at ", i + 1, text_signal(s->signal));
 		print_place(&s->place);
 		printf("  (instruction %lu)\n", s->position);
@@ -334,6 +361,7 @@ static cJSON *json_steps(const struct sup_result *r)
 		cJSON *o = cJSON_CreateObject();
 
 		cJSON_AddNumberToObject(o, "signal", s->signal);
+		cJSON_AddNumberToObject(o, "ordering", s->ordering);
 		cJSON_AddNumberToObject(o, "position", s->position);
 		cJSON_AddItemToObject(o, "at", json_place(&s->place));
 		cJSON_AddItemToObject(o, "suppressed", json_points(r, s));
@@ -342,6 +370,26 @@ static cJSON *json_steps(const struct sup_result *r)
 		cJSON_AddNumberToObject(o, "omitted", s->n_omitted);
 		cJSON_AddNumberToObject(o, "stepped", s->n_slow);
 		cJSON_AddItemToObject(o, "lines", json_lines(s));
+		cJSON_AddItemToArray(list, o);
+	}
+	return list;
+}
+
+/* Those with which there was a crash. */
+static cJSON *json_orderings(const struct sup_result *r)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; i < r->orderings.size; i++) {
+		cJSON *o = cJSON_CreateObject(),
+		      *pairs = cJSON_AddArrayToObject(o, "pairs");
+
+		for (size_t k = 0; k < r->orderings.data[i].pairs.size; k++)
+			cJSON_AddItemToArray(
+				pairs,
+				cJSON_CreateString(r->orderings.data[i].pairs.data[k]));
+		cJSON_AddStringToObject(o, "space", r->orderings.data[i].space);
+		cJSON_AddNumberToObject(o, "runs", r->orderings.data[i].n_runs);
 		cJSON_AddItemToArray(list, o);
 	}
 	return list;
@@ -430,6 +478,8 @@ static void print_json(const struct sup_result *r)
 	cJSON_AddBoolToObject(o, "crashed", r->has_crashed);
 	cJSON_AddBoolToObject(o, "race", r->is_race);
 	cJSON_AddItemToObject(o, "races", json_races(r));
+	cJSON_AddNumberToObject(o, "orderings_tried", r->n_orderings);
+	cJSON_AddItemToObject(o, "orderings", json_orderings(r));
 	cJSON_AddBoolToObject(o, "removed", r->is_removed);
 	cJSON_AddItemToObject(o, "steps", json_steps(r));
 	if (r->is_removed || (r->is_race && r->steps.size))
@@ -465,6 +515,7 @@ int cmd_suppress(int argc, char **argv)
 				  .max_runs = a.runs,
 				  .mode = a.mode,
 				  .granule = a.granule,
+				  .reorders = a.reorders,
 				  .race = a.race };
 	if (!err)
 		err = sup_suppress(&o, &result);

@@ -63,6 +63,16 @@ void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, siz
 	dec_symbols_place(s->ret->symbols, ret->rip, &ret->place);
 }
 
+bool sup_is_ordered(const struct sup_session *s)
+{
+	return s->order.moves.size;
+}
+
+uint64_t sup_limit(const struct sup_session *s, uint64_t begin)
+{
+	return TIMES * (s->end - begin) + MORE;
+}
+
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 struct err *sup_branch(struct sup_session *s, uint64_t at, const struct dec_nullify *ask,
@@ -73,6 +83,10 @@ struct err *sup_branch(struct sup_session *s, uint64_t at, const struct dec_null
 	struct dec_where w;
 	struct err *err = dec_machine_seek(s->machine, at, &w);
 
+	b.is_laid_out = sup_is_ordered(s) && at == s->variables.begin;
+	if (!err && b.is_laid_out)
+		err = dec_machine_lay_out(s->machine, s->order.moves.data,
+					  s->order.moves.size);
 	*told = (struct dec_nullified){};
 	if (!err)
 		err = dec_machine_branches(s->machine, &b, 1, 1);
@@ -138,9 +152,14 @@ static bool is_crash(int signal)
 	       signal == SIGSYS;
 }
 
-/* The run with all points from @p begin on: quickly, and if it crashes once more, its last
- * stretch an instruction at a time, as much of it as what it crashed by goes back to. */
-static struct err *run_altered(struct sup_session *s, uint64_t begin, uint64_t limit)
+bool sup_is_crash(const struct dec_outcome *o)
+{
+	return o->fate == DEC_FATE_SIGNAL && is_crash(o->value);
+}
+
+/* Quickly, and if it crashes once more, its last stretch an instruction at a time, as much of it as what
+ * it crashed by goes back to. */
+struct err *sup_run_altered(struct sup_session *s, uint64_t begin, uint64_t limit)
 {
 	struct dec_nullify ask = s->ask;
 	struct dec_outcome quick;
@@ -150,7 +169,7 @@ static struct err *run_altered(struct sup_session *s, uint64_t begin, uint64_t l
 	ask.full_from = UINT64_MAX;
 	err = sup_branch(s, begin, &ask, limit, &s->outcome, &s->told);
 	quick = s->outcome;
-	if (err || quick.fate != DEC_FATE_SIGNAL || !is_crash(quick.value))
+	if (err || !sup_is_crash(&quick))
 		return err;
 	do {
 		ask.full_from = quick.position > begin + back ? quick.position - back : 0;
@@ -324,6 +343,9 @@ static struct err *run_again(struct sup_session *s, size_t first)
 
 		begin = at < begin ? at : begin;
 	}
+	// Variables are where they are from the beginning.
+	if (sup_is_ordered(s))
+		begin = s->variables.begin;
 	err = sup_recount(s, begin);
 	for (size_t i = first; i < ret->points.size && !err; i++) {
 		struct sup_point *p = &ret->points.data[i];
@@ -356,7 +378,7 @@ static struct err *run_again(struct sup_session *s, size_t first)
 	s->n_runs++;
 	if (!err)
 		err = sup_calls(s, begin);
-	return err ?: run_altered(s, begin, TIMES * (s->end - begin) + MORE);
+	return err ?: sup_run_altered(s, begin, sup_limit(s, begin));
 }
 
 /* The likelier first, then the later. */
@@ -380,6 +402,7 @@ static struct err *make_round(struct sup_session *s, bool *goes_on)
 	*goes_on = false;
 	if (!step)
 		return &err_nomem;
+	step->ordering = sup_is_ordered(s) ? ret->orderings.size : 0;
 	step->signal = s->outcome.value;
 	step->position = s->outcome.position;
 	step->first = first;
@@ -400,7 +423,7 @@ static struct err *make_round(struct sup_session *s, bool *goes_on)
 	step->n_slow = s->told.n_slow;
 	if (!err)
 		err = list_omitted(s, step);
-	*goes_on = s->outcome.fate == DEC_FATE_SIGNAL && is_crash(s->outcome.value);
+	*goes_on = sup_is_crash(&s->outcome);
 	ret->is_removed = !*goes_on && s->outcome.fate != DEC_FATE_MACHINE;
 	return err;
 }
@@ -427,21 +450,12 @@ static struct err *say_how_it_ended(struct sup_session *s)
 	}
 }
 
-static struct err *suppress(struct sup_session *s)
+/* While it crashes: without what defined what it crashed by. */
+static struct err *make_rounds(struct sup_session *s)
 {
 	bool goes_on = true;
-	struct err *err = find_crash(s, s->o);
+	struct err *err = NULL;
 
-	if (!err && s->o->race)
-		return sup_race_asked(s);
-	if (err || !s->ret->has_crashed)
-		return err;
-	err = follow_crash(s);
-	if (!err && s->outcome.fate != DEC_FATE_SIGNAL)
-		return err_new(ERR_DIVERGED,
-			       "the run, followed once more, does not come "
-			       "to its crash: %s",
-			       s->outcome.text);
 	while (!err && goes_on && s->n_runs < s->o->max_runs) {
 		err = make_round(s, &goes_on);
 		if (s->o->with_progress)
@@ -450,7 +464,52 @@ static struct err *suppress(struct sup_session *s)
 	}
 	s->ret->outcome = s->outcome;
 	s->ret->told = s->told;
-	return err ?: say_how_it_ended(s);
+	return err;
+}
+
+/* From the recorded crash on. */
+static struct err *suppress_recorded(struct sup_session *s)
+{
+	struct err *err = follow_crash(s);
+
+	if (!err && s->outcome.fate != DEC_FATE_SIGNAL)
+		return err_new(ERR_DIVERGED,
+			       "the run, followed once more, does not come "
+			       "to its crash: %s",
+			       s->outcome.text);
+	return err ?: make_rounds(s);
+}
+
+/* As long as there are orderings with which what does not crash any more crashes (Figure 5.7). */
+static struct err *suppress_reordered(struct sup_session *s)
+{
+	struct sup_result *ret = s->ret;
+	struct err *err = NULL;
+	bool found = true;
+
+	while (!err && found && !ret->is_race && (ret->is_removed || !ret->steps.size) &&
+	       s->n_runs < s->o->max_runs) {
+		err = sup_reorder(s, &found);
+		if (err || !found)
+			continue;
+		ret->has_crashed = true;
+		ret->is_removed = false;
+		err = make_rounds(s);
+	}
+	return err;
+}
+
+static struct err *suppress(struct sup_session *s)
+{
+	struct err *err = find_crash(s, s->o);
+
+	if (!err && s->o->race)
+		return sup_race_asked(s);
+	if (!err && s->ret->has_crashed)
+		err = suppress_recorded(s);
+	if (!err && s->o->reorders)
+		err = suppress_reordered(s);
+	return err || !s->ret->has_crashed ? err : say_how_it_ended(s);
 }
 
 struct err *sup_suppress(const struct sup_options *o, struct sup_result *ret)
@@ -466,6 +525,8 @@ struct err *sup_suppress(const struct sup_options *o, struct sup_result *ret)
 	s->ask.granule = o->granule;
 	err = suppress(s);
 	vec_deinit(&s->races);
+	sup_variables_deinit(&s->variables);
+	sup_order_deinit(&s->order);
 	dec_past_destroy(s->past);
 	dec_machine_destroy(s->machine);
 	free(s);
@@ -476,6 +537,9 @@ void sup_result_deinit(struct sup_result *r)
 {
 	for (size_t i = 0; i < r->steps.size; i++)
 		vec_deinit(&r->steps.data[i].omitted);
+	for (size_t i = 0; i < r->orderings.size; i++)
+		lines_deinit(&r->orderings.data[i].pairs);
+	vec_deinit(&r->orderings);
 	vec_deinit(&r->steps);
 	vec_deinit(&r->points);
 	for (size_t i = 0; i < r->races.size; i++)

@@ -44,8 +44,16 @@ struct sup_omitted {
 	uint64_t n; ///< instructions
 };
 
+/** An ordering of variables with which a run crashed that did not before. */
+struct sup_ordering {
+	const char *space; ///< "stack", "globals"
+	line_list pairs;   ///< what lay where, in words: "buf in f(), next"
+	unsigned n_runs;   ///< with this one, that were made to find it
+};
+
 /** A crash, and what was suppressed because of it. */
 struct sup_step {
+	size_t ordering; ///< of sup_result.orderings, from 1, with which it came; 0: as recorded
 	int signal;
 	uint64_t position;
 	struct sup_place place;
@@ -62,6 +70,8 @@ struct sup_result {
 	bool has_crashed; ///< the recorded run did: else all below is empty
 	VEC(struct sup_step) steps;
 	VEC(struct sup_point) points;
+	VEC(struct sup_ordering) orderings;
+	unsigned n_orderings;	    ///< runs with others, that did not crash
 	bool is_removed;	    ///< the last run did not crash
 	VEC(struct sup_race) races; ///< that were judged, in turn
 	/** The last of these may do harm: of the points of the last step, which are not left out. */
@@ -79,6 +89,7 @@ struct sup_options {
 	unsigned max_runs; ///< altered runs, then it gives up
 	enum dec_nullify_mode mode;
 	uint8_t granule; ///< as dec_nullify.granule
+	bool reorders; ///< what does not crash is run with variables elsewhere until it does
 	/** Nothing is suppressed: this race is judged, of those that fl_races_find() finds, from 1.
 	 * 0: the crash is looked at, and races that define what it was by. */
 	size_t race;

@@ -12,6 +12,7 @@
 
 #include "decode/explain/backward.h"
 #include "suppress-hw/suppress/suppress.h"
+#include "suppress-hw/suppress/suppress_layout.h"
 
 /** A round: the run that crashed is followed to what defined the values it crashed by. */
 struct sup_session {
@@ -28,8 +29,12 @@ struct sup_session {
 	/** The crash before, what it was by, and how often the same has come one after the other. */
 	uint64_t crash_before, point_before;
 	unsigned n_alike;
-	fl_races races; ///< of the recorded run, once
-	bool has_races; ///< they were looked for
+	fl_races races;			///< of the recorded run, once
+	bool has_races;			///< they were looked for
+	struct sup_variables variables; ///< once
+	bool has_variables;
+	/** Runs that begin at variables.begin have their variables so; none of them: as recorded. */
+	struct sup_order order;
 };
 
 /** Branch off at @p at with the points of @p ask, to be told of counts and calls under way. */
@@ -48,6 +53,25 @@ void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, siz
 
 /** @return whether @p rip is code of the user's. */
 bool sup_is_own(struct sup_session *s, uint64_t rip);
+
+/** @return whether runs have their variables elsewhere. */
+bool sup_is_ordered(const struct sup_session *s);
+
+/** Run on with all points so far from @p begin on, for @p limit instructions at most: what became of it is
+ * s->outcome, s->told. */
+struct err *sup_run_altered(struct sup_session *s, uint64_t begin, uint64_t limit);
+
+/** @return how many instructions a run that begins at @p begin gets. */
+uint64_t sup_limit(const struct sup_session *s, uint64_t begin);
+
+/** @return whether @p o is the end of a run that crashed. */
+bool sup_is_crash(const struct dec_outcome *o);
+
+/* ---- suppress_reorder.c --------------------------------------------------------- */
+
+/** Look for an ordering of variables with which the program crashes, all points so far suppressed, and run it
+ * with that. @return in *@p found whether there is one. */
+struct err *sup_reorder(struct sup_session *s, bool *found);
 
 /* ---- suppress_trace.c ----------------------------------------------------------- */
 

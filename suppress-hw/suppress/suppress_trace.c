@@ -154,7 +154,7 @@ static struct err *add_point(struct sup_session *s, const struct dec_source *fro
 	p.at.addr = p.at.size ? at : 0;
 	if (is_known(s, &p) || s->ret->points.size >= DEC_POINTS_MAX)
 		return NULL;
-	if (!is_recorded && s->ask.n_points) {
+	if (!is_recorded && (s->ask.n_points || sup_is_ordered(s))) {
 		err = reach(s, s->begin, &s->ask, p.at.rip, p.position, &told);
 		p.at.nth = told.counts[0] + 1;
 		for (uint32_t i = 0; !err && i < told.n_frames; i++)
