@@ -130,6 +130,7 @@ static void reporting_deinit(struct reporting *r)
 	vec_deinit(&r->events);
 	lines_deinit(&r->notes);
 	fl_trace_destroy(r->trace);
+	dec_written_destroy(r->written);
 	dec_machine_destroy(r->machine);
 	dec_symbols_destroy(r->symbols);
 	vec_deinit(&r->maps);
@@ -482,6 +483,11 @@ static struct err *run_once(struct reporting *r)
 					   &r->symbols);
 }
 
+static struct err *find_writes(struct reporting *r)
+{
+	return dec_written_create(r->machine, r->end, &r->written);
+}
+
 static struct err *find_heap(struct reporting *r)
 {
 	const struct fl_options o = { .capture = r->args->capture,
@@ -533,11 +539,13 @@ static struct err *find_all(struct reporting *r)
 /* What a person sees first. The rest is found out when it is asked for: find_later(). */
 static struct err *find_first(struct reporting *r)
 {
-	static const struct step steps[] = { { analyze_quickly,
-					       "how it ended, and the heap", NULL },
-					     { run_once, "what ran", NULL },
-					     { are_of_this, "what others found", NULL },
-					     {} };
+	static const struct step steps[] = {
+		{ analyze_quickly, "how it ended, and the heap", NULL },
+		{ run_once, "what ran", NULL },
+		{ find_writes, "what was written when", NULL },
+		{ are_of_this, "what others found", NULL },
+		{}
+	};
 
 	return find(r, steps);
 }

@@ -9,6 +9,7 @@
 #define CMD_REPORT_INT_H
 
 #include "cmd/command.h"
+#include "decode/explain/written.h"
 #include "report/request.h"
 #include "report/story.h"
 
@@ -30,6 +31,7 @@ struct reporting {
 	struct fl_analysis heap; ///< of all types that there are
 	struct capture *capture;
 	struct dec_machine *machine; ///< of a run that is served
+	struct dec_written *written; ///< .. of that
 	struct fl_trace *trace;	     ///< of one whose stories are told
 	uint64_t end;		     ///< the last position
 	struct dec_symbols *symbols;

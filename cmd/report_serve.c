@@ -84,7 +84,7 @@ static struct err *find_far(const struct reporting *r, const struct fl_namer *na
 	if (!err)
 		err = dec_machine_checkpoint(m);
 	if (!err)
-		err = report_here_create(m, r->symbols, r->end, namer, &here);
+		err = report_here_create(m, r->symbols, r->end, namer, r->written, &here);
 	if (err)
 		return err;
 	report_here_be_patient(here);
@@ -155,7 +155,7 @@ struct err *cmd_report_serve(struct reporting *r, const struct report_door *door
 		err = hg_trails_create(namer->graph, &namer->trails);
 	if (!err)
 		err = report_here_create(r->machine, r->symbols, c->story.end, namer,
-					 &s.here);
+					 r->written, &s.here);
 	if (!err)
 		fprintf(stderr,
 			"faultline: the page is at http://127.0.0.1:%u/%s/ until this is "

@@ -7,18 +7,18 @@
 
 #include "decode/explain/express.h"
 #include "decode/explain/follow.h"
-#include "decode/machine/trap.h"
+#include "decode/explain/written.h"
 #include "report/made.h"
 #include "report/script.h"
 #include "report/sources.h"
 
 // Before a moment, where the machine goes back to while it is looked at, and while a writer is looked for.
 #define NEAR (1 << 17)
-#define REACH (UINT64_C(1) << 18) // as far as a writer is looked for while somebody waits
+#define REACH \
+	(UINT64_C(1) << 21) // so much is looked through for a writer while somebody waits
 #define PATIENT (UINT64_C(1) << 27) // .. while nobody does
 #define TEXT_BYTES 400
-#define AROUND 60 // lines of the source before and behind
-#define STACK (8 << 20)
+#define AROUND 60    // lines of the source before and behind
 #define REFS_MOST 64 // of one instruction: some do a lot at once
 
 struct report_here {
@@ -45,28 +45,6 @@ struct here {
 
 /* ---- memory that was written long ago ------------------------------------------------------------ */
 
-/* Static data: where its page is not written to, the run is gone back through without a log. The stack's
- * pages always are, but what is there was written just before. */
-static enum dec_past_known known_static(struct report_here *h,
-					const struct dec_location *l, uint64_t before,
-					uint64_t *time)
-{
-	struct dec_trapped found = { .trap = SIZE_MAX };
-	struct cap_regs regs = {};
-	struct dec_where w;
-	_cleanup_err_ struct err *err = dec_machine_seek(h->machine, before, &w);
-
-	if (!err)
-		err = dec_machine_regs(h->machine, &regs);
-	if (err || l->addr + STACK - regs.gpr[CAP_RSP] < 2 * STACK)
-		return DEC_PAST_UNKNOWN;
-	err = dec_machine_last_write(h->machine, l->addr, l->size, 0, &found);
-	if (err)
-		return DEC_PAST_UNKNOWN;
-	*time = found.position;
-	return found.trap == SIZE_MAX ? DEC_PAST_NEVER : DEC_PAST_AT;
-}
-
 /* A dec_past_known_fn: of the heap its history knows. */
 static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64_t before,
 				 uint64_t *time)
@@ -78,8 +56,7 @@ static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64
 	uint64_t last;
 
 	if (!id.v || hg_graph_node(h->graph, id)->died <= before - 1)
-		return h->is_patient ? known_static(h, l, before, time) :
-				       DEC_PAST_UNKNOWN;
+		return DEC_PAST_UNKNOWN;
 	last = hg_trails_last_write(h->trails, hg_graph_op_after(h->graph, before - 1),
 				    id, l->addr, l->size);
 	*time = hg_graph_op(h->graph, last).time;
@@ -91,6 +68,7 @@ static enum dec_past_known known(void *ctx, const struct dec_location *l, uint64
 
 struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbols,
 			       uint64_t end, const struct fl_namer *namer,
+			       const struct dec_written *written,
 			       struct report_here **ret)
 {
 	struct report_here *h = calloc(1, sizeof(*h));
@@ -112,6 +90,7 @@ struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbol
 		return err;
 	}
 	dec_past_ask(h->past, known, h);
+	dec_past_know(h->past, written);
 	dec_past_reach(h->past, REACH);
 	*ret = h;
 	return NULL;
@@ -169,7 +148,7 @@ static struct err *keep_refs(struct here *x, const struct dec_past_step *step)
 /* Whatever is asked of a moment goes back a little several times: once that is from far. */
 static struct err *go_near(struct report_here *h, uint64_t position)
 {
-	static const uint64_t back[] = { REACH + NEAR, NEAR, 2048 };
+	static const uint64_t back[] = { 3 * NEAR, NEAR, 2048 };
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < sizeof(back) / sizeof(*back) && !err; i++) {

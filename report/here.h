@@ -14,17 +14,20 @@
 #include "decode/symbols/symbols.h"
 #include "report/names.h"
 
+struct dec_written;
 struct report_here;
 
 /**
  * @param m	  is moved by whatever is asked; has checkpoints on its way, and gets more.
  * @param end	  the last position.
  * @param namer	  of the heap, with trails; NULL: there is none.
+ * @param written	  of the run.
  * @param ret	  Set on success. All is borrowed.
  * @return ERR_NOMEM, as dec_machine_seek().
  */
 struct err *report_here_create(struct dec_machine *m, struct dec_symbols *symbols,
 			       uint64_t end, const struct fl_namer *namer,
+			       const struct dec_written *written,
 			       struct report_here **ret);
 void report_here_destroy(struct report_here *h);
 

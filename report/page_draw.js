@@ -3,7 +3,7 @@
 //
 // The drawing: boxes in columns, arrows between them.
 
-const ROW = 16, GAP_X = 90, GAP_Y = 18, CHAR = 6.7, FIELDS = 12;
+const ROW = 16, GAP_X = 90, GAP_Y = 18, CHAR = 6.7, FIELDS = 12, FOLDED = 24;
 const NAME_MAX = 16, VALUE_MAX = 18, TITLE_MAX = 60;
 
 function shape(name, attributes, text) {
@@ -64,11 +64,14 @@ function hasField(row, fields) {
 	return fields !== undefined && [...fields].some(i => row.i <= i && i < row.i + row.n);
 }
 
+// Of a table's rows those that something is said of, those that lead to a box, and some that lead to folded ones.
 // @say: {bad, changed, found}: sets of fields by number.
-function makeBox(number, say) {
+function makeBox(number, isShown, say) {
 	const node = about(number), all = rowsOf(fieldsOf(number), node.type);
 	const title = clip("n" + ids[number] + " " + node.type.name + (node.origin ? ", " + node.origin : ""), TITLE_MAX);
-	const isWanted = r => r.f && r.f.to || [say.bad, say.changed, say.found].some(s => hasField(r, s.get(number)));
+	let folded = 0;
+	const leads = to => to && (isShown[live(to)] || folded++ < FOLDED);
+	const isWanted = r => r.f && leads(r.f.to) || [say.bad, say.changed, say.found].some(s => hasField(r, s.get(number)));
 	const rows = all.length > FIELDS ? all.filter((r, k) => k < FIELDS - 1 || isWanted(r)) : all;
 	const name = Math.max(...rows.map(r => r.name.length), 3);
 	const value = Math.max(...rows.map(r => r.text.length), title.length - name, 4);
@@ -93,7 +96,7 @@ function layout(forest, chosen, say) {
 	const boxes = new Map(), children = new Map(), roots = [];
 	for (const id of forest.order)
 		if (chosen.isShown[id])
-			boxes.set(id, makeBox(id, say));
+			boxes.set(id, makeBox(id, chosen.isShown, say));
 	chosen.folds.forEach((f, k) => boxes.set("f" + k, foldBox(f)));
 	for (const key of boxes.keys())
 		children.set(key, []);

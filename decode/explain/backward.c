@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "decode/explain/written.h"
+
 // The window, and how far beyond it is looked for one writer.
 #define WINDOW (64u << 10)
 #define FAR (UINT64_C(1) << 27)
@@ -31,6 +33,7 @@ struct dec_past {
 	uint64_t far;	    ///< instructions, see dec_past_reach()
 	dec_past_known_fn known;
 	void *known_ctx;
+	const struct dec_written *written;
 	struct past_regs regs[REGS_KEPT]; ///< by position, modulo
 };
 
@@ -184,7 +187,7 @@ look_in_window(const struct dec_past *p, const struct dec_location *l, uint64_t 
 	return NULL;
 }
 
-/* Find the last writer in ever longer pieces before the window. */
+/* Find the last writer in ever longer pieces before the window, or where one is known to be. */
 static struct err *look_before(struct dec_past *p, const struct dec_location *l,
 			       uint64_t *found, bool *is_far)
 {
@@ -192,20 +195,24 @@ static struct err *look_before(struct dec_past *p, const struct dec_location *l,
 				     .ctx = &(struct search){ .l = l },
 				     .skips_inert = true };
 	struct search *s = o.ctx;
-	uint64_t end = p->begin, size = 4 * WINDOW, first = p->begin;
+	uint64_t end = p->begin, size = 4 * WINDOW, left = p->far;
 	struct err *err = NULL;
 
 	while (end && !err && !s->found && !*is_far) {
-		uint64_t left = p->far - (first - end), piece = size < left ? size : left;
-		uint64_t begin = end > piece ? end - piece : 0;
+		struct dec_span piece = { end > size ? end - size : 0, end };
 		struct dec_where w;
 
-		err = dec_machine_seek(p->machine, begin, &w);
+		if (p->written && !dec_written_before(p->written, l, end, &piece))
+			break;
+		if (piece.end - piece.start > left)
+			piece.start = piece.end - left;
+		err = dec_machine_seek(p->machine, piece.start, &w);
 		if (!err)
-			err = dec_machine_trace_for(p->machine, end, &o, &w);
-		end = begin;
+			err = dec_machine_trace_for(p->machine, piece.end, &o, &w);
+		end = piece.start;
+		left -= piece.end - piece.start;
 		size *= 2;
-		*is_far = end && first - end >= p->far;
+		*is_far = end && !left;
 	}
 	*found = s->found;
 	return err;
@@ -215,6 +222,11 @@ void dec_past_ask(struct dec_past *p, dec_past_known_fn fn, void *ctx)
 {
 	p->known = fn;
 	p->known_ctx = ctx;
+}
+
+void dec_past_know(struct dec_past *p, const struct dec_written *w)
+{
+	p->written = w;
 }
 
 void dec_past_reach(struct dec_past *p, uint64_t instructions)

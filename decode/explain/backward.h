@@ -58,7 +58,11 @@ typedef enum dec_past_known (*dec_past_known_fn)(void *ctx, const struct dec_loc
 /** Ask @p fn about memory that was not written in the window, before it is looked for. */
 void dec_past_ask(struct dec_past *p, dec_past_known_fn fn, void *ctx);
 
-/** Where nobody knows, look no further back than so many instructions; 134 million, if it is not told. */
+/** Look only where @p w, which is borrowed, says that a writer may be. */
+struct dec_written;
+void dec_past_know(struct dec_past *p, const struct dec_written *w);
+
+/** Where nobody knows, look through no more than so many instructions; 134 million, if it is not told. */
 void dec_past_reach(struct dec_past *p, uint64_t instructions);
 
 /** Find the last step before @p before that wrote any of @p l. @p ret: NULL when nothing did since
