@@ -120,6 +120,9 @@ void bench_beside_stop(pid_t pid);
 /** Remove @p path and all below it; what is not there is fine. */
 void bench_remove(const char *path);
 
+/** @return the bytes of all files below @p path; 0: there is none. */
+double bench_bytes(const char *path);
+
 /** A kind of work, of any size: a line of bench_work.c's table. */
 struct bench_work_kind {
 	const char *name, *what;
@@ -135,6 +138,7 @@ struct bench_work_kind {
 	bool is_branched;      ///< part of the suite branch alone
 	bool is_served;	       ///< part of the suite serve, too
 	bool is_sliced;	       ///< part of the suite slice, without being replayed
+	bool is_only_sliced;   ///< part of the suite slice alone
 	bool is_tiny;	       ///< for the slowest peers
 };
 
@@ -158,7 +162,7 @@ struct err *bench_work_make(struct bench *b, const struct bench_work_kind *kind,
 			    uint64_t count, struct bench_work *ret);
 
 /** All works, in the size that the options want. */
-#define BENCH_WORKS 16
+#define BENCH_WORKS 20
 struct err *bench_works_make(struct bench *b);
 
 /** @return the path of @p program in PATH (or itself when it has a slash), in the arena;

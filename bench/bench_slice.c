@@ -264,6 +264,10 @@ static struct err *work(struct bench *b, const struct bench_work *w)
 			  (made + one) / instructions * 1e9, 60, NULL);
 	if (!err)
 		err = add(b, w, "slice", "time", "s", one, 0, NULL);
+	// What a slice needs of a run is executed again: nothing is kept of instructions.
+	if (!err)
+		err = add(b, w, "capture", "kept of an instruction", "B",
+			  bench_bytes(b->capture) / instructions, 0.8, NULL);
 	snprintf(text, sizeof(text), "%.2f times one", all / one);
 	if (!err)
 		err = add(b, w, "20 slices at once", "time", "s", all, 2 * one, text);
@@ -290,7 +294,8 @@ struct err *bench_suite_slice(struct bench *b)
 	for (size_t i = 0; i < b->n_works && !err; i++) {
 		const struct bench_work *w = &b->works[i];
 
-		if (!w->skipped && (w->kind->is_replayed || w->kind->is_sliced))
+		if (!w->skipped && (w->kind->is_replayed || w->kind->is_sliced ||
+				    w->kind->is_only_sliced))
 			err = work(b, w);
 	}
 	return err;
