@@ -183,7 +183,7 @@ struct err *bench_repair_rank(struct repair_subject *s, struct repair_version *v
 
 	if (!err)
 		err = fl_rp_rank(s->p, v->rec.witnesses.data, v->rec.witnesses.size,
-				 &found);
+				 s->number, RP_TRIALS, &found);
 	if (!err)
 		rank_all(s, v, &found, r, is_function);
 	fl_rp_suspects_deinit(&found);

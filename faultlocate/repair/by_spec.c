@@ -340,86 +340,25 @@ static void attempt(void *ctx, struct rp_edit edit, unsigned cost)
 	fl_rp_patch_deinit(&patch);
 }
 
-/* A constant, or what is not the function's own: it fits more rarely by more than chance. */
-static unsigned is_global(const struct trial *t, const struct rp_ref *r)
-{
-	return r->var == RP_NONE || t->b->p->variables.data[r->var].function == RP_NONE;
-}
-
-/* Each `d = a' before statement @p index of @p b. */
-static void insert(struct trial *t, const struct rp_block *b, size_t index)
-{
-	const struct rp_statement *s = index < b->list.size ? b->list.data[index] : NULL;
-	unsigned at = s ? s->at.from : b->at.to - 1;
-
-	for (int type = RP_INT; type < (int)t->b->p->records.size; type++) {
-		rp_refs to = {}, from = {};
-
-		if (fl_rp_changes_refs(t->b->p, t->b->function, RP_NONE, type, at, false,
-				       &to) ||
-		    fl_rp_changes_refs(t->b->p, t->b->function, RP_NONE, type, at, true,
-				       &from))
-			t->err = &err_nomem;
-		for (size_t i = 0; i < to.size; i++)
-			for (size_t k = 0; k < from.size; k++) {
-				struct rp_edit e = { .kind = RP_EDIT_INSERT,
-						     .op = RP_NONE,
-						     .block = b->id,
-						     .index = (int)index };
-
-				e.now = (struct rp_op){ .kind = RP_ASSIGN,
-							.function = t->b->function,
-							.type = type,
-							.line = s ? s->line : 0,
-							.is_inserted = true,
-							.dst = to.data[i],
-							.a = from.data[k] };
-				e.now.at.from = e.now.at.to = at;
-				attempt(t, e,
-					8 + is_global(t, &to.data[i]) +
-						2 * is_global(t, &from.data[k]));
-			}
-		vec_deinit(&to);
-		vec_deinit(&from);
-	}
-}
-
-static void insert_all(struct trial *t, const struct rp_block *b)
-{
-	for (size_t i = 0; b && i <= b->list.size; i++) {
-		enum rp_shape before = i ? b->list.data[i - 1]->shape : RP_OPS;
-		bool is_in_for = i && i < b->list.size &&
-				 b->list.data[i - 1]->at.from >= b->list.data[i]->at.from;
-
-		if (b->is_braced && !is_in_for && before != RP_BREAK &&
-		    before != RP_CONTINUE && before != RP_RETURN)
-			insert(t, b, i);
-		if (i == b->list.size)
-			break;
-		insert_all(t, b->list.data[i]->body);
-		insert_all(t, b->list.data[i]->otherwise);
-	}
-}
-
 static void try_all(struct trial *t)
 {
 	const struct rp_program *p = t->b->p;
 	size_t n = p->ops.size;
+	struct err *err = NULL;
 
 	t->best = UINT32_MAX;
-	for (size_t i = 0; i < n && !t->err; i++) {
+	for (size_t i = 0; i < n && !t->err && !err; i++) {
 		const struct rp_op *op = &p->ops.data[i];
-		struct err *err = NULL;
 
 		if (op->function == t->b->function && !op->is_fixed && !op->is_removed &&
 		    (op->kind == RP_ASSIGN || op->kind == RP_TEST) && t->executed[i])
 			err = fl_rp_changes_each(p, (int)i, attempt, t);
-		if (err)
-			t->err = err;
 	}
 	// What changes more of the heap than was wrong with it rather does away with something.
-	if (t->best >= 16 * (t->b->n_violations + 1))
-		insert_all(t, p->functions.data[t->b->function].body);
+	if (!err && t->best >= 16 * (t->b->n_violations + 1))
+		err = fl_rp_insertions_each(p, t->b->function, attempt, t);
+	if (err)
+		t->err = err;
 }
 
 struct err *fl_rp_by_spec(struct rp_by_spec *b, struct rp_patch *ret)

@@ -76,3 +76,86 @@ struct err *fl_rp_changes_each(const struct rp_program *p, int number, fl_rp_cha
 		each(ctx, (struct rp_edit){ RP_EDIT_REMOVE, number, 0, 0, op, {} }, 4);
 	return err;
 }
+
+/* A constant, or what is not the function's own: it fits more rarely by more than chance. */
+static unsigned is_global(const struct rp_program *p, const struct rp_ref *r)
+{
+	return r->var == RP_NONE || p->variables.data[r->var].function == RP_NONE;
+}
+
+/* Each `d = a' of @p type, in the place of @p e. */
+static struct err *insert_type(const struct rp_program *p, const struct rp_edit *e,
+			       int type, fl_rp_change *each, void *ctx)
+{
+	rp_refs to = {}, from = {};
+	struct err *err = fl_rp_changes_refs(p, e->now.function, RP_NONE, type,
+					     e->now.at.from, false, &to);
+
+	if (!err)
+		err = fl_rp_changes_refs(p, e->now.function, RP_NONE, type,
+					 e->now.at.from, true, &from);
+	for (size_t i = 0; !err && i < to.size; i++)
+		for (size_t k = 0; k < from.size; k++) {
+			struct rp_edit new = *e;
+
+			new.now.type = type;
+			new.now.dst = to.data[i];
+			new.now.a = from.data[k];
+			each(ctx, new,
+			     8 + is_global(p, &to.data[i]) +
+				     2 * is_global(p, &from.data[k]));
+		}
+	vec_deinit(&to);
+	vec_deinit(&from);
+	return err;
+}
+
+static struct err *insert(const struct rp_program *p, int function,
+			  const struct rp_block *b, size_t index, fl_rp_change *each,
+			  void *ctx)
+{
+	const struct rp_statement *s = index < b->list.size ? b->list.data[index] : NULL;
+	struct rp_edit e = { .kind = RP_EDIT_INSERT,
+			     .op = RP_NONE,
+			     .block = b->id,
+			     .index = (int)index,
+			     .now = { .kind = RP_ASSIGN,
+				      .function = function,
+				      .line = s ? s->line : 0,
+				      .is_inserted = true } };
+	struct err *err = NULL;
+
+	e.now.at.from = e.now.at.to = s ? s->at.from : b->at.to - 1;
+	for (int type = RP_INT; !err && type < (int)p->records.size; type++)
+		err = insert_type(p, &e, type, each, ctx);
+	return err;
+}
+
+static struct err *insert_all(const struct rp_program *p, int function,
+			      const struct rp_block *b, fl_rp_change *each, void *ctx)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; b && !err && i <= b->list.size; i++) {
+		enum rp_shape before = i ? b->list.data[i - 1]->shape : RP_OPS;
+		bool is_in_for = i && i < b->list.size &&
+				 b->list.data[i - 1]->at.from >= b->list.data[i]->at.from;
+
+		if (b->is_braced && !is_in_for && before != RP_BREAK &&
+		    before != RP_CONTINUE && before != RP_RETURN)
+			err = insert(p, function, b, i, each, ctx);
+		if (err || i == b->list.size)
+			break;
+		err = insert_all(p, function, b->list.data[i]->body, each, ctx);
+		if (!err)
+			err = insert_all(p, function, b->list.data[i]->otherwise, each,
+					 ctx);
+	}
+	return err;
+}
+
+struct err *fl_rp_insertions_each(const struct rp_program *p, int function,
+				  fl_rp_change *each, void *ctx)
+{
+	return insert_all(p, function, p->functions.data[function].body, each, ctx);
+}

@@ -18,12 +18,16 @@ typedef VEC(struct rp_ref) rp_refs;
 struct err *fl_rp_changes_refs(const struct rp_program *p, int function, int number,
 			       int type, unsigned at, bool with_constants, rp_refs *ret);
 
-/** @p cost: how far @p edit is from what was written, from 1 to 4. */
+/** @p cost: how far @p edit is from what was written: from 1 to 4, of what is new from 8 to 11. */
 typedef void fl_rp_change(void *ctx, struct rp_edit edit, unsigned cost);
 
 /** Give @p each all changes of operation @p number, an assignment or a test, in one of its parts:
  * another variable, field, constant or sign; and that it goes. @return NULL or err_nomem. */
 struct err *fl_rp_changes_each(const struct rp_program *p, int number, fl_rp_change *each,
 			       void *ctx);
+/** Give @p each every new statement `d = a` at every place of @p function. @p each may apply the edit
+ * meanwhile. @return NULL or err_nomem. */
+struct err *fl_rp_insertions_each(const struct rp_program *p, int function,
+				  fl_rp_change *each, void *ctx);
 
 #endif

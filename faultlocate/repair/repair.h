@@ -69,10 +69,18 @@ size_t fl_rp_gap(const struct rp_program *p, int block, int index);
  */
 struct err *fl_rp_locate(const struct rp_program *p, const struct rp_witness *witnesses,
 			 size_t n, int function, bool is_wide, struct rp_suspects *ret);
-/** Order the suspects of @p s by how much nearer to what the @p n witnesses assert the best change
- * of each alone leads, and say which of them are enough. @return NULL or err_nomem. */
-struct err *fl_rp_rank(const struct rp_program *p, const struct rp_witness *witnesses,
-		       size_t n, struct rp_suspects *s);
+/**
+ * Order the suspects of @p s by how much nearer to what the @p n witnesses assert the best change of
+ * each alone leads, and say which of them are enough. Where none is, what has a part in changes that
+ * are enough together comes first.
+ *
+ * @param most_trials  So often the witnesses are executed to find such: some 10,000 a second; 0: such
+ *		       are not looked for.
+ * @return NULL or err_nomem.
+ */
+struct err *fl_rp_rank(struct rp_program *p, const struct rp_witness *witnesses, size_t n,
+		       int function, unsigned most_trials, struct rp_suspects *s);
+enum { RP_TRIALS = 12000 }; ///< for somebody who waits
 /** Print the suspects of @p s, the most suspicious first, a line each. @return NULL or err_nomem. */
 struct err *fl_rp_suspects_print(const struct rp_program *p, const struct rp_suspects *s,
 				 FILE *out);
@@ -106,6 +114,7 @@ struct rp_answer {
 	unsigned suspects, n_ops;
 	unsigned spurious; ///< patches that did not stand the execution
 	bool was_unlocked; ///< nothing among the suspects did
+	bool was_tried;	   ///< Z3 did not know: a smaller patch may do, too
 	char why[240];
 };
 

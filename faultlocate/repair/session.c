@@ -226,6 +226,9 @@ static void tell_answer(struct session *x, struct rp_answer *a)
 			"suspects, %u bounds raised\n",
 			a->guards, a->statements, a->insertions, a->suspects, a->n_ops,
 			a->widenings);
+		if (a->was_tried)
+			fputs("found by trying changes; whether a smaller patch does is not known\n",
+			      out);
 		fl_rp_patch_print(x->s->p, &a->patch, out);
 		if (a->other.edits.size) {
 			fputs("as near, and it does all that is asserted, too; a run in which "
@@ -298,7 +301,7 @@ static void do_suspects(struct session *x)
 			      x->s->function, true, &s);
 	if (!x->err)
 		x->err = fl_rp_rank(x->s->p, x->rec.witnesses.data, x->rec.witnesses.size,
-				    &s);
+				    x->s->function, RP_TRIALS, &s);
 	if (!x->err)
 		x->err = fl_rp_suspects_print(x->s->p, &s, x->s->out);
 	hold(x, false);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "faultlocate/repair/choices.h"
+#include "faultlocate/repair/together.h"
 
 enum { GUARDS, STATEMENTS, INSERTIONS, BOUNDS };
 enum { MOST_GUARDS = 3, MOST_STATEMENTS = 3, MOST_INSERTIONS = 3, MOST_COST = 7 };
-enum { MOST_SPURIOUS = 60, MOST_OTHERS = 3 };
-enum { STEPS = 40000000 }; ///< of Z3, a question
+enum { MOST_SPURIOUS = 60, MOST_OTHERS = 3, MOST_TRIALS = 60000 };
+enum { STEPS = 16000000 }; ///< of Z3, a question; some seconds
 
 /* One formula: so many slots a gap, and what may be changed. */
 struct level {
@@ -30,11 +32,14 @@ struct search {
 	struct rp_answer *a;
 	bool *may_change;
 	const struct rp_suspects *within; ///< NULL: everywhere
+	struct rp_suspects *suspects;	  ///< the last that were located
 	struct level levels[3];		  ///< by slots
 	VEC(struct failure) failures;
 	double start;	  ///< of the processor, as what others run does not count
 	bool is_hopeless; ///< no bound had a part
 	bool was_unknown; ///< Z3 gave up a question
+	struct rp_patch tried,
+		other; ///< then: what execution alone found, and one as near
 };
 
 /* ---- the formula ---------------------------------------------------------------------------- */
@@ -276,6 +281,54 @@ static struct err *find_other(struct search *x, struct level *l,
 	return NULL;
 }
 
+/* The bounds that @p patch needs. */
+static void count_edits(const struct rp_patch *patch, unsigned taken[BOUNDS])
+{
+	memset(taken, 0, BOUNDS * sizeof(*taken));
+	for (size_t i = 0; i < patch->edits.size; i++) {
+		const struct rp_edit *e = &patch->edits.data[i];
+
+		if (e->kind == RP_EDIT_INSERT)
+			taken[INSERTIONS]++;
+		else if (e->kind == RP_EDIT_REMOVE || e->now.kind == RP_TEST)
+			taken[GUARDS]++;
+		else
+			taken[STATEMENTS]++;
+	}
+}
+
+/* What execution found is the answer, if it costs no more than @p cost. */
+static void take_tried(struct search *x, unsigned cost, bool *is_over)
+{
+	unsigned taken[BOUNDS];
+
+	count_edits(&x->tried, taken);
+	if (!x->tried.edits.size ||
+	    taken[GUARDS] + taken[STATEMENTS] + 2 * taken[INSERTIONS] > cost)
+		return;
+	fl_rp_patch_deinit(&x->a->patch);
+	x->a->patch = x->tried;
+	x->a->other = x->other;
+	x->tried = x->other = (struct rp_patch){};
+	x->a->verdict = RP_REPAIRED;
+	x->a->was_tried = *is_over = true;
+}
+
+/* What Z3 does not know may be found without it. Wider bounds may be easier, too. */
+static struct err *note_unknown(struct search *x, const struct level *l)
+{
+	const struct rp_trial t = { .p = x->q->p,
+				    .witnesses = x->q->witnesses,
+				    .n_witnesses = x->q->n_witnesses };
+	bool is_first = !x->was_unknown;
+
+	x->was_unknown = true;
+	snprintf(x->a->why, sizeof(x->a->why), "%s", smt_why(l->s));
+	return is_first ? fl_rp_together(&t, x->q->function, MOST_TRIALS, x->suspects,
+					 &x->tried, &x->other) :
+			  NULL;
+}
+
 /* @return whether a patch within @p tau was found, or it is given up. */
 static struct err *ask(struct search *x, const int tau[BOUNDS], bool *is_over)
 {
@@ -313,17 +366,15 @@ static struct err *ask(struct search *x, const int tau[BOUNDS], bool *is_over)
 		fl_rp_choices_forbid(&l->choices);
 	}
 	if (is_late(x)) {
+		err = note_unknown(x, l);
 		x->a->verdict = RP_GAVE_UP;
 		snprintf(x->a->why, sizeof(x->a->why), "the time is over");
 		*is_over = true;
-		return NULL;
+		take_tried(x, UINT_MAX, is_over);
+		return err;
 	}
-	if (answer != SMT_UNKNOWN)
-		return note_failure(x, l, tau, assumed);
-	// Wider bounds may be easier.
-	x->was_unknown = true;
-	snprintf(x->a->why, sizeof(x->a->why), "%s", smt_why(l->s));
-	return NULL;
+	return answer == SMT_UNKNOWN ? note_unknown(x, l) :
+				       note_failure(x, l, tau, assumed);
 }
 
 /* All bounds of one cost, guards first. */
@@ -331,6 +382,7 @@ static struct err *ask_cost(struct search *x, int cost, bool *is_over)
 {
 	struct err *err = NULL;
 
+	take_tried(x, (unsigned)cost, is_over);
 	for (int i = 0; i <= MOST_INSERTIONS && 2 * i <= cost && !err; i++) {
 		for (int s = 0; s <= MOST_STATEMENTS && s + 2 * i <= cost && !err; s++) {
 			int tau[BOUNDS] = { cost - s - 2 * i, s, i };
@@ -366,20 +418,6 @@ static bool can_change(const struct rp_question *q, size_t i)
 	       (op->kind == RP_ASSIGN || op->kind == RP_TEST);
 }
 
-static void count_edits(struct rp_answer *a)
-{
-	for (size_t i = 0; i < a->patch.edits.size; i++) {
-		const struct rp_edit *e = &a->patch.edits.data[i];
-
-		if (e->kind == RP_EDIT_INSERT)
-			a->insertions++;
-		else if (e->kind == RP_EDIT_REMOVE || e->now.kind == RP_TEST)
-			a->guards++;
-		else
-			a->statements++;
-	}
-}
-
 /* Let patches change what @p allowed says, NULL: everything, at @p most_cost. */
 static struct err *look_among(struct search *x, const bool *allowed, int most_cost)
 {
@@ -394,7 +432,7 @@ static struct err *locate(struct search *x, bool is_wide, struct rp_suspects *s)
 	struct err *err =
 		fl_rp_locate(q->p, q->witnesses, q->n_witnesses, q->function, is_wide, s);
 
-	x->within = s;
+	x->within = x->suspects = s;
 	x->a->suspects = s->n;
 	x->a->n_ops = s->n_ops;
 	return err;
@@ -408,7 +446,8 @@ static struct err *search(struct search *x, bool is_everywhere)
 	struct err *err = locate(x, false, &few);
 
 	if (!err && !is_everywhere)
-		err = fl_rp_rank(x->q->p, x->q->witnesses, x->q->n_witnesses, &few);
+		err = fl_rp_rank(x->q->p, x->q->witnesses, x->q->n_witnesses,
+				 x->q->function, 0, &few);
 	for (size_t i = 0; i < x->q->p->ops.size; i++)
 		any |= !err && few.is_enough[i];
 	if (!err && any)
@@ -449,6 +488,7 @@ struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret)
 {
 	struct search x = { .q = q, .a = ret, .start = clock_cpu_s() };
 	bool had_spares = q->p->with_spares;
+	unsigned taken[BOUNDS];
 	struct err *err = &err_nomem;
 
 	*ret = (struct rp_answer){ .verdict = RP_NO_REPAIR };
@@ -458,8 +498,13 @@ struct err *fl_rp_repair(const struct rp_question *q, struct rp_answer *ret)
 	if (ret->verdict == RP_NO_REPAIR && x.was_unknown)
 		ret->verdict = RP_GAVE_UP;
 	q->p->with_spares = had_spares || has_spares(q->p, &ret->patch);
-	count_edits(ret);
+	count_edits(&ret->patch, taken);
+	ret->guards = taken[GUARDS];
+	ret->statements = taken[STATEMENTS];
+	ret->insertions = taken[INSERTIONS];
 	vec_deinit(&x.failures);
+	fl_rp_patch_deinit(&x.tried);
+	fl_rp_patch_deinit(&x.other);
 	free(x.may_change);
 	return err;
 }

@@ -7,23 +7,20 @@
  * assert? Each small change is executed along each witness. Of several faults each does away with
  * its own part of what is wrong.
  */
-#include <string.h>
+#include <limits.h>
+#include <stdlib.h>
 
 #include "faultlocate/repair/changes.h"
 #include "faultlocate/repair/ends.h"
+#include "faultlocate/repair/together.h"
 
-#define BY_TRIAL 1000.0 ///< of what suspicion there was before, equals are ordered
-#define NEARER 0.01	///< of two changes that do as much, the smaller
+#define NEARER 0.01 ///< of two changes that do as much, the smaller
 
-struct trial {
-	struct rp_program p; ///< its operations are a copy
-	const struct rp_witness *witnesses;
-	size_t n_witnesses;
-	unsigned wrong;	   ///< in the walk that is made
-	unsigned at_first; ///< without a change
+struct one {
+	struct rp_trial t;
+	unsigned at_first; ///< what is wrong without a change
 	double best; ///< of the operation: the share of it that a change does away with
 	bool is_enough;
-	bool has_failed;
 };
 
 static unsigned count_fields(const struct rp_walk *w, const struct rp_mark *m)
@@ -51,7 +48,7 @@ static unsigned count_steps(const struct rp_walk *w)
 
 static void at_mark(struct rp_walk *w, const struct rp_mark *m)
 {
-	struct trial *t = w->user;
+	struct rp_trial *t = w->user;
 
 	t->wrong += count_steps(w);
 	if (m->is_change)
@@ -59,21 +56,22 @@ static void at_mark(struct rp_walk *w, const struct rp_mark *m)
 	for (size_t i = 0; i < w->p->variables.size; i++)
 		t->wrong += fl_rp_variable_ends(w, m, (unsigned)i, true) == RP_WRONG;
 	t->wrong += count_fields(w, m);
+	w->is_done = t->most_wrong && t->wrong >= t->most_wrong;
 }
 
 static void at_end(struct rp_walk *w)
 {
-	struct trial *t = w->user;
+	struct rp_trial *t = w->user;
 
 	t->wrong += count_steps(w);
 }
 
-/* How much is otherwise than the witnesses assert. */
-static unsigned execute(struct trial *t)
+unsigned fl_rp_trial(struct rp_trial *t)
 {
 	t->wrong = 0;
+	t->n++;
 	for (size_t i = 0; i < t->n_witnesses; i++) {
-		struct rp_walk w = { .p = &t->p,
+		struct rp_walk w = { .p = t->p,
 				     .w = &t->witnesses[i],
 				     .at_mark = at_mark,
 				     .at_end = at_end,
@@ -89,47 +87,65 @@ static unsigned execute(struct trial *t)
 	return t->wrong;
 }
 
-static void attempt(void *ctx, struct rp_edit edit, unsigned cost)
+unsigned fl_rp_trial_of(struct rp_trial *t, const struct rp_edit *edit)
 {
-	struct trial *t = ctx;
-	struct rp_op *op = &t->p.ops.data[edit.op], was = *op;
-	double gain;
-	unsigned wrong;
+	struct rp_patch patch = {};
+	unsigned ret = UINT_MAX;
 
-	if (edit.kind == RP_EDIT_REMOVE)
-		op->is_removed = true;
-	else
-		*op = edit.now;
-	wrong = execute(t);
-	*op = was;
-	t->is_enough |= !wrong;
-	gain = 1 - (double)wrong / (double)t->at_first - NEARER * cost;
-	if (gain > t->best)
-		t->best = gain;
+	if (vec_add(&patch.edits, *edit) || fl_rp_patch_apply(t->p, &patch)) {
+		t->has_failed = true;
+	} else {
+		ret = fl_rp_trial(t);
+		fl_rp_patch_undo(t->p, &patch);
+	}
+	fl_rp_patch_deinit(&patch);
+	return ret;
 }
 
-struct err *fl_rp_rank(const struct rp_program *p, const struct rp_witness *witnesses,
-		       size_t n, struct rp_suspects *s)
+static void attempt(void *ctx, struct rp_edit edit, unsigned cost)
 {
-	struct trial t = { .p = *p, .witnesses = witnesses, .n_witnesses = n };
+	struct one *x = ctx;
+	unsigned wrong = fl_rp_trial_of(&x->t, &edit);
+	double gain = 1 - (double)wrong / (double)x->at_first - NEARER * cost;
+
+	x->is_enough |= !wrong;
+	if (gain > x->best)
+		x->best = gain;
+}
+
+/* For their order alone. */
+static struct err *rank_together(const struct rp_trial *t, int function,
+				 unsigned most_trials, struct rp_suspects *s)
+{
+	struct rp_patch patch = {}, other = {};
+	struct err *err = fl_rp_together(t, function, most_trials, s, &patch, &other);
+
+	fl_rp_patch_deinit(&patch);
+	fl_rp_patch_deinit(&other);
+	return err;
+}
+
+struct err *fl_rp_rank(struct rp_program *p, const struct rp_witness *witnesses, size_t n,
+		       int function, unsigned most_trials, struct rp_suspects *s)
+{
+	struct one x = { .t = { .p = p, .witnesses = witnesses, .n_witnesses = n } };
+	bool any = false;
 	struct err *err = NULL;
 
-	t.p.ops.data = calloc(p->ops.size + 1, sizeof(*t.p.ops.data));
-	if (!t.p.ops.data)
-		return &err_nomem;
-	memcpy(t.p.ops.data, p->ops.data, p->ops.size * sizeof(*p->ops.data));
-	t.at_first = execute(&t);
-	for (size_t i = 0; t.at_first && !err && i < p->ops.size; i++) {
+	x.at_first = fl_rp_trial(&x.t);
+	for (size_t i = 0; x.at_first && !err && i < p->ops.size; i++) {
 		if (!s->is_suspect[i])
 			continue;
-		t.best = 0;
-		t.is_enough = false;
-		err = fl_rp_changes_each(p, (int)i, attempt, &t);
-		s->suspicion[i] = BY_TRIAL * t.best + s->suspicion[i];
-		s->is_enough[i] = t.is_enough;
+		x.best = 0;
+		x.is_enough = false;
+		err = fl_rp_changes_each(p, (int)i, attempt, &x);
+		s->suspicion[i] += RP_BY_TRIAL * x.best;
+		s->is_enough[i] = x.is_enough;
+		any |= x.is_enough;
 	}
-	free(t.p.ops.data);
-	return t.has_failed ? &err_nomem : err;
+	if (!err && !any && most_trials)
+		err = rank_together(&x.t, function, most_trials, s);
+	return x.t.has_failed ? &err_nomem : err;
 }
 
 /* ---- for people --------------------------------------------------------------------------------- */
