@@ -237,10 +237,11 @@ static void print_race(const struct sup_result *r, const struct sup_race *race)
 static void print_identified(const struct sup_result *r)
 {
 	const struct sup_step *last = &r->steps.data[r->steps.size - 1];
+	const struct sup_step *reported = &r->steps.data[r->found];
 	const struct sup_step *found = last_found(r);
 
 	if (r->is_race) {
-		print_places(r, last, "made by a race, likely");
+		print_places(r, reported, "made by a race, likely");
 		return;
 	}
 	if (!r->is_removed) {
@@ -253,7 +254,7 @@ static void print_identified(const struct sup_result *r)
 			print_places(r, found, "what was suppressed last");
 		return;
 	}
-	print_places(r, last, "first corruption, likely");
+	print_places(r, reported, "first corruption, likely");
 }
 
 /* With which ordering step @p i comes, if it is the first. */
@@ -264,8 +265,8 @@ static void print_ordering(const struct sup_result *r, size_t i)
 
 	if (!o || (i && r->steps.data[i - 1].ordering == n))
 		return;
-	printf("with variables elsewhere (%s, %u runs to find that), the second just behind the "
-	       "first:\n",
+	printf("with variables elsewhere (%s, %u runs to find that), the latter just behind the "
+	       "former:\n",
 	       o->space, o->n_runs);
 	for (size_t k = 0; k < o->pairs.size; k++)
 		printf("     %s\n", o->pairs.data[k]);
@@ -484,7 +485,7 @@ static void print_json(const struct sup_result *r)
 	cJSON_AddItemToObject(o, "steps", json_steps(r));
 	if (r->is_removed || (r->is_race && r->steps.size))
 		cJSON_AddItemToObject(o, "identified",
-				      json_points(r, &r->steps.data[r->steps.size - 1]));
+				      json_points(r, &r->steps.data[r->found]));
 	else if (last_found(r))
 		cJSON_AddItemToObject(o, "suppressed_last",
 				      json_points(r, last_found(r)));

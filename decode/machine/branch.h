@@ -65,7 +65,22 @@ enum dec_moved_kind {
 	/** What the instruction at `at` names in memory, relative to rip or by a displacement,
 	 * lies `to` bytes (signed) further on, whenever it is executed. */
 	DEC_MOVED_INSN,
+	/** `at` is the entry of the function of the allocator that `to`, an enum dec_moved_call, says:
+	 * its blocks get more room, and DEC_MAGIC_BYTES just behind them have values that nobody else may change.
+	 * Where they are changed when a block is given back, or at the end, the run ends with
+	 * SIGABRT, fault_addr being the first of them. */
+	DEC_MOVED_CALL,
 };
+
+enum dec_moved_call {
+	DEC_MOVED_MALLOC,
+	DEC_MOVED_CALLOC,
+	DEC_MOVED_REALLOC,
+	DEC_MOVED_FREE,
+	DEC_MOVED_USABLE, ///< malloc_usable_size(): from then on all of the block is the program's
+};
+
+#define DEC_MAGIC_BYTES 16
 
 /** A part of a layout: where variables lie in a branch that lie elsewhere in the recorded run. */
 struct dec_moved {

@@ -3,23 +3,44 @@
 
 #include "decode/machine/layout.h"
 
+#include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+
+#define GRAIN DEC_MAGIC_BYTES // blocks are not so near to each other
+#define MAGIC 0xb7	      // no letter, no small number, no part of a pointer
+
+/** A call of the allocator's under way. */
+struct under_way {
+	uint64_t ret, slot, size;
+};
 
 static struct {
 	VEC(struct dec_moved) all;
 	VEC(struct dec_engine_move) insns; ///< of these, the engine's
+	struct map calls;		   ///< entry -> enum dec_moved_call
+	struct map blocks;		   ///< address -> bytes that were asked for
+	VEC(struct under_way) under_way;
+	struct map
+		guarded; ///< address / GRAIN -> where what is to be left alone begins there
+	uint64_t changed; ///< see dec_layout_changed()
 } layout;
 
 struct err *dec_layout_add(const struct dec_moved *moved, size_t n, bool goes_on)
 {
-	if (!goes_on)
+	if (!goes_on) {
 		layout.all.size = layout.insns.size = 0;
+		map_deinit(&layout.calls);
+	}
 	for (size_t i = 0; i < n; i++) {
 		struct dec_engine_move move = { moved[i].at, moved[i].to };
 
-		if (moved[i].kind == DEC_MOVED_INSN ? vec_add(&layout.insns, move) :
-						      vec_add(&layout.all, moved[i]))
+		if (moved[i].kind == DEC_MOVED_INSN ?
+			    vec_add(&layout.insns, move) != NULL :
+		    moved[i].kind == DEC_MOVED_CALL ?
+			    map_put(&layout.calls, moved[i].at, moved[i].to) != 0 :
+			    vec_add(&layout.all, moved[i]) != NULL)
 			return &err_nomem;
 	}
 	return NULL;
@@ -65,5 +86,154 @@ struct err *dec_layout_apply(struct dec_replay *r)
 	r->engine.moves = layout.insns.data;
 	r->engine.n_moves = layout.insns.size;
 	dec_engine_flush(&r->engine);
+	for (size_t i = 0; i < layout.calls.capacity; i++)
+		if (layout.calls.slots[i].key != MAP_EMPTY_KEY)
+			dec_engine_set_break(&r->engine, layout.calls.slots[i].key, true);
 	return NULL;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------- */
+
+static struct under_way *returned(const struct dec_replay *r)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+
+	return vec_find(&layout.under_way, u,
+			u->ret == c->rip && u->slot + 8 == c->gpr[CAP_RSP]);
+}
+
+bool dec_layout_is_at(const struct dec_replay *r)
+{
+	return layout.calls.size && (map_get(&layout.calls, r->engine.ctx->rip) ||
+				     (layout.under_way.size && returned(r)));
+}
+
+/* Has what lies behind block @p at changed? Then the run ends there. */
+static bool has_changed(struct dec_replay *r, uint64_t at, uint64_t size)
+{
+	const uint8_t *magic = (const uint8_t *)at + size;
+
+	if (dec_guest_avail(&r->guest, at + size, PROT_READ) < DEC_MAGIC_BYTES)
+		return false;
+	for (int i = 0; i < DEC_MAGIC_BYTES; i++) {
+		if (magic[i] == MAGIC)
+			continue;
+		dec_loose_end(r->loose, DEC_FATE_SIGNAL, SIGABRT,
+			      "what lies behind a block was changed");
+		r->loose->out->fault_addr = at + size + i;
+		layout.changed = at + size;
+		return true;
+	}
+	return false;
+}
+
+/* Block @p at is given back, or its size is asked for. */
+static enum dec_verdict leave(struct dec_replay *r, uint64_t at)
+{
+	const uint64_t *size = map_get(&layout.blocks, at);
+
+	if (!size)
+		return DEC_GO;
+	if (has_changed(r, at, *size))
+		return DEC_END;
+	for (uint64_t k = 0; k < 2; k++)
+		map_remove(&layout.guarded, (at + *size) / GRAIN + k);
+	map_remove(&layout.blocks, at);
+	return DEC_GO;
+}
+
+/* The call that begins here is to allocate @p size bytes: see what it returns. */
+static void expect(struct dec_replay *r, uint64_t size)
+{
+	struct under_way u = { .slot = r->engine.ctx->gpr[CAP_RSP], .size = size };
+
+	if (dec_guest_avail(&r->guest, u.slot, PROT_READ) < 8)
+		return;
+	memcpy(&u.ret, (const void *)u.slot, 8);
+	if (!vec_add(&layout.under_way, u))
+		dec_engine_set_break(&r->engine, u.ret, true);
+}
+
+static void come_back(struct dec_replay *r, struct under_way *u, uint64_t nat)
+{
+	uint64_t at = r->engine.ctx->gpr[CAP_RAX], size = u->size;
+	uint8_t magic[DEC_MAGIC_BYTES];
+
+	*u = layout.under_way.data[--layout.under_way.size];
+	if (!at || nat >> CAP_RAX & 1)
+		return;
+	memset(magic, MAGIC, sizeof(magic));
+	if (dec_guest_write(&r->guest, at + size, magic, sizeof(magic)) ||
+	    map_put(&layout.blocks, at, size))
+		return;
+	for (uint64_t k = 0; k < 2; k++)
+		if (map_put(&layout.guarded, (at + size) / GRAIN + k, at + size))
+			return;
+}
+
+enum dec_verdict dec_layout_here(struct dec_replay *r, uint64_t nat)
+{
+	uint64_t *g = r->engine.ctx->gpr, size;
+	const uint64_t *call = map_get(&layout.calls, r->engine.ctx->rip);
+	struct under_way *u = returned(r);
+	enum dec_verdict v = DEC_GO;
+
+	if (u)
+		come_back(r, u, nat);
+	if (!call || nat >> CAP_RDI & 1 ||
+	    (*call != DEC_MOVED_MALLOC && nat >> CAP_RSI & 1))
+		return DEC_GO;
+	switch (*call) {
+	case DEC_MOVED_MALLOC:
+		size = g[CAP_RDI];
+		if (__builtin_add_overflow(size, DEC_MAGIC_BYTES, &g[CAP_RDI]))
+			return DEC_GO;
+		expect(r, size);
+		break;
+	case DEC_MOVED_CALLOC:
+		if (__builtin_mul_overflow(g[CAP_RDI], g[CAP_RSI], &size) ||
+		    size + DEC_MAGIC_BYTES < size)
+			return DEC_GO;
+		g[CAP_RDI] = 1;
+		g[CAP_RSI] = size + DEC_MAGIC_BYTES;
+		expect(r, size);
+		break;
+	case DEC_MOVED_REALLOC:
+		v = leave(r, g[CAP_RDI]);
+		size = g[CAP_RSI];
+		if (v != DEC_GO || !size || size + DEC_MAGIC_BYTES < size)
+			return v;
+		g[CAP_RSI] += DEC_MAGIC_BYTES;
+		expect(r, size);
+		break;
+	default:
+		v = leave(r, g[CAP_RDI]);
+	}
+	return v;
+}
+
+uint64_t dec_layout_changed(void)
+{
+	return layout.changed;
+}
+
+uint64_t dec_layout_guarded(uint64_t addr, uint64_t size)
+{
+	for (uint64_t g = addr / GRAIN;
+	     layout.guarded.size && g <= (addr + size - 1) / GRAIN; g++) {
+		const uint64_t *at = map_get(&layout.guarded, g);
+
+		if (at && *at < addr + size && addr < *at + DEC_MAGIC_BYTES)
+			return *at;
+	}
+	return 0;
+}
+
+void dec_layout_end(struct dec_replay *r)
+{
+	for (size_t i = 0; r->is_laid_out && i < layout.blocks.capacity; i++)
+		if (layout.blocks.slots[i].key != MAP_EMPTY_KEY &&
+		    has_changed(r, layout.blocks.slots[i].key,
+				layout.blocks.slots[i].value))
+			return;
 }

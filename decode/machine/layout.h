@@ -17,4 +17,22 @@ struct err *dec_layout_add(const struct dec_moved *moved, size_t n, bool goes_on
 /** A branch begins: move what there is to be moved. */
 struct err *dec_layout_apply(struct dec_replay *r);
 
+/** @return whether the guest is about to enter a function of the allocator that has to do with blocks whose
+ * ends are watched, or has just come back from one. */
+bool dec_layout_is_at(const struct dec_replay *r);
+
+/** It is: have it allocate more, put the values there, or compare them. @p nat: bit n: register n has no
+ * value; such a call is left alone. @return DEC_GO; DEC_END: they have changed. */
+enum dec_verdict dec_layout_here(struct dec_replay *r, uint64_t nat);
+
+/** The run has ended by itself: compare what is behind all blocks; has one changed, that is how it ended. */
+void dec_layout_end(struct dec_replay *r);
+
+/** @return where what has changed begins; 0: nothing has. */
+uint64_t dec_layout_changed(void);
+
+/** @return where what is to be left alone begins that [@p addr, @p addr + @p size) has a part of; 0: none
+ * has. */
+uint64_t dec_layout_guarded(uint64_t addr, uint64_t size);
+
 #endif

@@ -437,6 +437,8 @@ static void end(struct dec_replay *r, enum dec_verdict v)
 		strict_end(r);
 	else if (!l->has_ended)
 		dec_loose_end(l, DEC_FATE_MACHINE, 0, "%s", r->divergence ?: "?");
+	if (l->out->fate == DEC_FATE_EXIT)
+		dec_layout_end(r);
 }
 
 static void run(struct dec_replay *r, uint64_t until)
@@ -459,7 +461,8 @@ static void run(struct dec_replay *r, uint64_t until)
 			l->now_ns += LOOSE_TURN;
 			break;
 		case DEC_STOP_BREAK:
-			v = dec_loose_alter_here(r);
+			v = dec_layout_is_at(r) ? dec_layout_here(r, 0) :
+						  dec_loose_alter_here(r);
 			break;
 		case DEC_STOP_PAUSE:
 			break;

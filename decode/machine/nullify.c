@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include "decode/machine/call_args.h"
+#include "decode/machine/layout.h"
 #include "decode/machine/nullify_int.h"
 #include "decode/machine/threads.h"
 #include "decode/x86/zydis.h"
@@ -107,6 +108,21 @@ static struct nul_value value_of(struct nul_run *n, uint32_t at,
 	return v;
 }
 
+/* Instruction @p at writes where behind a block nobody is to write: each instruction's first time there is
+ * kept. */
+static void note_overrun(struct nul_run *n, uint32_t insn, uint64_t at)
+{
+	nul_source here = dec_nullify_made(n, insn, false);
+	struct nul_overrun o = { .insn = insn,
+				 .at = at,
+				 .leaf = { .made = here, .assigned = here } };
+
+	if (vec_find(&n->overruns, x, x->insn == insn && x->at == at))
+		return;
+	if (vec_add(&n->overruns, o))
+		n->has_no_memory = true;
+}
+
 /* A copy into a variable is one, into what a pointer leads to makes a value (nullify.h). */
 static void define_memory(struct nul_run *n, uint32_t at, const struct nul_access *a,
 			  const struct nul_value *v, bool is_param)
@@ -125,6 +141,8 @@ static void define_memory(struct nul_run *n, uint32_t at, const struct nul_acces
 			leaf.assigned = here;
 	}
 	dec_nullify_put(n, a->addr, a->size, &leaf);
+	if (dec_layout_guarded(a->addr, a->size))
+		note_overrun(n, at, dec_layout_guarded(a->addr, a->size));
 }
 
 static void define(struct nul_run *n, uint32_t at, const struct nul_access *a,
@@ -519,6 +537,8 @@ enum dec_verdict dec_nullify_step(struct nul_run *n)
 	n->t = dec_nullify_thread(n);
 	n->now = n->r->engine.now;
 	n->last = at;
+	if (dec_layout_is_at(n->r) && dec_layout_here(n->r, n->t->corrupt) != DEC_GO)
+		return DEC_END;
 	// Else it faults, or is nothing that is known.
 	v = is_known ? step(n, at) : dec_nullify_execute(n);
 	if (v == DEC_PAUSE && is_known)
@@ -576,6 +596,20 @@ static void tell_asked(struct nul_run *n)
 	}
 }
 
+/* What lies behind a block has been changed: by which instructions, the first one first. */
+static void tell_overrun(struct nul_run *n)
+{
+	uint64_t at = dec_layout_changed();
+	struct dec_nullified *ret = n->ret;
+
+	ret->is_known = false;
+	ret->is_overrun = true;
+	for (size_t i = 0; i < n->overruns.size && ret->n_causes < DEC_ORIGINS_MAX; i++)
+		if (n->overruns.data[i].at == at)
+			dec_nullify_tell(n, &n->overruns.data[i].leaf,
+					 &ret->causes[ret->n_causes++]);
+}
+
 static void tell_crash(struct nul_run *n)
 {
 	const struct nul_insn *last = n->last == UINT32_MAX ? NULL :
@@ -587,6 +621,10 @@ static void tell_crash(struct nul_run *n)
 	n->ret->is_known = !is_wild;
 	if (n->quick) {
 		n->ret->is_known = dec_nullify_insn(n, rip) != UINT32_MAX;
+		return;
+	}
+	if (dec_layout_changed()) {
+		tell_overrun(n);
 		return;
 	}
 	if (n->stray.n) {
@@ -707,6 +745,8 @@ enum dec_verdict dec_nullify_run(struct dec_replay *r, const struct dec_nullify 
 		v = dec_loose_end(l, DEC_FATE_MACHINE, 0,
 				  "out of memory for what is known of values");
 	r->guest.written = NULL;
+	if (l->has_ended ? l->out->fate == DEC_FATE_EXIT : r->end == CAP_END_EXIT)
+		dec_layout_end(r);
 	tell_all(&n);
 	dec_nullify_forget(&n);
 	return v;

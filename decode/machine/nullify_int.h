@@ -96,6 +96,13 @@ struct nul_quick {
 	VEC(uint64_t) closed;		///< those that are
 };
 
+/** An instruction wrote behind a block, where the layout keeps what is to be left alone: `at`. */
+struct nul_overrun {
+	uint32_t insn;
+	uint64_t at;
+	struct nul_leaf leaf;
+};
+
 struct nul_run {
 	struct dec_replay *r;
 	const struct dec_nullify *ask;
@@ -113,6 +120,7 @@ struct nul_run {
 	 * n 0: each did. */
 	struct nul_value stray;
 	uint64_t stray_rip;
+	VEC(struct nul_overrun) overruns; ///< in turn
 	struct nul_value cause; ///< what its addresses, or its divisor, are made of
 	bool has_no_memory;
 	uint64_t n_corrupt; ///< bytes

@@ -243,6 +243,7 @@ void dec_nullify_forget(struct nul_run *n)
 	}
 	vec_deinit(&n->threads);
 	vec_deinit(&n->insns);
+	vec_deinit(&n->overruns);
 	vec_deinit(&n->joins);
 	map_deinit(&n->insn_of);
 	if (n->quick) {

@@ -128,6 +128,8 @@ static bool has_to_follow_more(struct sup_session *s)
 
 	if (is_any_before(t->causes, t->n_causes))
 		return true;
+	if (t->is_overrun)
+		return !t->n_causes;
 	for (uint32_t i = 0; i < t->n_frames && (s->outcome.value == SIGABRT || !i);
 	     i++) {
 		const struct dec_nullify_frame *f = &t->frames[i];
@@ -299,6 +301,27 @@ static struct err *follow_crash(struct sup_session *s)
 // Then the run begins so many times further back than the instances found lie apart.
 #define FURTHER 4
 
+/* A block's end is written over again: those who did so before are left out each time. */
+static void generalise_overrun(struct sup_session *s, size_t first)
+{
+	s->n_alike = s->crash_before == s->told.crash ? s->n_alike + 1 : 1;
+	if (s->n_alike == 1)
+		s->overrun_first = first;
+	s->crash_before = s->told.crash;
+	for (size_t i = s->overrun_first; i < s->ret->points.size && s->n_alike > 1;
+	     i++) {
+		struct dec_point *p = &s->ret->points.data[i].at;
+
+		if (p->is_arrival)
+			continue;
+		p->is_each = true;
+		p->addr = 0;
+		p->nth = 1;
+		if (i < s->ask.n_points)
+			s->ask.points[i] = *p;
+	}
+}
+
 /* A loop that goes wrong does so at each of its instances: once that is seen, the instruction is
  * left out each time from far enough before the earliest one on; further, if that does not do. */
 static void generalise(struct sup_session *s, size_t first)
@@ -336,7 +359,10 @@ static struct err *run_again(struct sup_session *s, size_t first)
 	struct sup_result *ret = s->ret;
 	struct err *err;
 
-	generalise(s, first);
+	if (s->told.is_overrun)
+		generalise_overrun(s, first);
+	else
+		generalise(s, first);
 	for (size_t i = first; i < ret->points.size; i++) {
 		const struct sup_point *p = &ret->points.data[i];
 		uint64_t at = p->at.is_each ? p->begin : p->position;
@@ -402,6 +428,8 @@ static struct err *make_round(struct sup_session *s, bool *goes_on)
 	*goes_on = false;
 	if (!step)
 		return &err_nomem;
+	if (!s->told.is_overrun || s->crash_before != s->told.crash)
+		ret->found = ret->steps.size - 1;
 	step->ordering = sup_is_ordered(s) ? ret->orderings.size : 0;
 	step->signal = s->outcome.value;
 	step->position = s->outcome.position;

@@ -69,6 +69,7 @@ struct sup_result {
 	struct dec_symbols *symbols;
 	bool has_crashed; ///< the recorded run did: else all below is empty
 	VEC(struct sup_step) steps;
+	size_t found; ///< the one that is reported: the last; of blocks that were overrun, the first
 	VEC(struct sup_point) points;
 	VEC(struct sup_ordering) orderings;
 	unsigned n_orderings;	    ///< runs with others, that did not crash

@@ -195,11 +195,31 @@ static struct err *trace_fault(struct sup_session *s)
 	return err;
 }
 
+/* A block's end was written over: who did so first is to blame. */
+static struct err *trace_overrun(struct sup_session *s)
+{
+	size_t n = s->ret->points.size;
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; i < s->told.n_causes && !err; i++)
+		err = sup_trace(s, &s->told.causes[i], SUP_MADE);
+	for (size_t i = n; i < s->ret->points.size; i++) {
+		struct sup_point *p = &s->ret->points.data[i];
+
+		p->weight = 0;
+		for (size_t k = n; k < s->ret->points.size; k++)
+			p->weight += s->ret->points.data[k].position > p->position;
+	}
+	return err;
+}
+
 struct err *sup_crash(struct sup_session *s)
 {
 	size_t n = s->ret->points.size;
 	struct err *err;
 
+	if (s->told.is_overrun)
+		return trace_overrun(s);
 	if (s->outcome.value == SIGABRT)
 		return trace_giving_up(s);
 	err = trace_fault(s);

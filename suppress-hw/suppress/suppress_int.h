@@ -29,6 +29,7 @@ struct sup_session {
 	/** The crash before, what it was by, and how often the same has come one after the other. */
 	uint64_t crash_before, point_before;
 	unsigned n_alike;
+	size_t overrun_first; ///< the first point by which the same block's end was written over
 	fl_races races;			///< of the recorded run, once
 	bool has_races;			///< they were looked for
 	struct sup_variables variables; ///< once

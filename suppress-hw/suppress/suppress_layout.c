@@ -293,6 +293,7 @@ struct err *sup_variables_find(struct dec_machine *m, struct dec_symbols *s, uin
 	struct dec_where w;
 	struct err *err = dec_machine_seek(m, 0, &w);
 
+	ret->symbols = s;
 	if (!err)
 		err = list_all(s, ret);
 	if (!err && !dec_symbols_entries(s, "main", main, MAINS))

@@ -45,6 +45,7 @@ struct sup_function {
 
 /** All of them, and where the program's own code begins. */
 struct sup_variables {
+	struct dec_symbols *symbols;  ///< borrowed
 	VEC(struct sup_variable) all; ///< global ones first, each kind by place
 	size_t n_globals;
 	VEC(struct sup_function) functions; ///< by address
@@ -52,7 +53,7 @@ struct sup_variables {
 	uint64_t begin;			    ///< position of main()'s first instruction
 };
 
-enum sup_space { SUP_STACK, SUP_GLOBALS, SUP_SPACES };
+enum sup_space { SUP_STACK, SUP_GLOBALS, SUP_HEAP, SUP_SPACES };
 
 typedef VEC(struct dec_moved) sup_moves;
 

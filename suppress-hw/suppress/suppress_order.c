@@ -12,6 +12,7 @@
 
 #define AREA 0x200000000000 ///< far from where programs and the kernel put anything
 #define PAGE 4096u
+#define ENTRIES 8		       ///< of a function of the allocator's
 #define LINE 64			       ///< between pairs
 #define RANGE_MOST (UINT64_C(1) << 28) ///< memory that is looked through for pointers
 
@@ -78,7 +79,7 @@ static size_t frame_orders(const struct sup_variables *v, const struct sup_funct
 size_t sup_orders(const struct sup_variables *v, enum sup_space space)
 {
 	struct candidates c = {};
-	size_t most = 0;
+	size_t most = space == SUP_HEAP; // behind each block the same
 
 	if (space == SUP_GLOBALS && !find_candidates(v, 0, v->n_globals, &c))
 		most = orders_of(&c, c.addresses.size);
@@ -224,6 +225,36 @@ static struct err *order_globals(struct draft *d, size_t k, uint64_t apart,
 	return err;
 }
 
+/* ---- blocks ------------------------------------------------------------------------------------- */
+
+static struct err *watch_blocks(const struct sup_variables *v, struct sup_order *ret)
+{
+	static const struct {
+		const char *name;
+		enum dec_moved_call call;
+	} calls[] = { { "malloc", DEC_MOVED_MALLOC },
+		      { "calloc", DEC_MOVED_CALLOC },
+		      { "realloc", DEC_MOVED_REALLOC },
+		      { "free", DEC_MOVED_FREE },
+		      { "cfree", DEC_MOVED_FREE },
+		      { "malloc_usable_size", DEC_MOVED_USABLE } };
+	uint64_t at[ENTRIES];
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && !err; i++) {
+		size_t n = dec_symbols_entries(v->symbols, calls[i].name, at, ENTRIES);
+
+		for (size_t k = 0; k < n && k < ENTRIES && !err; k++)
+			err = vec_add(&ret->moves,
+				      (struct dec_moved){ DEC_MOVED_CALL, at[k],
+							  calls[i].call, 0 });
+	}
+	return err   ?:
+		       lines_add(&ret->pairs,
+				 "each block of malloc(), %d bytes to be left alone",
+				 DEC_MAGIC_BYTES);
+}
+
 /* ---- what is to be done --------------------------------------------------------------------------- */
 
 /* The global variable that moves and has @p addr in it; its number; SIZE_MAX: none. */
@@ -326,6 +357,8 @@ struct err *sup_order_make(struct dec_machine *m, const struct sup_variables *v,
 	struct err *err;
 
 	ret->space = space;
+	if (space == SUP_HEAP)
+		return watch_blocks(v, ret);
 	d.by = calloc(v->all.size + 1, sizeof(*d.by));
 	if (!d.by)
 		return &err_nomem;

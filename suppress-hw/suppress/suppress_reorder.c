@@ -11,7 +11,7 @@
 #define APART (1u << 16)  ///< bytes between a pair, with which an overflow meets nothing
 
 static const char *const space_names[] = {
-	[SUP_STACK] = "stack", [SUP_GLOBALS] = "globals"
+	[SUP_STACK] = "stack", [SUP_GLOBALS] = "globals", [SUP_HEAP] = "heap"
 };
 
 static struct err *find_variables(struct sup_session *s)
@@ -121,10 +121,27 @@ static struct err *keep(struct sup_session *s, unsigned n_runs)
 	return err ?: sup_run_altered(s, s->begin, sup_limit(s, s->begin));
 }
 
+/* All orderings of @p space, until one is found. */
+static struct err *look_through(struct sup_session *s, enum sup_space space, bool *found)
+{
+	size_t n = sup_orders(&s->variables, space);
+	struct err *err = NULL;
+
+	for (size_t k = 0; k < n && k < ORDERINGS_MAX && !err && !*found; k++)
+		err = look_at(s, space, k, found);
+	if (n > ORDERINGS_MAX && !err && !*found)
+		err = lines_add(&s->ret->notes, "of %zu orderings of %s %d were tried", n,
+				space_names[space], ORDERINGS_MAX);
+	return err;
+}
+
 struct err *sup_reorder(struct sup_session *s, bool *found)
 {
+	static const enum sup_space fewer_globals[] = { SUP_HEAP, SUP_GLOBALS,
+							SUP_STACK },
+				    fewer_frames[] = { SUP_HEAP, SUP_STACK, SUP_GLOBALS };
 	unsigned before = s->ret->n_orderings;
-	enum sup_space first = SUP_STACK;
+	const enum sup_space *spaces;
 	struct err *err;
 
 	*found = false;
@@ -142,19 +159,12 @@ struct err *sup_reorder(struct sup_session *s, bool *found)
 	if (err)
 		return err;
 	// Where there are fewer to be tried they are tried first.
-	if (sup_orders(&s->variables, SUP_GLOBALS) < sup_orders(&s->variables, SUP_STACK))
-		first = SUP_GLOBALS;
-	for (int i = 0; i < SUP_SPACES && !err && !*found; i++) {
-		enum sup_space space = (first + i) % SUP_SPACES;
-		size_t n = sup_orders(&s->variables, space);
-
-		for (size_t k = 0; k < n && k < ORDERINGS_MAX && !err && !*found; k++)
-			err = look_at(s, space, k, found);
-		if (n > ORDERINGS_MAX && !err && !*found)
-			err = lines_add(&s->ret->notes,
-					"of %zu orderings of %s %d were tried", n,
-					space_names[space], ORDERINGS_MAX);
-	}
+	spaces = sup_orders(&s->variables, SUP_GLOBALS) <
+				 sup_orders(&s->variables, SUP_STACK) ?
+			 fewer_globals :
+			 fewer_frames;
+	for (int i = 0; i < SUP_SPACES && !err && !*found; i++)
+		err = look_through(s, spaces[i], found);
 	if (!*found)
 		sup_order_deinit(&s->order);
 	return err || !*found ? err : keep(s, s->ret->n_orderings - before);
