@@ -10,6 +10,7 @@
 #
 # time limit: 300
 . tests/lib.sh
+. tests/suppress-hw/table.sh
 
 need gojq gcc
 need_bpf
@@ -26,6 +27,7 @@ for source in tests/suppress-hw/kinds/*.c; do
 	[ "$(jq '.identified[0].line' "$TMPDIR/out")" = "$fault" ] ||
 		fail "$kind: not line $fault: $(cat "$TMPDIR/out" "$TMPDIR/err")"
 	[ "$(jq '.steps | length' "$TMPDIR/out")" -le 3 ] || fail "$kind: too many runs"
+	row "$kind" "$TMPDIR/$kind.flt" "$source" "$fault" "$(jq '1 + (.steps | length)' "$TMPDIR/out")"
 	jq 'del(.run.mode, .steps[].stepped)' "$TMPDIR/out" >"$TMPDIR/told"
 	stepped=$(jq '[.steps[] | .instructions - .stepped] | add' "$TMPDIR/out")
 	[ "$stepped" -gt 0 ] || fail "$kind: nothing ran in emitted code: $(cat "$TMPDIR/out")"

@@ -8,6 +8,7 @@
 # Then the seven kinds of Table 6.1: the line that is named first, in no more runs than those of Table
 # 6.2 (strncpy: one more), schedules included.
 . tests/lib.sh
+. tests/suppress-hw/table.sh
 
 need gojq gcc
 need_bpf
@@ -73,6 +74,7 @@ while read -r kind runs is_race; do
 	[ "$(jq .race "$TMPDIR/out")" = "$is_race" ] || fail "$kind: $(cat "$TMPDIR/out")"
 	got=$(jq '1 + ([.steps[] | select(.instructions > 0)] | length) +
 		([.races[].schedules[]] | length)' "$TMPDIR/out")
+	row "threads: $kind" "$TMPDIR/$kind.flt" "$source" "$fault" "$got"
 	[ "$got" -le "$runs" ] || fail "$kind takes $got runs: $(cat "$TMPDIR/out")"
 done <<'EOF'
 apache 3 true

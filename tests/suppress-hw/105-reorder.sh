@@ -6,6 +6,7 @@
 # elsewhere they crash, and the line with FAULT is what is named; but for one that writes a 0 over a
 # 0. Of one that crashes a statement further on (FIRST) is named without --reorder.
 . tests/lib.sh
+. tests/suppress-hw/table.sh
 
 need gojq gcc
 need_bpf
@@ -21,6 +22,7 @@ for source in tests/suppress-hw/quiet/*.c; do
 		expect_status 1 "$FAULTLINE" suppress --json "$TMPDIR/$kind.flt"
 		[ "$(jq '.identified[0].line' "$TMPDIR/out")" = "$first" ] ||
 			fail "$kind as it was: not line $first: $(cat "$TMPDIR/out")"
+		row "$kind" "$TMPDIR/$kind.flt" "$source" "$fault" "$(jq '1 + (.steps | length)' "$TMPDIR/out")"
 	fi
 	expect_status "$([ $kind = global-same ] && echo 0 || echo 1)" \
 		"$FAULTLINE" suppress --reorder --json "$TMPDIR/$kind.flt"
@@ -34,6 +36,8 @@ for source in tests/suppress-hw/quiet/*.c; do
 	jq -e '.orderings_tried <= 18 and (.steps[-1].ordering >= 1) and .removed and
 		(.orderings[0].pairs | length) > 0' "$TMPDIR/out" >/dev/null ||
 		fail "$kind: $(cat "$TMPDIR/out")"
+	row "$kind, --reorder" "$TMPDIR/$kind.flt" "$source" "$fault" \
+		"$(jq '1 + (.steps | length) + .orderings_tried' "$TMPDIR/out")"
 	exposed=$((exposed + 1))
 done
 [ $exposed = 7 ] || fail "$exposed crash"
