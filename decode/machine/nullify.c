@@ -159,14 +159,9 @@ static void define(struct nul_run *n, uint32_t at, const struct nul_access *a,
 
 /* ---- what is passed by -------------------------------------------------------------------- */
 
-static bool is_kept(int reg)
-{
-	return memchr(dec_nullify_kept, reg, sizeof(dec_nullify_kept));
-}
-
 /* A register that the function keeps for its caller has the caller's value again: what would
- * have overwritten the place where it was saved was omitted, all of it or, @p is_mixed, some. */
-static void restored(struct nul_run *n, const struct nul_insn *i, bool is_mixed)
+ * have overwritten the place where it was saved was omitted. */
+static void restored(struct nul_run *n, const struct nul_insn *i)
 {
 	const struct nul_thread *t = n->t;
 	const struct nul_frame *f;
@@ -177,30 +172,12 @@ static void restored(struct nul_run *n, const struct nul_insn *i, bool is_mixed)
 	for (uint64_t left = i->writes; left && f; left &= left - 1) {
 		int reg = __builtin_ctzll(left);
 
-		if (reg >= DEC_GPRS || f->saved_corrupt & BIT(reg))
-			continue;
-		if (is_mixed && is_kept(reg))
-			n->r->engine.ctx->gpr[reg] = f->saved[reg];
-		if (n->r->engine.ctx->gpr[reg] == f->saved[reg])
+		if (reg < DEC_GPRS && n->r->engine.ctx->gpr[reg] == f->saved[reg] &&
+		    !(f->saved_corrupt & BIT(reg)))
 			n->t->corrupt &= ~BIT(reg);
 	}
 	if (n->quick)
 		n->t->frames.size = 0;
-}
-
-/* @return whether of what is read some bytes are corrupt, and some are not. */
-static bool is_mixed(const struct nul_run *n, const struct nul_access *a, int n_accesses)
-{
-	bool has_clean = false, has_corrupt = false;
-
-	for (int k = 0; k < n_accesses; k++)
-		for (uint64_t b = 0; !a[k].is_def && b < a[k].size; b++) {
-			bool is = dec_nullify_is_corrupt(n, a[k].addr + b, 1);
-
-			has_corrupt |= is;
-			has_clean |= !is;
-		}
-	return has_clean && has_corrupt;
 }
 
 /* The stack pointer moves on, whatever becomes of the data. */
@@ -208,7 +185,6 @@ static enum dec_verdict move_stack(struct nul_run *n, uint32_t at,
 				   const struct nul_access *a, int n_accesses)
 {
 	struct nul_insn *i = &n->insns.data[at];
-	bool mixed = is_mixed(n, a, n_accesses);
 	enum dec_verdict v;
 
 	// alloca() of a corrupt size.
@@ -228,7 +204,7 @@ static enum dec_verdict move_stack(struct nul_run *n, uint32_t at,
 			dec_nullify_mark(n, a[k].addr, a[k].size, true);
 	if (i->insn.mnemonic == ZYDIS_MNEMONIC_POP ||
 	    i->insn.mnemonic == ZYDIS_MNEMONIC_LEAVE)
-		restored(n, i, mixed);
+		restored(n, i);
 	if (i->insn.mnemonic == ZYDIS_MNEMONIC_LEAVE)
 		n->t->corrupt &= ~BIT(CAP_RBP);
 	return v;
