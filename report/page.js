@@ -3,7 +3,7 @@
 //
 // The page: which part of the picture is in sight, keys, lists, search.
 
-const READABLE = 0.7, MARGIN = 24, LISTED = 100, MAP_FROM = 200;
+const READABLE = 0.7, MARGIN = 24, LISTED = 100, MAP_FROM = 200, LEAST = 0.02, MOST = 8;
 let picture, view = { x: 0, y: 0, k: 1 }, found, wanted = -1;
 
 // ---- what is in sight ---------------------------------------------------------------------
@@ -17,6 +17,7 @@ function setView(x, y, k) {
 	view = { x, y, k };
 	picture.world.setAttribute("transform", `translate(${x},${y}) scale(${k})`);
 	drawMap();
+	looked();
 }
 
 function fit() {
@@ -38,7 +39,7 @@ function forPrint(is) {
 
 // Towards a point of the window.
 function zoom(by, x = sight().w / 2, y = sight().h / 2) {
-	const k = Math.max(0.02, Math.min(8, view.k * by)), r = k / view.k;
+	const k = Math.max(LEAST, Math.min(MOST, view.k * by)), r = k / view.k;
 	setView(x - (x - view.x) * r, y - (y - view.y) * r, k);
 }
 
@@ -118,8 +119,27 @@ function go(step, isFirst = false) {
 	went(at ? data.steps[at - 1][0] : 0);
 }
 
-// A page that this is in has another, and says in its address which change is shown.
+// A page that this is in has others, and says in its address which change is shown, and seen().
 function went() {
+}
+
+function looked() {
+}
+
+// The part that is in sight, and what is sought.
+function seen() {
+	return [view.x.toFixed(), view.y.toFixed(), view.k.toFixed(3), element("find").value.trim()].join();
+}
+
+// That again, at the same step.
+function see(text) {
+	const [x, y, k, ...sought] = text.split(",");
+	if (!(k >= LEAST && k <= MOST) || !isFinite(x) || !isFinite(y))
+		return;
+	element("find").value = sought.join();
+	if (element("find").value)
+		find(false);
+	setView(+x, +y, +k);
 }
 
 // Is it known of all changes around that position?

@@ -8,6 +8,7 @@ const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 200
 const PLACE = 0, AT = 1, THREAD = 2, PARENT = 3, EDGE = 4, MADE = 5, CUT = 6;
 let data, items = [], state = { item: 0, moment: -1, view: "source", step: -1, at: -1 }, chosen = -1, shown = "";
 let drawn = false; // the heap, as the state has it
+let drawnSeen, looking; // the part of it that is in sight then; a timer
 let here = new Map(), settled = Promise.resolve(); // moments that a server told; done when all is drawn
 
 const element = id => document.getElementById(id);
@@ -493,7 +494,11 @@ function drawHeap() {
 	const show = f => {
 		drawn = false;
 		f.contentWindow.went = heapWent;
+		f.contentWindow.looked = heapLooked;
 		const step = f.contentWindow.goToTime(state.heap ?? timeShown());
+		drawnSeen = f.contentWindow.seen();
+		if (state.seen)
+			f.contentWindow.see(state.seen);
 		drawn = true;
 		return step;
 	};
@@ -612,6 +617,7 @@ function draw() {
 function address() {
 	return `#item=${state.item}&moment=${state.moment}&step=${state.step}&view=${state.view}` +
 		(state.at >= 0 ? `&at=${state.at}` : "") + (state.heap !== undefined ? `&heap=${state.heap}` : "") +
+		(state.seen ? `&seen=${encodeURIComponent(state.seen)}` : "") +
 		(state.place ? `&place=${encodeURIComponent(JSON.stringify([state.place.file, state.place.line, state.place.function]))}` : "");
 }
 
@@ -634,8 +640,23 @@ function heapWent(time) {
 	history.replaceState(null, "", shown);
 }
 
+// .. or pans, zooms and searches it, which may be many times a second.
+function heapLooked() {
+	clearTimeout(looking);
+	looking = setTimeout(() => {
+		const frame = element("heap");
+		if (state.view !== "heap" || !frame || !frame.contentWindow.seen)
+			return;
+		state.seen = frame.contentWindow.seen();
+		if (state.seen === drawnSeen)
+			state.seen = undefined;
+		shown = address();
+		history.replaceState(null, "", shown);
+	}, 200);
+}
+
 function go(to) {
-	state = { ...state, place: undefined, heap: undefined, at: to.view && Object.keys(to).length === 1 ? state.at : -1, ...to };
+	state = { ...state, place: undefined, heap: undefined, seen: undefined, at: to.view && Object.keys(to).length === 1 ? state.at : -1, ...to };
 	shown = address();
 	if (location.hash !== shown)
 		history.pushState(null, "", shown);
@@ -654,6 +675,7 @@ function fromAddress() {
 		  at: data.served ? n("at", data.time.end) : -1,
 		  view: VIEWS.includes(asked.get("view")) ? asked.get("view") : "source",
 		  heap: asked.has("heap") && n("heap", data.time.end + 1) >= 0 ? n("heap", data.time.end + 1) : undefined,
+		  seen: asked.get("seen") || undefined,
 		  place: asked.has("place") ? placeFrom(asked.get("place")) : undefined };
 	shown = address();
 	draw();

@@ -252,6 +252,16 @@ await act("search", () => {
 	heap.find(false);
 });
 must(/^n\d+ /.test(heap.document.getElementById("note").textContent), "an entry is not found: " + heap.document.getElementById("note").textContent);
+
+// What is sought and what is in sight are in the address, and there again by it.
+heap.zoom(1.5);
+await new Promise(done => setTimeout(done, 600));
+const seen = heap.seen();
+must(new URLSearchParams(location.hash.slice(1)).get("seen") === seen && seen.endsWith(",key"), `${seen} is not in the address: ${location.hash}`);
+element("frame").replaceChildren();
+fromAddress();
+await settled;
+must(element("heap").contentWindow.seen() === seen, `${element("heap").contentWindow.seen()} is seen again, not ${seen}`);
 press("1");
 await settled;
 press("ArrowDown");
