@@ -102,6 +102,8 @@ static struct err *bind_spec(struct fl_analysis *a)
 
 	if (!err)
 		err = spec_mistakes(a);
+	if (err && unknown[0])
+		log_note("the program has no struct %s", unknown);
 	if (!err && unknown[0])
 		err = fl_note_add(
 			a,

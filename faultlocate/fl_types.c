@@ -147,24 +147,24 @@ static struct err *note_unknown(struct spec *s, size_t i, struct dec_symbols *sy
 	const struct spec_type *t = spec_type(s, i);
 	struct spec_nearest nearest = { .word = t->name };
 	size_t used = strlen(unknown);
-	char hint[256];
+	char hint[256] = "";
 
 	if (t->is_array)
 		return NULL;
-	if (t->n_fields) {
-		snprintf(unknown + used, unknown_bytes - used, "%s'%s'", used ? ", " : "",
-			 t->name);
-		return NULL;
-	}
-	if (!dec_symbols_has_debug(symbols, 0))
+	if (!t->n_fields && !dec_symbols_has_debug(symbols, 0))
 		return NULL; // spec_resolve() says so
 	for (size_t k = 0; k < spec_types(s); k++)
 		if (spec_type(s, k)->layout)
 			spec_nearest_try(&nearest, spec_type(s, k)->name);
 	dec_symbols_struct_names(symbols, try_name, &nearest);
-	snprintf(hint, sizeof(hint), "did you mean '%s'?", nearest.name);
-	return spec_bind_nothing(s, i, "the program has no such struct",
-				 nearest.name ? hint : NULL);
+	if (nearest.name)
+		snprintf(hint, sizeof(hint), "did you mean '%s'?", nearest.name);
+	if (!t->n_fields)
+		return spec_bind_nothing(s, i, "the program has no such struct",
+					 nearest.name ? hint : NULL);
+	snprintf(unknown + used, unknown_bytes - used, "%s'%s'%s%s%s", used ? ", " : "",
+		 t->name, *hint ? " (" : "", hint, *hint ? ")" : "");
+	return NULL;
 }
 
 // Several structs have that name: @p why says which.

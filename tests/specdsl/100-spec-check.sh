@@ -34,7 +34,7 @@ END
 
 echo 'quab FIELD 1 EDGE 0; quab X; X[1] == 0;' >other.spec
 "$FAULTLINE" spec check other.spec --binary prog >out 2>err || fail "other.spec: $(cat err)"
-grep -q "^faultline: note: prog has no struct 'quab'" err || fail "nothing about quab: $(cat err)"
+grep -q "^faultline: note: prog has no struct 'quab' (did you mean 'quad'?)" err || fail "nothing about quab: $(cat err)"
 
 cat >bad.spec <<'END'
 quad FIELD 9 EDGE 5;
