@@ -45,7 +45,22 @@ void dbg_storage_symbol(struct dbg_stub *st, struct dbg_cursor *c)
 	ask(st, allocator);
 }
 
-/* qGetTLSAddr:THREAD,OFFSET,MODULE: MODULE is the address of its struct link_map. */
+/* The number of the module whose struct link_map is at @p module; 0: that is the program, linked with
+ * its libraries. */
+static struct err *find_number(struct dbg_stub *st, uint64_t module, uint64_t *ret)
+{
+	*ret = 1;
+	if (!module)
+		return NULL;
+	if (!st->module_number_at)
+		return err_new(ERR_UNSUPPORTED, "the C library does not say where its "
+						"threads' variables are");
+	if (dbg_session_read(&st->session, module + st->module_number_at, ret, 8) < 8)
+		return err_new(ERR_RANGE, "there is no such module");
+	return NULL;
+}
+
+/* qGetTLSAddr:THREAD,OFFSET,MODULE. */
 void dbg_storage_address(struct dbg_stub *st, struct dbg_cursor *c)
 {
 	struct dbg_session *s = &st->session;
@@ -60,11 +75,9 @@ void dbg_storage_address(struct dbg_stub *st, struct dbg_cursor *c)
 		return;
 	}
 	err = dbg_session_thread(s, tid, &t);
-	if (!err && !st->module_number_at)
-		err = err_new(ERR_UNSUPPORTED, "the C library does not say where its "
-					       "threads' variables are");
-	if (!err && (dbg_session_read(s, module + st->module_number_at, &number, 8) < 8 ||
-		     dbg_session_read(s, t.regs.fs_base + 8, &table, 8) < 8 ||
+	if (!err)
+		err = find_number(st, module, &number);
+	if (!err && (dbg_session_read(s, t.regs.fs_base + 8, &table, 8) < 8 ||
 		     dbg_session_read(s, table + 16 * number, &block, 8) < 8 ||
 		     block == UINT64_MAX))
 		err = err_new(ERR_RANGE, "the thread has no such variables yet");

@@ -107,3 +107,16 @@ x/i \$pc
 GDB
 says fault 'received signal SIGILL' 'faulty>:.*ud2' '= 4' 'received signal SIGILL' 'exits here'
 says faultback 'received signal SIGILL' 'in main' 'received signal SIGILL' 'faulty\+2>:.*ud2'
+
+# Threads' variables of a program without libraries.
+cc -g -O0 -static -o "$TMPDIR/static" tests/programs/debugged.c || fail "cannot compile"
+make_capture "$TMPDIR/s" "$TMPDIR/static"
+gdb_on "$TMPDIR/s" <<GDB || fail "gdb: $(cat "$TMPDIR/gdb")"
+break $work
+# static
+continue
+p mine
+next
+p mine
+GDB
+says static 'Breakpoint 1, work' '= 0$' '= [12]$'
