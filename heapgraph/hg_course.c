@@ -45,7 +45,7 @@ static bool find_sources(struct hg_glanced *q, const struct trail *t)
 static enum hg_course_op vector_op(const struct hg_glanced *q,
 				   const struct dec_insn *insn, const struct trail *t)
 {
-	if (q->reads & ~q->address || q->to != DEC_REG_NONE || !q->has_mem)
+	if (q->reads & ~q->address || q->to != DEC_REG_NONE || !q->mem.is_there)
 		return COURSE_LEAVE;
 	if (!q->vec_writes)
 		return COURSE_MIXED;
@@ -63,15 +63,15 @@ static enum hg_course_op op_of(const struct hg_glanced *q, const struct dec_insn
 
 	if (q->vec_reads | q->vec_writes)
 		return vector_op(q, insn, t);
-	if (!q->has_mem)
+	if (!q->mem.is_there)
 		return q->to == DEC_REG_NONE ? COURSE_LEAVE :
 		       is_arithmetic	     ? COURSE_DERIVE :
 					       COURSE_MOVE;
-	if (is_arithmetic || (q->is_read && q->store_at))
+	if (is_arithmetic || (q->mem.is_read && q->store_at))
 		return COURSE_MIXED;
 	if (q->store_at)
-		return q->size == 8 && q->to == DEC_REG_NONE ? COURSE_STORE :
-							       COURSE_MIXED;
+		return q->mem.size == 8 && q->to == DEC_REG_NONE ? COURSE_STORE :
+								   COURSE_MIXED;
 	return insn->is_plain_load && q->to != DEC_REG_NONE ? COURSE_LOAD : COURSE_MIXED;
 }
 
@@ -105,9 +105,9 @@ static void plan_insn(const struct dec_glance *g, struct hg_glanced *q, uint32_t
 		writes &= ~RSP_BIT;
 	q->to = writes ? __builtin_ctz(writes) : DEC_REG_NONE;
 	is_fit = find_sources(q, t) && !(writes & (writes - 1)) && !(writes & RSP_BIT);
-	q->base_at = place_of(t, q->base);
-	q->index_at = place_of(t, q->index);
-	q->course_disp = q->disp + (q->base == CAP_RSP ? t->rsp_step : 0);
+	q->base_at = place_of(t, q->mem.base);
+	q->index_at = place_of(t, q->mem.index);
+	q->course_disp = q->mem.disp + (q->mem.base == CAP_RSP ? t->rsp_step : 0);
 	// What is below 64 kB is no pointer.
 	q->is_small = insn->mnemonic == ZYDIS_MNEMONIC_MOVZX && insn->bytes[0] != 0x66;
 	q->is_sub = insn->mnemonic == ZYDIS_MNEMONIC_SUB;
@@ -167,7 +167,7 @@ static void choose(const struct hg_finder *f, struct hg_glanced_block *b,
 			continue;
 		if (of->reads & may || of->loads ||
 		    (of->store_at &&
-		     (of->size >= 8 || (of->may_store && !f->is_without_history)))) {
+		     (of->mem.size >= 8 || (of->may_store && !f->is_without_history)))) {
 			b->relevant |= 1u << i;
 			of->dead = dead;
 		}
@@ -206,9 +206,9 @@ static inline uint64_t address(const struct course *c, const struct hg_glanced *
 {
 	uint64_t addr = q->course_disp + value(c, q->base_at);
 
-	if (q->index != DEC_REG_NONE)
-		addr += value(c, q->index_at) * q->scale;
-	return q->is_fs ? addr + c->g->fs_base : addr;
+	if (q->mem.index != DEC_REG_NONE)
+		addr += value(c, q->index_at) * q->mem.scale;
+	return q->mem.is_fs ? addr + c->g->fs_base : addr;
 }
 
 /* The first source that holds @p v: what is it derived from? 0: nothing, or there is none. */
@@ -255,8 +255,9 @@ static void mix(const struct course *c, const struct hg_glanced *q, uint32_t i,
 		hg_glance_forget(c->regs, q->writes);
 	else if (q->to != DEC_REG_NONE)
 		hg_derive_define_gpr(d, &s, &so, q->to, result(c, q));
-	if (q->store_at && q->size >= 8)
-		hg_derive_define_mem(d, &s, &so, addr, q->size, c->g->rec + q->store_at);
+	if (q->store_at && q->mem.size >= 8)
+		hg_derive_define_mem(d, &s, &so, addr, q->mem.size,
+				     c->g->rec + q->store_at);
 }
 
 /* Arithmetic of one pointer, which it was derived from the last time, too. */
@@ -328,8 +329,8 @@ static inline bool is_to_leave(const struct course *c, const struct hg_glanced *
 {
 	if (q->op == COURSE_VECTOR)
 		return has_pointers(c, q, &c->g->block->insn[i], addr);
-	return q->op == COURSE_LEAVE &&
-	       (c->regs->live & q->reads || q->loads || (q->store_at && q->size >= 8));
+	return q->op == COURSE_LEAVE && (c->regs->live & q->reads || q->loads ||
+					 (q->store_at && q->mem.size >= 8));
 }
 
 static inline void carry_on(const struct course *c, struct hg_glanced *q, uint32_t i,
@@ -415,7 +416,7 @@ struct err *hg_course_run(struct hg_finder *f, struct dec_glance *g,
 	for (uint32_t left = b->relevant; left; left &= left - 1) {
 		uint32_t i = __builtin_ctz(left);
 		struct hg_glanced *q = &known[i];
-		uint64_t addr = q->has_mem ? address(&c, q) : 0;
+		uint64_t addr = q->mem.is_there ? address(&c, q) : 0;
 
 		if (regs->live & q->dead)
 			hg_glance_forget(regs, q->dead);
@@ -424,13 +425,13 @@ struct err *hg_course_run(struct hg_finder *f, struct dec_glance *g,
 			*ret = i;
 			return NULL;
 		}
-		if (regs->live & q->address && q->has_mem)
+		if (regs->live & q->address && q->mem.is_there)
 			err = hg_glance_check(f, g, q, i, addr, value(&c, q->base_at));
 		carry_on(&c, q, i, addr);
 		if (!err && q->may_store && q->store_at && !f->is_without_history)
 			err = storer->store(storer->ctx, &g->block->insn[i],
 					    g->position + i, addr, g->rec + q->store_at,
-					    q->size);
+					    q->mem.size);
 		if (err)
 			return err;
 	}

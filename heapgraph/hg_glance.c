@@ -47,6 +47,21 @@ struct hg_slots_at hg_glance_slots(const struct dec_glance *g, uint32_t i)
 	return ret;
 }
 
+struct hg_glance_mem hg_glance_mem_of(const struct dec_insn *insn)
+{
+	const struct dec_mem *m = &insn->mem[0];
+
+	return (struct hg_glance_mem){ .disp = m->disp,
+				       .base = m->base,
+				       .index = m->index,
+				       .scale = m->scale,
+				       .size = m->size,
+				       .is_there = true,
+				       .is_read = m->is_read,
+				       .is_write = m->is_write,
+				       .is_fs = m->is_fs };
+}
+
 static void find_slots(struct hg_glanced *q, const struct dec_glance *g, uint32_t i)
 {
 	const struct hg_slots_at at = hg_glance_slots(g, i);
@@ -57,20 +72,13 @@ static void find_slots(struct hg_glanced *q, const struct dec_glance *g, uint32_
 	q->store_at = at.store;
 }
 
-static void learn_operand(struct hg_glanced *q, const struct dec_mem *m)
+static void learn_operand(struct hg_glanced *q, const struct dec_insn *insn)
 {
-	q->has_mem = true;
-	q->is_read = m->is_read;
-	q->is_fs = m->is_fs;
-	q->base = m->base;
-	q->index = m->index;
-	q->scale = m->scale;
-	q->size = m->size;
-	q->disp = m->disp;
-	if (m->base < DEC_GPRS)
-		q->address |= 1u << m->base;
-	if (m->index < DEC_GPRS)
-		q->address |= 1u << m->index;
+	q->mem = hg_glance_mem_of(insn);
+	if (q->mem.base < DEC_GPRS)
+		q->address |= 1u << q->mem.base;
+	if (q->mem.index < DEC_GPRS)
+		q->address |= 1u << q->mem.index;
 }
 
 static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
@@ -90,7 +98,7 @@ static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
 	q->vec_reads = insn->other_read;
 	q->vec_writes = insn->other_written;
 	if (m)
-		learn_operand(q, m);
+		learn_operand(q, insn);
 	if (m && m->is_read)
 		q->loads = m->size & ~7u;
 	// A value to be had from nowhere: as the steps' reader has it, or not at all.
@@ -115,10 +123,10 @@ static enum hg_glance_end learn_end(struct hg_glanced *q, const struct dec_glanc
 	if (!is_direct && insn->n_mem && m->is_read) {
 		if (m->is_gs || m->is_addr32 || m->size != 8 || m->is_write)
 			return GLANCE_END_STEP;
-		learn_operand(q, m);
+		learn_operand(q, insn);
 	}
 	find_slots(q, g, i);
-	if (q->has_mem && !q->load_at)
+	if (q->mem.is_there && !q->load_at)
 		return GLANCE_END_STEP;
 	return insn->flow == DEC_FLOW_RET     ? GLANCE_END_RETURN :
 	       insn->flow == DEC_FLOW_JMP_IND ? GLANCE_END_JUMP :
@@ -143,12 +151,12 @@ static inline bool is_known(struct hg_finder *f, const struct hg_glanced *q,
 			    uint64_t addr)
 {
 	const struct hg_derived_regs *regs = f->derive.regs;
-	uint32_t number = regs->gpr[q->base];
+	uint32_t number = regs->gpr[q->mem.base];
 	struct hg_derivation *d;
 
-	if (q->index < DEC_GPRS && regs->gpr[q->index])
+	if (q->mem.index < DEC_GPRS && regs->gpr[q->mem.index])
 		return false;
-	if (number == q->derivation && addr >= q->start && addr + q->size <= q->end)
+	if (number == q->derivation && addr >= q->start && addr + q->mem.size <= q->end)
 		return hg_graph_lives(f->graph, (struct hg_node_id){ q->node });
 	if (!number)
 		return false;
@@ -157,7 +165,7 @@ static inline bool is_known(struct hg_finder *f, const struct hg_glanced *q,
 		return false;
 	if (d->shape == q->shape && addr - d->start == q->offset)
 		return true;
-	return addr - d->start < d->size && d->start + d->size - addr >= q->size &&
+	return addr - d->start < d->size && d->start + d->size - addr >= q->mem.size &&
 	       is_whole(f, d);
 }
 
@@ -173,9 +181,9 @@ static void remember(struct hg_finder *f, struct hg_glanced *q, uint32_t number,
 		q->node = d->node.v;
 		q->start = d->start;
 		q->end = d->start + d->size;
-	} else if (q->is_own && q->index == DEC_REG_NONE &&
+	} else if (q->is_own && q->mem.index == DEC_REG_NONE &&
 		   hg_graph_lives(f->graph, d->node) &&
-		   hg_astray_is_inside(f, number, addr, q->size)) {
+		   hg_astray_is_inside(f, number, addr, q->mem.size)) {
 		q->shape = d->shape;
 		q->offset = addr - d->start;
 	}
@@ -194,7 +202,7 @@ struct err *hg_glance_check(struct hg_finder *f, const struct dec_glance *g,
 				.addr = addr,
 				.size = m->size };
 
-	if (q->base >= DEC_GPRS || is_known(f, q, addr))
+	if (q->mem.base >= DEC_GPRS || is_known(f, q, addr))
 		return NULL;
 	o.derivation = hg_access_derivation(f, m, addr, m->size);
 	if (!o.derivation)
@@ -282,7 +290,7 @@ static struct err *load_string(struct hg_finder *f, const struct dec_glance *g,
 {
 	const struct dec_ref r = { .is_mem = true,
 				   .addr = addr,
-				   .size = q->size,
+				   .size = q->mem.size,
 				   .value = loaded(g, q),
 				   .has_value = loaded(g, q) != NULL };
 
@@ -294,14 +302,14 @@ static inline struct err *look(struct hg_finder *f, struct dec_glance *g,
 {
 	struct hg_derive *d = &f->derive;
 	uint32_t pointers = q->reads & d->regs->live;
-	bool is_string_load = f->thread->string.rsp && q->is_read;
+	bool is_string_load = f->thread->string.rsp && q->mem.is_read;
 	struct err *err = NULL;
 	struct hg_sources so;
 
 	so.n = 0;
 	if (pointers & q->address && !is_string_load)
 		err = hg_glance_check(f, g, q, i, addr,
-				      q->base < DEC_GPRS ? g->gpr[q->base] : 0);
+				      q->mem.base < DEC_GPRS ? g->gpr[q->mem.base] : 0);
 	if (pointers | (q->vec_reads & d->regs->vec_live)) {
 		add_registers(d->regs, g, q, pointers, &so);
 		for (uint32_t regs = q->writes; regs; regs &= regs - 1)
@@ -314,7 +322,7 @@ static inline struct err *look(struct hg_finder *f, struct dec_glance *g,
 		hg_glance_forget(d->regs, q->writes);
 		d->regs->vec_live &= ~q->vec_writes;
 	}
-	if (so.n || (q->store_at && q->size >= 8))
+	if (so.n || (q->store_at && q->mem.size >= 8))
 		carry_on(d, g, q, i, addr, &so);
 	return err || !is_string_load ? err : load_string(f, g, q, addr);
 }
@@ -376,10 +384,11 @@ uint32_t hg_glance_go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
 
 		if (q->kind == GLANCE_INERT)
 			continue;
-		if (q->kind == GLANCE_STEP || (t->string.rsp && !t->allocator_rsp &&
-					       q->is_read && (q->store_at || q->is_own)))
+		if (q->kind == GLANCE_STEP ||
+		    (t->string.rsp && !t->allocator_rsp && q->mem.is_read &&
+		     (q->store_at || q->is_own)))
 			break;
-		addr = q->has_mem ? hg_glance_address(q, g) : 0;
+		addr = q->mem.is_there ? hg_glance_address(&q->mem, g) : 0;
 		if (t->allocator_rsp) {
 			hg_glance_define(g, q, i);
 			hg_glance_forget(regs, q->writes);
@@ -389,7 +398,7 @@ uint32_t hg_glance_go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
 		if (!*err && q->may_store && q->store_at && hg_glance_tells_store(f))
 			*err = storer->store(storer->ctx, &g->block->insn[i],
 					     g->position + i, addr, g->rec + q->store_at,
-					     q->size);
+					     q->mem.size);
 		// It was left: that is looked at in steps.
 		if (q->is_pop && t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp)
 			return i + 1;

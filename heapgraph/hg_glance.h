@@ -22,4 +22,25 @@ struct hg_slots_at {
 };
 struct hg_slots_at hg_glance_slots(const struct dec_glance *g, uint32_t i);
 
+/** An instruction's operand in memory, as far as it does not depend on the run. */
+struct hg_glance_mem {
+	int64_t disp;
+	uint8_t base, index, scale, size; ///< registers: DEC_REG_NONE: none
+	bool is_there, is_read, is_write, is_fs;
+};
+struct hg_glance_mem hg_glance_mem_of(const struct dec_insn *insn);
+
+/** @return where it is, its base and index being in @p g. */
+static inline uint64_t hg_glance_address(const struct hg_glance_mem *o,
+					 const struct dec_glance *g)
+{
+	uint64_t addr = o->disp;
+
+	if (o->base != DEC_REG_NONE)
+		addr += g->gpr[o->base];
+	if (o->index != DEC_REG_NONE)
+		addr += g->gpr[o->index] * o->scale;
+	return o->is_fs ? addr + g->fs_base : addr;
+}
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "heapgraph/hg_access_int.h"
 #include "heapgraph/hg_derive_int.h"
+#include "heapgraph/hg_glance.h"
 
 enum hg_glance_kind {
 	GLANCE_STEP,  ///< calls, returns, several operands, what is rare
@@ -45,11 +46,11 @@ enum hg_place_from { PLACE_REGISTERS, PLACE_RECORD, PLACE_ZERO, PLACES };
 /** One instruction, as far as it does not depend on the run; the end is what was met lately. */
 struct hg_glanced {
 	uint8_t kind;
-	bool has_mem, is_read, may_store; ///< dec_heap_may_store()
-	bool is_fs, is_pop;		  ///< writes rsp
+	bool may_store; ///< dec_heap_may_store()
+	bool is_pop;	///< writes rsp
 	uint8_t def; ///< general register that alone it defines; DEC_REG_NONE: look at all
-	uint8_t loads;			    ///< bytes that are read, in whole words
-	uint8_t base, index, scale, size;   ///< registers: DEC_REG_NONE: none
+	uint8_t loads; ///< bytes that are read, in whole words
+	struct hg_glance_mem mem;
 	uint16_t reads, writes, address;    ///< general registers
 	uint16_t def_at, load_at, store_at; ///< in the block's record; 0: not there
 
@@ -75,7 +76,6 @@ struct hg_glanced {
 	uint32_t derived_from, derived;
 
 	uint32_t vec_reads, vec_writes;
-	int64_t disp;
 };
 
 /** How a block ends, for stretches. */
@@ -136,19 +136,6 @@ static inline void hg_glance_define(const struct dec_glance *g,
 		memcpy(&g->gpr[q->def], g->rec + q->def_at, 8);
 	else
 		dec_glance_define(g, i);
-}
-
-/** @return the address of @p q's operand, its base and index being in @p g. */
-static inline uint64_t hg_glance_address(const struct hg_glanced *q,
-					 const struct dec_glance *g)
-{
-	uint64_t addr = q->disp;
-
-	if (q->base != DEC_REG_NONE)
-		addr += g->gpr[q->base];
-	if (q->index != DEC_REG_NONE)
-		addr += g->gpr[q->index] * q->scale;
-	return q->is_fs ? addr + g->fs_base : addr;
 }
 
 /** What registers hold is what the glance has. */

@@ -68,13 +68,13 @@ static bool use_slot(const struct stretch *st, struct hg_glanced *q, uint32_t i,
 {
 	const struct dec_glance *g = st->g;
 	struct hg_derive *d = &st->f->derive;
-	uint64_t addr = hg_glance_address(q, g);
+	uint64_t addr = hg_glance_address(&q->mem, g);
 
 	if (st->f->slots.size && map_get(&st->f->slots, addr))
 		return false;
 	if (d->regs->live & q->address)
 		*err = hg_glance_check(st->f, g, q, i, addr,
-				       q->base < DEC_GPRS ? g->gpr[q->base] : 0);
+				       q->mem.base < DEC_GPRS ? g->gpr[q->mem.base] : 0);
 	hg_derive_recall(d, addr, hg_word_at(g->rec + q->load_at));
 	return true;
 }
@@ -110,7 +110,7 @@ static struct err *go_branch(struct stretch *st, const struct hg_glanced_block *
 	struct err *err = NULL;
 
 	if ((b->end == GLANCE_END_RETURN && ends_call(st->t, rsp)) ||
-	    (q->has_mem && !st->t->allocator_rsp && !use_slot(st, q, i, &err))) {
+	    (q->mem.is_there && !st->t->allocator_rsp && !use_slot(st, q, i, &err))) {
 		st->is_over = true;
 		return err;
 	}

@@ -20,15 +20,14 @@ enum { KIND_STEP, KIND_INERT, KIND_PLAIN };
 /** One instruction, as far as it does not depend on the run. */
 struct seen {
 	uint8_t kind;
-	bool has_mem, is_read, is_write, is_fs, may_store; ///< dec_heap_may_store()
+	bool may_store; ///< dec_heap_may_store()
 	bool reads_flags, writes_flags, moves_stack;
-	uint8_t base, index, scale, size;
 	uint8_t words; ///< of 8 bytes that it reads, at word_at
 	uint8_t def;   ///< as struct hg_slots_at has it
 	uint16_t gpr;  ///< general registers that are read or written
 	uint16_t def_at, word_at, store_at;
 	uint32_t vec;
-	int64_t disp;
+	struct hg_glance_mem mem;
 };
 
 /** A block's first, in front of its instructions'. */
@@ -57,19 +56,6 @@ static bool may_make_pointer(const struct dec_insn *insn)
 	       (insn->n_mem && insn->mem[0].index != DEC_REG_NONE);
 }
 
-static void learn_operand(struct seen *q, const struct dec_mem *m)
-{
-	q->has_mem = true;
-	q->is_read = m->is_read;
-	q->is_write = m->is_write;
-	q->is_fs = m->is_fs;
-	q->base = m->base;
-	q->index = m->index;
-	q->scale = m->scale;
-	q->size = m->size;
-	q->disp = m->disp;
-}
-
 static void learn(struct seen *q, struct frames *frames, const struct dec_glance *g,
 		  uint32_t i, enum dec_log_mode mode)
 {
@@ -91,12 +77,12 @@ static void learn(struct seen *q, struct frames *frames, const struct dec_glance
 	q->store_at = at.store;
 	q->may_store = dec_heap_may_store(insn, mode);
 	if (insn->n_mem)
-		learn_operand(q, &insn->mem[0]);
+		q->mem = hg_glance_mem_of(insn);
 	// What a plain load reads is what it defines.
 	q->word_at = at.load ? at.load : insn->is_plain_load ? at.define : 0;
-	q->words = q->is_read ? q->size / 8 : 0;
+	q->words = q->mem.is_read ? q->mem.size / 8 : 0;
 	if ((q->words && (!q->word_at || (!at.load && at.n_defs != 1))) ||
-	    (q->is_write && !q->store_at))
+	    (q->mem.is_write && !q->store_at))
 		return;
 	q->kind = KIND_PLAIN;
 }
@@ -116,17 +102,6 @@ static bool is_entry(const struct bytes_walk *w, const struct dec_glance *g)
 }
 
 /* ---- instructions ------------------------------------------------------------------------------- */
-
-static uint64_t address_of(const struct seen *q, const struct dec_glance *g)
-{
-	uint64_t addr = q->disp + (q->is_fs ? g->fs_base : 0);
-
-	if (q->base != DEC_REG_NONE)
-		addr += g->gpr[q->base];
-	if (q->index != DEC_REG_NONE)
-		addr += g->gpr[q->index] * q->scale;
-	return addr;
-}
 
 static bool loads_pointer(struct bytes_walk *w, const struct dec_glance *g,
 			  const struct seen *q, uint64_t addr)
@@ -162,8 +137,9 @@ static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
 	       q->vec & (r->vec_live | (has_objects ? d->vec_live : 0)) ||
 	       (q->reads_flags && (r->no_zero || r->no_sign || r->no_carry ||
 				   r->no_overflow || r->no_parity)) ||
-	       (q->is_read && (fl_values_first(&w->values, addr, q->size) != UINT64_MAX ||
-			       (follows_words(w) && loads_pointer(w, g, q, addr))));
+	       (q->mem.is_read &&
+		(fl_values_first(&w->values, addr, q->mem.size) != UINT64_MAX ||
+		 (follows_words(w) && loads_pointer(w, g, q, addr))));
 }
 
 static struct err *put(struct bytes_walk *w, const struct dec_glance *g,
@@ -171,15 +147,16 @@ static struct err *put(struct bytes_walk *w, const struct dec_glance *g,
 		       const struct dec_heap_storer *storer)
 {
 	const uint8_t *value = g->rec + q->store_at;
-	struct err *err =
-		w->events->use ? fl_values_set(&w->values, addr, q->size, true) : NULL;
+	struct err *err = w->events->use ?
+				  fl_values_set(&w->values, addr, q->mem.size, true) :
+				  NULL;
 
-	for (unsigned at = 0; follows_words(w) && at + 8 <= q->size; at += 8)
+	for (unsigned at = 0; follows_words(w) && at + 8 <= q->mem.size; at += 8)
 		hg_derive_set_word(&w->objects.derive, addr + at, 0, 0);
 	if (err || !q->may_store)
 		return err;
 	return storer->store(storer->ctx, &g->block->insn[i], g->position + i, addr,
-			     value, q->size);
+			     value, q->mem.size);
 }
 
 /* Instruction @p i ran. */
@@ -195,7 +172,7 @@ static struct err *carry_on(struct bytes_walk *w, const struct dec_glance *g,
 		dec_glance_define(g, i);
 	if (q->moves_stack && w->events->use)
 		err = fl_values_follow_stack(w, &g->block->insn[i], g->gpr[CAP_RSP]);
-	return err || !q->is_write ? err : put(w, g, q, i, addr, storer);
+	return err || !q->mem.is_write ? err : put(w, g, q, i, addr, storer);
 }
 
 /* @return the instruction, from @p i on, that is left to a step. */
@@ -207,10 +184,10 @@ static uint32_t go_on(struct bytes_walk *w, const struct dec_glance *g, uint32_t
 
 	for (; i < g->n_ran && !*err; i++) {
 		const struct seen *q = (const struct seen *)g->plan->user + 1 + i;
-		uint64_t addr = q->has_mem ? address_of(q, g) : 0;
+		uint64_t addr = q->mem.is_there ? hg_glance_address(&q->mem, g) : 0;
 
 		if (q->kind == KIND_STEP ||
-		    (is_in_string && (q->is_read || q->moves_stack)) ||
+		    (is_in_string && (q->mem.is_read || q->moves_stack)) ||
 		    is_concerned(w, g, q, addr))
 			break;
 		if (q->writes_flags)
