@@ -10,8 +10,8 @@
 
 #include "base/option.h"
 #include "cmd/command.h"
-#include "cmd/listen.h"
 #include "cmd/dump_int.h"
+#include "cmd/listen.h"
 #include "confine/confine.h"
 #include "debug/debug.h"
 
@@ -222,8 +222,7 @@ static struct err *make_listener(struct arguments *a)
 	port = cmd_listen_port(a->listener); // of 0 the kernel made one
 	fprintf(stderr,
 		"faultline: listening at %.*s%u; in gdb: target extended-remote %.*s%u\n",
-		host, text_line(a->listen), port, host ? host : 1,
-		host ? text_line(a->listen) : ":", port);
+		host, a->listen, port, host ? host : 1, host ? a->listen : ":", port);
 	return NULL;
 }
 
