@@ -314,8 +314,9 @@ static void take_tried(struct search *x, unsigned cost, bool *is_over)
 	x->a->was_tried = *is_over = true;
 }
 
-/* What Z3 does not know may be found without it. Wider bounds may be easier, too. */
-static struct err *note_unknown(struct search *x, const struct level *l)
+/* What Z3 does not know may be found without it, once. Wider bounds may be easier, too; but no third
+ * question without an answer is waited for where there is a patch. */
+static struct err *note_unknown(struct search *x, bool *is_over)
 {
 	const struct rp_trial t = { .p = x->q->p,
 				    .witnesses = x->q->witnesses,
@@ -323,10 +324,24 @@ static struct err *note_unknown(struct search *x, const struct level *l)
 	bool is_first = !x->was_unknown;
 
 	x->was_unknown = true;
-	snprintf(x->a->why, sizeof(x->a->why), "%s", smt_why(l->s));
-	return is_first ? fl_rp_together(&t, x->q->function, MOST_TRIALS, x->suspects,
-					 &x->tried, &x->other) :
-			  NULL;
+	if (is_first)
+		return fl_rp_together(&t, x->q->function, MOST_TRIALS, x->suspects,
+				      &x->tried, &x->other);
+	take_tried(x, UINT_MAX, is_over);
+	return NULL;
+}
+
+static struct err *give_up(struct search *x, bool *is_over)
+{
+	struct err *err;
+
+	x->a->verdict = RP_GAVE_UP;
+	*is_over = true;
+	if (is_late(x))
+		snprintf(x->a->why, sizeof(x->a->why), "the time is over");
+	err = note_unknown(x, is_over);
+	take_tried(x, UINT_MAX, is_over);
+	return err;
 }
 
 /* @return whether a patch within @p tau was found, or it is given up. */
@@ -358,23 +373,16 @@ static struct err *ask(struct search *x, const int tau[BOUNDS], bool *is_over)
 			return x->a->patch.edits.size ? find_other(x, l, assumed) : NULL;
 		}
 		if (!x->a->patch.edits.size || ++x->a->spurious > MOST_SPURIOUS ||
-		    is_late(x)) {
-			x->a->verdict = RP_GAVE_UP;
-			*is_over = true;
-			return NULL;
-		}
+		    is_late(x))
+			return give_up(x, is_over);
 		fl_rp_choices_forbid(&l->choices);
 	}
-	if (is_late(x)) {
-		err = note_unknown(x, l);
-		x->a->verdict = RP_GAVE_UP;
-		snprintf(x->a->why, sizeof(x->a->why), "the time is over");
-		*is_over = true;
-		take_tried(x, UINT_MAX, is_over);
-		return err;
-	}
-	return answer == SMT_UNKNOWN ? note_unknown(x, l) :
-				       note_failure(x, l, tau, assumed);
+	if (is_late(x))
+		return give_up(x, is_over);
+	if (answer != SMT_UNKNOWN)
+		return note_failure(x, l, tau, assumed);
+	snprintf(x->a->why, sizeof(x->a->why), "%s", smt_why(l->s));
+	return note_unknown(x, is_over);
 }
 
 /* All bounds of one cost, guards first. */
