@@ -28,6 +28,7 @@ enum {
 	OPT_EVERYWHERE,
 	OPT_SECONDS,
 	OPT_CALL,
+	OPT_AT,
 	OPT_ALSO,
 	OPT_HTML,
 	OPT_SVG,
@@ -36,7 +37,8 @@ enum {
 
 struct repair_options {
 	const char *capture, *source, *function, *commands, *html, *svg, *spec;
-	uint64_t call;
+	uint64_t call, at;
+	bool has_at;
 	fl_texts also;
 	VEC(int64_t) inputs;
 	bool with_ir, is_everywhere;
@@ -47,6 +49,10 @@ static const struct argp_option options[] = {
 	{ "source", OPT_SOURCE, "FILE", 0,
 	  "The C file; of a capture otherwise where its debug information says", 0 },
 	{ "call", OPT_CALL, "N", 0, "Begin at the Nth call of F in CAPTURE (the last)",
+	  0 },
+	{ "at", OPT_AT, "TIME", 0,
+	  "Begin at this instant of CAPTURE, which is in a call of F: a position, as `when' in gdb "
+	  "tells it, or END",
 	  0 },
 	{ "also", OPT_ALSO, "CAPTURE", 0,
 	  "What the last call of F did there is right, and stays (may be given again)",
@@ -120,6 +126,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_CALL:
 		o->call = option_number(state, "--call", arg, 1, INT32_MAX);
 		return 0;
+	case OPT_AT:
+		o->has_at = true;
+		o->at = strcmp(arg, "END") ?
+				option_number(state, "--at", arg, 1, INT64_MAX - 1) :
+				RP_AT_END;
+		return 0;
 	case OPT_ALSO:
 		cmd_command_push(state, &o->also, arg);
 		return 0;
@@ -137,6 +149,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  "--function F, or a capture)");
 		if (o->call && !o->capture)
 			argp_error(state, "--call is of a capture");
+		if (o->has_at && (!o->capture || o->call || o->spec))
+			argp_error(
+				state,
+				"--at is of a capture, and neither with --call nor --spec");
 		if (o->spec && (o->commands || o->html || o->svg))
 			argp_error(state,
 				   "--spec draws nothing: no --commands, --html, --svg");
@@ -152,7 +168,7 @@ static const struct argp argp = {
 	.args_doc = "[CAPTURE]",
 	.doc = "Debug a C function that changes lists and trees, say by example how the heap should "
 	       "be, and get the smallest patch that makes it so. Commands step through the program "
-	       "from its main(), or from a call of the function in CAPTURE, change variables and fields (change), assert states (spec), ask "
+	       "from its main(), or from a call of the function in CAPTURE or any instant in one, change variables and fields (change), assert states (spec), ask "
 	       "for the patch (repair), show it as a difference (rewrite) and let the recorded program go on "
 	       "with it (continue): doc/repair.md.\v"
 	       "Exit status: 0 each repair that was asked for was found, 1 one was not, 2 it could "
@@ -161,6 +177,7 @@ static const struct argp argp = {
 	       "  faultline repair --source list.c --function reverse --commands session\n"
 	       "  faultline repair --source list.c --function reverse <session\n"
 	       "  faultline repair crash.flt --function reverse --html page.html <session\n"
+	       "  faultline repair crash.flt --function reverse --at END\n"
 	       "  faultline repair crash.flt --function reverse --also right.flt\n"
 	       "  faultline repair crash.flt --function insert --spec list.spec\n"
 	       "  faultline repair --source list.c --function reverse --ir\n",
@@ -202,6 +219,7 @@ struct repairing {
 	struct rp_program *p;
 	struct rp_recorded *recorded;
 	struct rp_state first;
+	rp_lines way;
 	struct rp_recorder also;
 	FILE *commands;
 	int function;
@@ -211,6 +229,7 @@ struct repairing {
 static void repairing_deinit(struct repairing *x)
 {
 	fl_rp_state_deinit(&x->first);
+	vec_deinit(&x->way);
 	fl_rp_recorder_deinit(&x->also);
 	fl_rp_recorded_destroy(x->recorded);
 	fl_rp_program_destroy(x->p);
@@ -239,13 +258,14 @@ static struct err *show(void *ctx, const struct rp_state *s, int function, unsig
 	return err;
 }
 
+/* @p at: NULL: no instant. */
 static struct err *open_recorded(const char *capture, const char *function, uint64_t call,
-				 struct rp_recorded **ret)
+				 const uint64_t *at, struct rp_recorded **ret)
 {
 	_cleanup_free_ char *dir = NULL;
 	struct err *err = cmd_command_process(capture, NULL, &(const fl_texts){}, &dir);
 
-	return err ? err : fl_rp_recorded_open(dir, function, call, ret);
+	return err ? err : fl_rp_recorded_open(dir, function, call, at, ret);
 }
 
 static struct err *read_source(struct repairing *x)
@@ -269,7 +289,8 @@ static struct err *add_also(struct repairing *x, const char *capture)
 {
 	struct rp_state first = {};
 	_cleanup_(fl_rp_recorded_destroyp) struct rp_recorded *r = NULL;
-	struct err *err = open_recorded(capture, x->o->function, 0, &r), *why = NULL;
+	struct err *err = open_recorded(capture, x->o->function, 0, NULL, &r),
+		   *why = NULL;
 
 	x->also.function = x->function;
 	if (!err)
@@ -290,11 +311,14 @@ static struct err *prepare(struct repairing *x)
 	struct err *err = NULL;
 
 	if (o->capture)
-		err = open_recorded(o->capture, o->function, o->call, &x->recorded);
+		err = open_recorded(o->capture, o->function, o->call,
+				    o->has_at ? &o->at : NULL, &x->recorded);
 	if (!err)
 		err = read_source(x);
 	if (!err && x->recorded)
 		err = fl_rp_recorded_state(x->recorded, x->p, x->function, &x->first);
+	if (!err && x->recorded)
+		err = fl_rp_recorded_way(x->recorded, x->p, &x->way);
 	for (size_t i = 0; !err && i < o->also.size; i++)
 		err = add_also(x, o->also.data[i]);
 	return err || !o->commands ? err : open_commands(o, &x->commands);
@@ -380,6 +404,8 @@ static struct err *run(struct repairing *x, int *status)
 	s.p = x->p;
 	s.function = x->function;
 	s.first = x->recorded ? &x->first : NULL;
+	s.way = x->way.data;
+	s.n_way = x->way.size;
 	s.commands = x->commands ? x->commands : stdin;
 	err = fl_rp_session_run(&s);
 	if (!err && (o->html || o->svg) && !x->has_page)

@@ -2,10 +2,10 @@
 # Copyright 2026 The Faultline authors
 #
 # Paper 004: draw the heap as it should be, get the patch. A session of `faultline repair' that begins
-# at the call in which gdb stands (repair.md).
+# where gdb stands (repair.md).
 
 REPAIR = {
-    "start": "the call of the selected frame's function, or of the function named",
+    "start": "here, in the call of the selected frame's function, or of the function named",
     "next": "execute a statement", "step": "the same, and stop in functions that it calls",
     "until": "go on to a line", "break": "stop at a line, when it continues",
     "enter": "go into the loop", "leave": "go out of the loop", "flip": "go the branch's other way",
@@ -19,8 +19,8 @@ REPAIR = {
 
 
 class RepairSession:
-    def __init__(self, function, call, more):
-        command = command_on_capture(["repair", "--function", function, "--call", str(call)] + more)
+    def __init__(self, function, where):
+        command = command_on_capture(["repair", "--function", function] + where)
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         self.asked = 0
@@ -50,10 +50,19 @@ class RepairSession:
         return self.errors.read().decode("utf-8", "replace").strip()
 
 
+def is_in(function):
+    """Is the function being executed?"""
+    frame = gdb.newest_frame()
+    while frame and frame.name() != function:
+        frame = frame.older()
+    return frame is not None
+
+
 class Repair(gdb.Command):
     """Debug a function's call by drawing how the heap should be, and get the patch (repair.md).
 
-repair start [FUNCTION [OPTION...]]  begin: the call in which the selected frame is, or the last before here
+repair start [FUNCTION [OPTION...]]  begin: here, in the call of the selected frame's function; where the
+                                     function named is not being executed, at its last call before here
 repair COMMAND                       next, step, until LINE, break LINE, enter, leave, flip, show, dot,
                                      change E V, spec, suspects, resume ID, rewrite, continue, quit
 repair                               find a patch (also: repair repair)
@@ -80,7 +89,9 @@ gdb itself stays where it is. The options of start are those of `faultline repai
             raise gdb.GdbError("%s() was not called before here: go on first" % function)
         if self.session:
             self.session.close()
-        self.session = RepairSession(function, begun, words[1:])
+        now = monitor("when")
+        here = ["--at", now.split()[1].rstrip(",")] if is_in(function) and "altered" not in now else ["--call", str(begun)]
+        self.session = RepairSession(function, here + words[1:])
         self.tell(self.session.ask("start"))
 
     def tell(self, answer):

@@ -8,8 +8,9 @@
 #include "decode/machine/trap.h"
 #include "decode/symbols/variable.h"
 #include "faultlocate/repair/recorded.h"
+#include "faultlocate/repair/way.h"
 
-enum { MOST_ENTRIES = 8, MOST_NODES = 250 };
+enum { MOST_ENTRIES = 8, MOST_NODES = 250, MOST_INNER = 250 };
 #define MOST_BEHIND 2000000000ul ///< instructions that a patched run may take
 
 /* Registers of parameters, as calls of functions have them. */
@@ -22,16 +23,23 @@ struct at {
 	int record;
 };
 
+struct rp_call {
+	uint64_t position;
+	uint32_t tid;
+};
+
 struct rp_recorded {
 	struct capture *capture;
 	struct dec_machine *machine;
 	struct dec_symbols *symbols;
 	VEC(struct dec_where) maps;
-	VEC(uint64_t) calls;  ///< positions
+	VEC(struct rp_call) calls;
 	VEC(struct at) nodes; ///< node number less 1
 	struct dec_where end; ///< of the recorded run
 	uint64_t position;
 	struct cap_regs regs; ///< where the call begins
+	uint32_t tid;
+	uint64_t at; ///< an instant in it; 0: none
 	char *source;
 };
 
@@ -48,7 +56,7 @@ static struct err *called(void *ctx, const struct dec_trapped *t)
 {
 	struct rp_recorded *r = ctx;
 
-	return vec_add(&r->calls, t->position) ? &err_nomem : NULL;
+	return vec_add(&r->calls, ((struct rp_call){ t->position, t->tid }));
 }
 
 static struct err *find_calls(struct rp_recorded *r, const char *function)
@@ -79,7 +87,8 @@ static struct err *go_to_call(struct rp_recorded *r, const char *function, uint6
 	if (!r->calls.size || nth > r->calls.size)
 		return err_new(ERR_NOT_FOUND, "%s() was called %zu times", function,
 			       r->calls.size);
-	r->position = r->calls.data[(nth ? nth : r->calls.size) - 1];
+	r->position = r->calls.data[(nth ? nth : r->calls.size) - 1].position;
+	r->tid = r->calls.data[(nth ? nth : r->calls.size) - 1].tid;
 	err = dec_machine_seek(r->machine, r->position, &w);
 	if (!err && w.at == DEC_AT_DIVERGENCE)
 		err = err_new(ERR_DIVERGED, "the replay leaves the recorded path: %s",
@@ -87,8 +96,58 @@ static struct err *go_to_call(struct rp_recorded *r, const char *function, uint6
 	return err ? err : dec_machine_regs(r->machine, &r->regs);
 }
 
+/* Has the call's frame gone? */
+static bool is_left(void *ctx, struct dec_machine *m)
+{
+	const struct rp_recorded *r = ctx;
+	struct cap_regs regs;
+	struct err *err = dec_machine_regs(m, &regs);
+	bool is = !err && regs.gpr[CAP_RSP] > r->regs.gpr[CAP_RSP];
+
+	err_destroy(err);
+	return is;
+}
+
+/* Has the call at which the machine stands returned at @p at? */
+static struct err *has_returned(struct rp_recorded *r, uint64_t at, bool *ret)
+{
+	struct dec_trap trap = {
+		.on = DEC_TRAP_EXECUTE, .tid = r->tid, .holds = is_left, .ctx = r
+	};
+	struct dec_trapped t;
+	struct err *err =
+		dec_machine_read(r->machine, r->regs.gpr[CAP_RSP], &trap.addr, 8);
+
+	if (!err)
+		err = dec_machine_forward(r->machine, &trap, 1, at + 1, &t);
+	*ret = err || t.trap != SIZE_MAX;
+	return err;
+}
+
+/* The innermost call that instant @p at is in. */
+static struct err *go_to_call_at(struct rp_recorded *r, const char *function, uint64_t at)
+{
+	bool is_over = true;
+	size_t n = r->calls.size, tried = 0;
+	struct err *err = NULL;
+
+	while (n && r->calls.data[n - 1].position > at)
+		n--;
+	for (; n && is_over && !err && tried < MOST_INNER; n--, tried++) {
+		err = go_to_call(r, function, n);
+		if (!err)
+			err = has_returned(r, at, &is_over);
+	}
+	if (!err && is_over)
+		return err_new(ERR_NOT_FOUND,
+			       "%s() is not being executed at position %lu", function,
+			       at);
+	r->at = at;
+	return err ? err : go_to_call(r, function, n + 1);
+}
+
 struct err *fl_rp_recorded_open(const char *capture, const char *function, uint64_t nth,
-				struct rp_recorded **ret)
+				const uint64_t *at, struct rp_recorded **ret)
 {
 	_cleanup_(fl_rp_recorded_destroyp) struct rp_recorded *r = calloc(1, sizeof(*r));
 	struct dec_machine_options o = { .output_fd = -1, .mapped = mapped, .ctx = r };
@@ -105,7 +164,9 @@ struct err *fl_rp_recorded_open(const char *capture, const char *function, uint6
 				      r->maps.data[i].map.addr, r->maps.data[i].map.size,
 				      r->maps.data[i].map.file_offset);
 	if (!err)
-		err = go_to_call(r, function, nth);
+		err = at ? go_to_call_at(r, function,
+					 *at == RP_AT_END ? r->end.position : *at) :
+			   go_to_call(r, function, nth);
 	if (!err)
 		*ret = take_ptr(&r);
 	return err;
@@ -143,6 +204,24 @@ const char *fl_rp_recorded_source(struct rp_recorded *r)
 	else if (asprintf(&r->source, "%s/%s", place.directory, place.file) < 0)
 		r->source = NULL;
 	return r->source;
+}
+
+struct err *fl_rp_recorded_way(struct rp_recorded *r, const struct rp_program *p,
+			       rp_lines *ret)
+{
+	struct dec_place place;
+	struct dec_where w;
+	struct err *err;
+
+	*ret = (rp_lines){};
+	if (!r->at)
+		return NULL;
+	dec_symbols_place(r->symbols, r->regs.rip, &place);
+	if (!place.file)
+		return err_new(ERR_NOT_FOUND, "the call has no lines: it was compiled "
+					      "without -g");
+	err = fl_rp_way(r->machine, r->symbols, p, place.file, r->tid, r->at, ret);
+	return err ? err : dec_machine_seek(r->machine, r->position, &w);
 }
 
 /* ---- the state -------------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ struct session {
 	enum mode mode;		 ///< where to stop next
 	VEC(int) breaks;	 ///< lines, for `continue'
 	int depth, line;	 ///< STOP_HERE: not deeper; the line of a breakpoint
+	size_t on_way;		 ///< so much of the way is behind it
 	bool is_forced, forced;	 ///< at the next decision
 	bool is_started, is_over, has_changed;
 	int n_specs;
@@ -493,11 +494,22 @@ static bool stops(const struct session *x, const struct rp_statement *s)
 	return true;
 }
 
+/* On the way to the instant at which commands begin. @return whether it is there yet. */
+static bool has_come(struct session *x, const struct rp_statement *s)
+{
+	if (x->on_way == x->s->n_way)
+		return true;
+	x->on_way += s->line == x->s->way[x->on_way];
+	return x->on_way == x->s->n_way;
+}
+
 static bool before(struct rp_run *r, const struct rp_statement *s)
 {
 	struct session *x = r->user;
 
 	x->at = s;
+	if (!has_come(x, s))
+		return true;
 	if (x->checkpoints.to && !fl_rp_checkpoint_before(&x->checkpoints, &x->rec, r, s))
 		return !x->err;
 	if (!stops(x, s))
@@ -530,6 +542,10 @@ static void tell_end(struct session *x)
 	const struct rp_run *r = &x->run;
 
 	x->is_over = true;
+	if (x->on_way < x->s->n_way)
+		mistake(x,
+			"the recorded run goes another way: it comes to line %d, and this does not",
+			x->s->way[x->on_way]);
 	if (r->end != RP_RAN)
 		fprintf(x->s->out, "it ends at %s\n", r->why);
 	else if (x->s->first)

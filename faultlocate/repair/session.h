@@ -20,6 +20,10 @@ struct rp_session {
 	size_t n_inputs;
 	/** Of a capture: the state in which the function is called; NULL: main() is run. */
 	const struct rp_state *first;
+	/** The way from there to where commands begin: lines of statements, the last the one that is
+	 * next; none: they begin at once. Of fl_rp_recorded_way(). */
+	const int *way;
+	size_t n_way;
 	/** `continue': go on where the program was recorded, with what the call left. */
 	struct err *(*go_on)(void *ctx, const struct rp_state *after, FILE *out);
 	/** Where the commands end, the state there, of @p function at byte @p at; NULL: nobody asks. */

@@ -41,6 +41,25 @@ could_not() {
 }
 could_not "put() was called 2 times" --function put --call 3
 could_not "no function 'none'" --function none
+could_not "put() is not being executed at position" --function put --at END
+
+# An instant in the midst of it: there the state is what the machine has; the faulty statement is next.
+if command -v gdb >/dev/null; then
+	"$FAULTLINE" debug bad.flt -- -batch -nx -ex 'break 32' -ex continue -ex when \
+		-ex 'print *n' -ex 'repair start' -ex 'repair show' >here 2>err || fail "gdb: $(cat here err)"
+	at=$(sed -n 's/^position \([0-9]*\),.*/\1/p' here)
+	printf 'start\nshow\nuntil 34\nchange n1->next n2\nchange before n1\nspec\nrepair\ncontinue\n' >c
+	"$FAULTLINE" repair bad.flt --function put --at "$at" --commands c >out 2>err || fail "at $at: $(cat out err)"
+	for text in "^32.*before = n;" "^  before -> n1$" "^  n2 | data = 5 | next -> null |$" "before->next = n' instead of" \
+		"exits with 0; recorded, it exits with 1"; do
+		grep -q -- "$text" out || fail "at $at, '$text': $(cat out)"
+	done
+	grep -q '^32.*before = n;' here && grep -q '^  before -> n1$' here || fail "in gdb: $(cat here)"
+	# In a library: before the statement that called it.
+	"$FAULTLINE" debug bad.flt -- -batch -nx -ex 'break 20' -ex continue -ex continue -ex 'break malloc' -ex continue \
+		-ex 'repair start put' >here 2>err || fail "gdb: $(cat here err)"
+	grep -q '^20.*n = malloc' here || fail "in malloc(): $(cat here err)"
+fi
 
 # The same inside of gdb, at the call in which it stands.
 if command -v gdb >/dev/null; then
