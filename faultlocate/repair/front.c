@@ -440,6 +440,8 @@ static void read_function(struct rp_front *f, size_t number)
 	fn = &f->p->functions.data[number];
 	fn->body = body;
 	fn->end = *end;
+	for (unsigned i = end->at.from; i < end->at.to && i < f->p->size; i++)
+		fn->end.line += f->p->text[i] == '\n'; // of the closing brace
 	fn->refused = f->refused;
 }
 

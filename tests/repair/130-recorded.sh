@@ -59,6 +59,44 @@ if command -v gdb >/dev/null; then
 	"$FAULTLINE" debug bad.flt -- -batch -nx -ex 'break 20' -ex continue -ex continue -ex 'break malloc' -ex continue \
 		-ex 'repair start put' >here 2>err || fail "gdb: $(cat here err)"
 	grep -q '^20.*n = malloc' here || fail "in malloc(): $(cat here err)"
+
+	# In what the function calls, the second time; at its closing brace.
+	cat >c.c <<-'C'
+		struct node {
+			int data;
+			struct node *next;
+		} nodes, *head = &nodes, *seen;
+
+		static void turn(int n)
+		{
+			seen = head->next;
+			head->data = n;
+		}
+
+		void turns(int n)
+		{
+			while (n > 0) {
+				turn(n);
+				n--;
+			}
+		}
+
+		int main(void)
+		{
+			turns(3);
+			return 0;
+		}
+	C
+	cc -g -o c c.c || fail "cannot compile"
+	"$FAULTLINE" record -o c.flt -- ./c >rec 2>&1
+	for line in 9 10; do
+		"$FAULTLINE" debug c.flt -- -batch -nx -ex "break $line" -ex continue -ex continue \
+			-ex 'repair start turns' -ex 'repair show' >here 2>err || fail "gdb: $(cat here err)"
+		case $line in
+		9) grep -q '^9.*head->data = n;' here && grep -q '^  n1 | data = 3 |' here ;;
+		10) grep -q '^end of turn()' here && grep -q '^  n1 | data = 2 |' here ;;
+		esac || fail "line $line: $(cat here err)"
+	done
 fi
 
 # The same inside of gdb, at the call in which it stands.
