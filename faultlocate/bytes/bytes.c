@@ -195,6 +195,9 @@ static struct err *leave_kernel(struct bytes_walk *w, const struct dec_step *s,
 	int64_t result = s->gpr[CAP_RAX];
 
 	w->thread->syscall_left = result;
+	// All registers are others again, and the stack may be another one.
+	if (number == SYS_rt_sigreturn)
+		w->thread->regs = (struct bytes_regs){};
 	if (number == SYS_mmap && result > 0 && w->events->use)
 		return fl_values_set(&w->values, result, w->thread->syscall_arg[1], true);
 	if (result <= 0 ||

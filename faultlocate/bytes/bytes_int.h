@@ -27,7 +27,7 @@ struct bytes_regs {
 	uint32_t live, vec_live; ///< bit n: register n has any
 	bool no_zero, no_sign, no_carry, no_overflow,
 		no_parity; ///< flags without a value
-	uint64_t rsp;
+	uint64_t rsp;	   ///< 0: not known
 };
 
 struct bytes_values {

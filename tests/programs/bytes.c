@@ -7,9 +7,12 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #ifdef __clang__
@@ -305,6 +308,43 @@ KEEP struct mixed made(int i)
 	return m;
 }
 
+/* A handler's stack lies above the one that it leaves, with data in between. */
+#define PART (1 << 16)
+static ucontext_t here, there;
+static char *parts_of_it;
+
+static void on_signal(int signo)
+{
+	sum += signo;
+}
+
+static void raise_there(void)
+{
+	raise(SIGUSR1);
+	for (int i = 0; i < 1000; i++)
+		if (parts_of_it[2 * PART + i])
+			sum++;
+}
+
+KEEP void change_stacks(void)
+{
+	const struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	stack_t above = { .ss_size = PART };
+
+	parts_of_it = mmap(NULL, 4 * PART, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(parts_of_it + 2 * PART, 7, PART);
+	above.ss_sp = parts_of_it + 3 * PART;
+	sigaltstack(&above, NULL);
+	sigaction(SIGUSR1, &act, NULL);
+	getcontext(&there);
+	there.uc_stack.ss_sp = parts_of_it;
+	there.uc_stack.ss_size = PART;
+	there.uc_link = &here;
+	makecontext(&there, raise_there, 0);
+	swapcontext(&here, &there);
+}
+
 KEEP void right(int n)
 {
 	int a[10], b[10], vla[n + 3], *grown = NULL, *p;
@@ -361,6 +401,7 @@ KEEP void right(int n)
 		sum += *p;
 	strcpy(text, "1234567");
 	sum += text[7];
+	change_stacks();
 	printf("%s %d %.2f %c\n", name, m.i, m.d, m.c);
 }
 
