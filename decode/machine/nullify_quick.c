@@ -36,12 +36,12 @@ static struct nul_run *running;
 
 void dec_nullify_quick_mark(struct nul_run *n, uint64_t addr, bool is_corrupt)
 {
-	uint8_t *all = n->r->engine.ctx->nat_bytes, *b = &all[addr & 0xffff];
+	uint8_t *all = n->r->engine.ctx->nat_bytes, *b = &all[addr >> 3 & 0xffff];
 
 	if (*b != UINT8_MAX) // many: of those that is never less
 		*b += is_corrupt ? 1 : -1;
-	if ((addr & 0xffff) < 64)
-		all[(addr & 0xffff) + 0x10000] = *b;
+	if (b < all + 64)
+		b[0x10000] = *b;
 }
 
 static void open_pages(struct nul_run *n)

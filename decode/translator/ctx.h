@@ -120,8 +120,8 @@ struct dec_ctx {
 	/** How often until C wants to know of it an instruction that is counted will be met. */
 	uint64_t nat_left[CTX_NAT_COUNTERS];
 	uint8_t pad5[CTX_NAT_BYTES - CTX_NAT_LEFT - 8 * CTX_NAT_COUNTERS];
-	/** How many bytes of memory are NaT whose address has these low 16 bits, 255 being many;
-	 * the first 64 once more behind the others. */
+	/** How many bytes of memory are NaT whose address has these bits 3 to 18, 255 being many;
+	 * the first 64 counts once more behind the others. */
 	uint8_t nat_bytes[CTX_NAT_BYTES_ROOM];
 	/** Of the call whose return address lies at [s, s+8): number (s + 8 & 0xffff) / 8. */
 	struct dec_nat_call {

@@ -131,6 +131,8 @@ static void engine_know_host(struct dec_engine *e)
 
 	__cpuid(0, a, b, c, d);
 	e->is_loop_quick = b != signature_INTEL_ebx;
+	__cpuid_count(7, 0, a, b, c, d);
+	e->has_rorx = b & bit_BMI2;
 	__cpuid(1, a, b, c, d);
 	e->ctx->xmask = 3;
 	if (c & bit_OSXSAVE) {

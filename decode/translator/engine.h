@@ -206,6 +206,7 @@ struct dec_engine {
 	/** Instructions that processors without them take for others; see emulate.h. */
 	enum { ENGINE_ALIKE, ENGINE_ONLY_HERE, ENGINE_ONLY_THERE } lzcnt, tzcnt;
 	bool is_loop_quick; ///< the `loop` instruction of this CPU is
+	bool has_rorx;	    ///< it can shift and leave the flags alone
 	uint64_t isa[4];    ///< bit n: code of instruction set n (dec_insn.isa) was run
 	/** What is decoded differently from what lies there, by address; flush behind a change. */
 	const struct dec_engine_move *moves;

@@ -251,6 +251,31 @@ static void emit_add_fs(struct tests *s, uint8_t reg)
 	emit_ctx_load(o, other, SECOND);
 }
 
+/* Divide @p reg by 8, unsigned, the flags being as they were if they are looked at. */
+static void emit_eighth(struct tests *s, uint8_t reg)
+{
+	struct dec_emit *o = &s->t->out;
+	uint8_t both = 0xc0 | (reg & 7) << 3 | (reg & 7);
+
+	if (s->t->e->has_rorx) { // of what is rotated to the top nobody asks
+		emit_bytes(o,
+			   (uint8_t[]){ 0xc4, reg < 8 ? 0xe3 : 0x43, 0xfb, 0xf0, both,
+					3 },
+			   6);
+		return;
+	}
+	if (!s->is_dead) {
+		emit_ctx_store(o, SECOND, CAP_RAX);
+		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
+	}
+	emit_bytes(o, (uint8_t[]){ 0x48 | reg >> 3, 0xc1, 0xe8 | (reg & 7), 3 },
+		   4); // shr
+	if (!s->is_dead) {
+		emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
+		emit_ctx_load(o, CAP_RAX, SECOND);
+	}
+}
+
 /* Bring the table's place for @p m to the borrowed register. */
 static void emit_place(struct tests *s, const struct dec_mem *m)
 {
@@ -262,20 +287,21 @@ static void emit_place(struct tests *s, const struct dec_mem *m)
 	emit_lea(o, reg, m);
 	if (m->is_fs)
 		emit_add_fs(s, reg);
+	emit_eighth(s, reg);
 	if (reg >= 8)
 		emit_u8(o, 0x45);
 	emit_bytes(o, "\x0f\xb7", 2); // movzx reg, its low 16 bits
 	emit_u8(o, 0xc0 | (reg & 7) << 3 | (reg & 7));
 }
 
-/* Test @p m, a piece at a time. */
+/* Test @p m, a piece of the table at a time. */
 static void test_memory(struct tests *s, const struct dec_mem *m)
 {
 	bool is_fixed = m->is_absolute && !m->is_fs;
 	struct dec_emit *o = &s->t->out;
 	struct dec_mem piece = *m;
 	uint8_t base = DEC_REG_NONE;
-	int size;
+	int size, n = ((is_fixed ? m->disp & 7 : 7) + m->size - 1) / 8 + 1;
 
 	if (!is_fixed || !s->is_dead)
 		borrow(s, !s->is_dead);
@@ -283,17 +309,18 @@ static void test_memory(struct tests *s, const struct dec_mem *m)
 		emit_place(s, m);
 		base = s->scratch;
 	}
-	for (int at = 0; at < m->size; at += size) {
-		uint32_t off = CTX_NAT_BYTES + (is_fixed ? (m->disp & 0xffff) : 0);
-		int left = m->size - at;
+	for (int at = 0; at < n; at += size) {
+		uint32_t off = CTX_NAT_BYTES + (is_fixed ? (m->disp >> 3 & 0xffff) : 0);
+		int left = n - at;
 
-		size = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+		// One count too many makes C look, and find nothing.
+		size = left > 4 ? 8 : left > 2 ? 4 : left;
 		if (s->is_dead) {
 			emit_compare(o, base, off + at, size);
 			add_out(s, emit_jcc_rel(o, CC_NE));
 			continue;
 		}
-		piece.disp = m->disp + at;
+		piece.disp = m->disp + 8 * at;
 		if (!is_fixed)
 			emit_place(s, &piece);
 		emit_load_table(o, is_fixed ? DEC_REG_NONE : CAP_RCX,
@@ -444,8 +471,8 @@ static void note_return(struct tests *s)
 
 bool dec_nat_is_for_c(const struct dec_insn *insn)
 {
-	// All lanes are tested for those that a mask has loaded.
-	bool is = insn->is_slow_addr && !dec_insn_loads_lanes(insn);
+	// All lanes are tested for those that a mask has loaded or stored.
+	bool is = insn->is_slow_addr && !insn->lane_bytes;
 
 	for (int k = 0; k < insn->n_mem; k++)
 		is |= insn->mem[k].is_addr32;
@@ -510,9 +537,14 @@ void dec_translation_nat(struct translation *t, int i)
 	const uint64_t *counter = map_get(&nat->counted, insn->rip);
 	struct tests s = begin(t, i);
 
-	if (nat->tests_each)
-		test_registers(&s, dec_nat_fold(dec_nat_registers(insn) |
-						(is_call(insn) ? 0xffef : 0)));
+	// In the midst of a block no bit changes: what has been tested is.
+	if (nat->tests_each) {
+		uint32_t mask = dec_nat_fold(dec_nat_registers(insn) |
+					     (is_call(insn) ? 0xffef : 0));
+
+		test_registers(&s, mask & ~t->nat_tested);
+		t->nat_tested |= mask;
+	}
 	for (int k = 0; k < insn->n_mem && nat->tests_memory; k++) {
 		const struct dec_mem *m = &insn->mem[k];
 

@@ -68,6 +68,8 @@ struct translation {
 	bool is_open;	  ///< the log pointer's register is borrowed
 	bool has_nat;	  ///< tests go around the instructions: nat.c
 	bool nat_is_held; ///< the block's nat_reg is borrowed
+	uint32_t
+		nat_tested; ///< registers of dec_nat_fold() that the block has tested so far
 	struct translation_span nat_span[DEC_GPRS];
 	// Of guard_emit.c:
 	bool is_guarded, is_guard_open;
