@@ -333,10 +333,9 @@ static void restore_return(struct nul_run *n, uint64_t slot)
 	if (n->quick)
 		dec_nullify_find_calls(n, 1);
 	f = n->t->frames.size ? &n->t->frames.data[n->t->frames.size - 1] : NULL;
-	if (f && f->slot == slot) {
+	if (f && f->slot == slot)
 		err_destroy(dec_guest_write(&n->r->guest, slot, &f->ret, 8));
-		dec_nullify_mark(n, slot, 8, false);
-	}
+	dec_nullify_mark(n, slot, 8, false);
 	if (n->quick)
 		n->t->frames.size = 0;
 }
