@@ -17,6 +17,7 @@
 #include "decode/machine/nullify.h"
 
 #define BEGIN 20     ///< the run is altered behind one of so many parts of it
+#define LATE 10	     ///< .. and behind all but one of so many
 #define CANDIDATES 6 ///< instructions tried
 #define APART 997    ///< between them
 #define SAME 0.99    ///< so much of the run has to be left
@@ -119,6 +120,56 @@ static struct err *find_point(struct work *w)
 	return err;
 }
 
+/* ---- a whole run ------------------------------------------------------------------------- */
+
+/* From the start to the last tenth as it was, from there on @p way; or plainly to the end. */
+static struct err *run_whole(struct work *w, int way, double *ret_s)
+{
+	double start = bench_sum_below(getpid(), used_by);
+	struct dec_outcome outcome;
+	struct dec_where at;
+	double s;
+	struct err *err = dec_machine_seek(w->machine, 0, &at);
+
+	if (!err)
+		err = dec_machine_run(w->machine, way == PLAIN ? w->end : w->begin, &at);
+	if (!err && way != PLAIN)
+		err = run(w, way, &outcome, &s);
+	*ret_s = bench_sum_below(getpid(), used_by) - start;
+	return err;
+}
+
+/* Of a run whose first suppression lies where the last tenth begins. */
+static struct err *measure_late(struct bench *b, const char *name, struct work *w)
+{
+	double s[WAYS][BENCH_ROUNDS_MAX], over[BENCH_ROUNDS_MAX];
+	struct dec_where at;
+	struct err *err = NULL;
+
+	w->begin = w->end - w->end / LATE;
+	err = dec_machine_seek(w->machine, w->begin, &at);
+	w->ask.points[0] = (struct dec_point){
+		.rip = at.rip, .nth = 1, .is_arrival = true, .reg = DEC_REG_VEC + 15
+	};
+	for (int i = 0; i < b->o.rounds && !err; i++)
+		for (int way = 0; way < WAYS && !err; way++)
+			err = run_whole(w, way, &s[way][i]);
+	for (int way = 0; way < PLAIN && !err; way++) {
+		struct bench_row row = { .suite = b->suite,
+					 .work = name,
+					 .command = ways[way].name,
+					 .metric = "times the whole replay, last tenth",
+					 .unit = "",
+					 .wanted = 1.1,
+					 .note = "a register alone is NaT" };
+
+		for (int i = 0; i < b->o.rounds; i++)
+			over[i] = s[way][i] / s[PLAIN][i];
+		err = bench_row_add(&b->results, &row, over, b->o.rounds);
+	}
+	return err;
+}
+
 /* ---- rows -------------------------------------------------------------------------------- */
 
 static struct err *add_rows(struct bench *b, const char *name, const struct work *w,
@@ -193,6 +244,8 @@ static struct err *work_suppress(struct bench *b, const struct bench_work *bw)
 		err = measure(b, &w, s);
 	if (!err)
 		err = add_rows(b, bw->name, &w, s);
+	if (!err)
+		err = measure_late(b, bw->name, &w);
 	dec_machine_destroy(w.machine);
 	capture_close(w.capture);
 	return err;
