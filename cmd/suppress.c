@@ -257,6 +257,12 @@ static void print_identified(const struct sup_result *r)
 	print_places(r, reported, "first corruption, likely");
 }
 
+static void print_notes(const struct sup_result *r)
+{
+	for (size_t i = 0; i < r->notes.size; i++)
+		log_note("%s", r->notes.data[i]);
+}
+
 /* With which ordering step @p i comes, if it is the first. */
 static void print_ordering(const struct sup_result *r, size_t i)
 {
@@ -281,6 +287,7 @@ static void print_text(const struct sup_result *r, bool is_of_race)
 	if (!r->has_crashed) {
 		printf("the program did not crash%s: there is nothing to suppress\n",
 		       r->n_orderings ? ", nor with its variables elsewhere" : "");
+		print_notes(r);
 		return;
 	}
 	for (size_t i = 0; i < r->steps.size; i++) {
@@ -304,8 +311,7 @@ static void print_text(const struct sup_result *r, bool is_of_race)
 	print_output("stdout from where it was altered", r->told.printed[0],
 		     r->told.n_printed[0]);
 	print_output("stderr from there", r->told.printed[1], r->told.n_printed[1]);
-	for (size_t i = 0; i < r->notes.size; i++)
-		log_note("%s", r->notes.data[i]);
+	print_notes(r);
 }
 
 /* ---- for scripts ---------------------------------------------------------------------------- */

@@ -3,13 +3,19 @@
 
 #include "decode/machine/layout.h"
 
+#include "decode/machine/call_args.h"
+#include "decode/machine/replay_int.h"
+
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #define GRAIN DEC_MAGIC_BYTES // blocks are not so near to each other
-#define MAGIC 0xb7	      // no letter, no small number, no part of a pointer
+#define PAGE 4096u
+#define NEAR_STACK (1u << 20)
+#define FAR (16u << 20) // no call writes so far behind where its argument leads to
+#define MAGIC 0xb7	// no letter, no small number, no part of a pointer
 
 /** A call of the allocator's under way. */
 struct under_way {
@@ -92,6 +98,101 @@ struct err *dec_layout_apply(struct dec_replay *r)
 	return NULL;
 }
 
+/* ---- system calls -------------------------------------------------------------------------- */
+
+static const uint8_t arg_regs[] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10, CAP_R8, CAP_R9 };
+
+bool dec_layout_is_memory(const struct dec_replay *r, uint64_t nr)
+{
+	// A file that is mapped is none of the allocator's.
+	return r->is_laid_out && layout.calls.size &&
+	       (nr == SYS_brk || nr == SYS_munmap || nr == SYS_mremap ||
+		nr == SYS_madvise ||
+		(nr == SYS_mmap && r->engine.ctx->gpr[CAP_R10] & MAP_ANONYMOUS));
+}
+
+/* Of the event at hand: was it one for memory? */
+static bool is_memory_event(const struct dec_replay *r)
+{
+	uint64_t nr = r->next.regs.gpr[CAP_RAX];
+
+	return layout.calls.size && !r->is_log_at_end && r->next.kind == CAP_EV_SYSCALL &&
+	       (nr == SYS_brk || nr == SYS_munmap || nr == SYS_mremap ||
+		nr == SYS_madvise ||
+		(nr == SYS_mmap && r->next.regs.gpr[CAP_R10] & MAP_ANONYMOUS));
+}
+
+/* Where these calls write is in what their arguments point to. */
+static bool is_indirect(uint64_t nr)
+{
+	return nr == SYS_readv || nr == SYS_preadv || nr == SYS_recvmsg ||
+	       nr == SYS_recvmmsg || nr == SYS_clone || nr == SYS_clone3 ||
+	       nr == SYS_rt_sigreturn;
+}
+
+/* May argument @p now stand for the recorded @p was? */
+static bool is_moved(struct dec_replay *r, uint64_t was, uint64_t now)
+{
+	return was == now || (was >= PAGE && dec_guest_avail(&r->guest, now, PROT_READ));
+}
+
+/* What the recorded call wrote, where its arguments lead to now. */
+static bool move_writes(struct dec_replay *r, const uint64_t was[6],
+			const uint64_t now[6])
+{
+	static VEC(struct cap_write) writes;
+
+	writes.size = 0;
+	for (size_t i = 0; i < r->next.n_writes; i++) {
+		struct cap_write w = r->next.writes[i];
+		uint64_t nearest = FAR;
+		int at = -1;
+
+		for (int k = 0; k < 6; k++)
+			if (w.addr - was[k] < nearest) {
+				nearest = w.addr - was[k];
+				at = k;
+			}
+		if (at >= 0)
+			w.addr = now[at] + nearest;
+		if (vec_add(&writes, w))
+			return false;
+	}
+	r->next.writes = writes.data;
+	return true;
+}
+
+bool dec_layout_align(struct dec_replay *r)
+{
+	const uint64_t *g = r->engine.ctx->gpr;
+	uint64_t was[6], now[6];
+	int n;
+
+	if (!r->is_laid_out)
+		return true;
+	while (!dec_layout_is_memory(r, g[CAP_RAX]) && is_memory_event(r))
+		if (dec_replay_advance(r) != DEC_GO)
+			return false;
+	if (r->is_log_at_end || r->next.kind != CAP_EV_SYSCALL)
+		return true;
+	n = dec_call_args(g[CAP_RAX]);
+	if (r->next.regs.gpr[CAP_RAX] != g[CAP_RAX] || is_indirect(g[CAP_RAX]) || n < 0)
+		return !dec_layout_is_memory(r, g[CAP_RAX]);
+	for (int i = 0; i < 6; i++) {
+		was[i] = r->next.regs.gpr[arg_regs[i]];
+		now[i] = g[arg_regs[i]];
+		if (i < n && !is_moved(r, was[i], now[i]))
+			return !dec_layout_is_memory(r, g[CAP_RAX]);
+	}
+	if (dec_layout_is_memory(r, g[CAP_RAX]) && memcmp(was, now, n * sizeof(*was)))
+		return false;
+	if (!move_writes(r, was, now))
+		return false;
+	for (int i = 0; i < 6; i++)
+		r->next.regs.gpr[arg_regs[i]] = now[i];
+	return true;
+}
+
 /* ---- blocks ------------------------------------------------------------------------------- */
 
 static struct under_way *returned(const struct dec_replay *r)
@@ -150,16 +251,27 @@ static void expect(struct dec_replay *r, uint64_t size)
 	if (dec_guest_avail(&r->guest, u.slot, PROT_READ) < 8)
 		return;
 	memcpy(&u.ret, (const void *)u.slot, 8);
+	// Those from which longjmp() has led away.
+	for (size_t i = 0; i < layout.under_way.size;)
+		if (u.slot - layout.under_way.data[i].slot - 1 < NEAR_STACK)
+			layout.under_way.data[i] =
+				layout.under_way.data[--layout.under_way.size];
+		else
+			i++;
 	if (!vec_add(&layout.under_way, u))
 		dec_engine_set_break(&r->engine, u.ret, true);
 }
 
-static void come_back(struct dec_replay *r, struct under_way *u, uint64_t nat)
+/* What was asked for by the call that has returned: by the first, where one went on in another. */
+static void come_back(struct dec_replay *r, uint64_t nat)
 {
-	uint64_t at = r->engine.ctx->gpr[CAP_RAX], size = u->size;
+	uint64_t at = r->engine.ctx->gpr[CAP_RAX], size = UINT64_MAX;
 	uint8_t magic[DEC_MAGIC_BYTES];
 
-	*u = layout.under_way.data[--layout.under_way.size];
+	for (struct under_way *u; (u = returned(r));) {
+		size = u->size < size ? u->size : size;
+		*u = layout.under_way.data[--layout.under_way.size];
+	}
 	if (!at || nat >> CAP_RAX & 1)
 		return;
 	memset(magic, MAGIC, sizeof(magic));
@@ -175,11 +287,10 @@ enum dec_verdict dec_layout_here(struct dec_replay *r, uint64_t nat)
 {
 	uint64_t *g = r->engine.ctx->gpr, size;
 	const uint64_t *call = map_get(&layout.calls, r->engine.ctx->rip);
-	struct under_way *u = returned(r);
 	enum dec_verdict v = DEC_GO;
 
-	if (u)
-		come_back(r, u, nat);
+	if (returned(r))
+		come_back(r, nat);
 	if (!call || nat >> CAP_RDI & 1 ||
 	    (*call != DEC_MOVED_MALLOC && nat >> CAP_RSI & 1))
 		return DEC_GO;

@@ -17,6 +17,15 @@ struct err *dec_layout_add(const struct dec_moved *moved, size_t n, bool goes_on
 /** A branch begins: move what there is to be moved. */
 struct err *dec_layout_apply(struct dec_replay *r);
 
+/** The guest, which has not parted yet, is at a system call. Where that is the recorded one but for pointers to what
+ * has moved, the event at hand becomes it, with what it wrote there; what the allocator asks the
+ * kernel for is passed by in the recording where it asks differently now. @return whether the event at hand is
+ * the guest's call. */
+bool dec_layout_align(struct dec_replay *r);
+
+/** @return whether the call is one for memory: it is the allocator's, and does not part the run. */
+bool dec_layout_is_memory(const struct dec_replay *r, uint64_t nr);
+
 /** @return whether the guest is about to enter a function of the allocator that has to do with blocks whose
  * ends are watched, or has just come back from one. */
 bool dec_layout_is_at(const struct dec_replay *r);

@@ -307,6 +307,9 @@ static enum dec_verdict loose_syscall(void *ctx, struct dec_engine *e)
 	uint32_t tid = dec_threads_current(r)->tid;
 	enum dec_verdict v = DEC_DIVERGED;
 
+	if (!l->has_parted && !dec_layout_align(r) &&
+	    dec_layout_is_memory(r, e->ctx->gpr[CAP_RAX]))
+		return dec_loose_call(r);
 	if (!l->has_parted && reads_the_same(r) && (!is_beyond(r) || is_exit(e)))
 		v = l->strict.syscall(ctx, e);
 	if (v != DEC_DIVERGED)
