@@ -137,7 +137,7 @@ static const struct reader {
 	{ "sites", {} },
 	{ "slice", { .files = pictures, .dirs = slices } },
 	{ "spec", { .in_place = "in-place" } },
-	{ "suppress", {} },
+	{ "suppress", { .files = pictures } },
 	{},
 };
 

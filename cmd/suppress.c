@@ -10,18 +10,19 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "cmd/command.h"
+#include "report/suppress.h"
 #include "suppress-hw/suppress/suppress.h"
 
 #define EXIT_FOUND 1
 #define EXIT_COULD_NOT 2
 #define RUNS_MAX 40
 
-enum { KEY_JSON = 256, KEY_RUNS, KEY_MODE, KEY_GRANULE, KEY_RACE, KEY_REORDER };
+enum { KEY_JSON = 256, KEY_RUNS, KEY_MODE, KEY_GRANULE, KEY_RACE, KEY_REORDER, KEY_HTML };
 
 static const char *const modes[] = { "software", "nat-reg", "nat-mem" };
 
 struct arguments {
-	const char *capture, *process;
+	const char *capture, *process, *html;
 	bool as_json, reorders;
 	uint64_t runs, race;
 	enum dec_nullify_mode mode;
@@ -30,6 +31,7 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "Print the result as one JSON object", 0 },
+	{ "html", KEY_HTML, "OUT", 0, "Write it as a page (-: to stdout)", 0 },
 	{ "runs", KEY_RUNS, "N", 0, "Give up after N altered runs (40)", 0 },
 	{ "mode", KEY_MODE, "MODE", 0,
 	  "How altered runs know what is corrupt: software (each instruction tests what it uses), "
@@ -65,7 +67,7 @@ static const char doc[] =
 	"Examples:\n"
 	"  faultline suppress crash.flt\n"
 	"  faultline suppress --json crash.flt | jq .identified\n"
-	"  faultline suppress --reorder wrong.flt\n"
+	"  faultline suppress --reorder --html crash.html wrong.flt\n"
 	"  faultline suppress --race 1 server.flt\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -82,6 +84,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->runs = strtoul(arg, &end, 10);
 		if (*end || !*arg || *arg == '-' || !a->runs || a->runs > 1000)
 			argp_error(state, "'%s' is no number of runs (1 to 1000)", arg);
+		return 0;
+	case KEY_HTML:
+		a->html = arg;
 		return 0;
 	case KEY_REORDER:
 		a->reorders = true;
@@ -105,6 +110,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p':
 		a->process = arg;
 		return 0;
+	case ARGP_KEY_END:
+		if (a->as_json && a->html)
+			argp_error(state, "one of --json and --html");
+		return option_only(state, key, arg, "capture", &a->capture);
 	default:
 		return option_only(state, key, arg, "capture", &a->capture);
 	}
@@ -501,6 +510,17 @@ static void print_json(const struct sup_result *r)
 	cmd_command_print_json(o);
 }
 
+static struct err *tell(const struct arguments *a, const struct sup_result *r)
+{
+	if (a->html)
+		return report_suppress_page(r, a->html, capture_mode(r->capture));
+	if (a->as_json)
+		print_json(r);
+	else
+		print_text(r, a->race);
+	return NULL;
+}
+
 int cmd_suppress(int argc, char **argv)
 {
 	struct arguments a = { .runs = RUNS_MAX,
@@ -526,6 +546,8 @@ int cmd_suppress(int argc, char **argv)
 				  .race = a.race };
 	if (!err)
 		err = sup_suppress(&o, &result);
+	if (!err)
+		err = tell(&a, &result);
 	if (err) {
 		fprintf(stderr,
 			"faultline: cannot look for the first corruption in '%s': %s\n",
@@ -533,10 +555,6 @@ int cmd_suppress(int argc, char **argv)
 		err_destroy(err);
 		status = EXIT_COULD_NOT;
 	} else {
-		if (a.as_json)
-			print_json(&result);
-		else
-			print_text(&result, a.race);
 		status = (a.race ? result.is_race : result.has_crashed) ? EXIT_FOUND : 0;
 	}
 	sup_result_deinit(&result);

@@ -21,6 +21,7 @@ check   --html       file  check TINY --html OUT
 check   --sarif      file  check TINY --sarif OUT
 slice   --capture    dir   slice TINY --at crash --capture OUT
 slice   --html       file  slice TINY --at crash --html OUT
+suppress --html      file  suppress TINY --html OUT
 bench   --html       file  bench --from RESULTS --html OUT
 bench   --json       file  bench --from RESULTS --json OUT
 bench   --markdown   file  bench --from RESULTS --markdown OUT
@@ -183,7 +184,7 @@ wrong() {
 # works/refuses WHAT TARGET - it does.
 works() {
 	try "$2"
-	[ $got = 0 ] || { [ $got = 1 ] && [[ $command = analyze* || $command = check* ]]; } ||
+	[ $got = 0 ] || { [ $got = 1 ] && [[ $command = analyze* || $command = check* || $command = suppress* ]]; } ||
 		# What is not proven, and not refuted, has a picture, too.
 		{ [[ $got = 2 && $command = linear* ]] && ! grep -q "^faultline: " "$TMPDIR/err"; } || wrong "$1"
 }

@@ -75,3 +75,12 @@ expect_status 2 "$FAULTLINE" suppress --mode itanium "$TMPDIR/fine.flt"
 grep -q "'itanium' is no mode: software, nat-reg or nat-mem" "$TMPDIR/err" || fail "a mode: $(cat "$TMPDIR/err")"
 expect_status 2 "$FAULTLINE" suppress --granule 3 "$TMPDIR/fine.flt"
 grep -q "'3' is no granule: 1, 4 or 8" "$TMPDIR/err" || fail "a granule: $(cat "$TMPDIR/err")"
+expect_status 1 "$FAULTLINE" suppress --html "$TMPDIR/page.html" "$TMPDIR/assert.flt"
+grep -q 'first corruption, likely: .*canary.c:[0-9]* in main <code>n -= 3; // FAULT assert</code>' "$TMPDIR/page.html" &&
+	grep -q '<td>[1-9].*canary.c' "$TMPDIR/page.html" && ! grep -q '<script\|href=' "$TMPDIR/page.html" ||
+	fail "the page: $(cat "$TMPDIR/page.html")"
+# What a capture lacks is not made up.
+cp -r "$TMPDIR/assert.flt" "$TMPDIR/cut.flt"
+truncate -s $(($(stat -c %s "$TMPDIR/cut.flt/events.flt") / 2)) "$TMPDIR/cut.flt/events.flt"
+expect_status 2 "$FAULTLINE" suppress "$TMPDIR/cut.flt"
+grep -q "the capture breaks off before the end\|is damaged\|cut" "$TMPDIR/err" || fail "a gap: $(cat "$TMPDIR/err")"
