@@ -67,6 +67,6 @@ void dec_translation_copy_far(struct translation *t, const struct dec_insn *insn
 		emit_gs_to_fs(bytes);
 	emit_mov_imm64(&t->out, reg, insn->rel_target);
 	emit_bytes(&t->out, bytes, modrm + 1);
-	emit_bytes(&t->out, bytes + rest, insn->len - rest);
+	emit_bytes(&t->out, bytes + rest, insn->code_len - rest);
 	emit_ctx_load(&t->out, reg, CTX_SPILL + 24);
 }
