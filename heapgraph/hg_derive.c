@@ -315,20 +315,24 @@ static uint64_t way_to_node(const struct hg_derive *d, uint32_t from, uint64_t v
 
 /* Of several pointers the result belongs to that whose node it is nearest to, or which is itself
  * the nearest: the others were indices. So a pointer and the distance from its node to another
- * make a pointer to the other. */
+ * make a pointer to the other. The sum of two that are no distances belongs to neither: with less of the one,
+ * which is no pointer any more, it will be the other. */
 static uint32_t nearest(const struct hg_derive *d, const struct hg_sources *so,
 			uint64_t value, uint64_t *source)
 {
 	uint64_t least = UINT64_MAX, least_way = UINT64_MAX;
-	uint32_t from = 0;
+	uint32_t from = 0, n_near = 0;
 
+	*source = 0;
 	for (int i = 0; i < so->n; i++) {
 		uint64_t distance = llabs((int64_t)(value - so->at[i].value)), way = 0;
 
 		if (so->at[i].is_address)
 			continue;
-		if (d->graph && so->n > 1)
+		if (d->graph && so->n > 1) {
 			way = way_to_node(d, so->at[i].from, value);
+			n_near += !hg_derive_get(d, so->at[i].from)->is_far;
+		}
 		if (way > least_way || (way == least_way && distance >= least))
 			continue;
 		least = distance;
@@ -336,7 +340,7 @@ static uint32_t nearest(const struct hg_derive *d, const struct hg_sources *so,
 		from = so->at[i].from;
 		*source = so->at[i].value;
 	}
-	return from;
+	return n_near > 1 && least_way > HG_DERIVE_REACH ? 0 : from;
 }
 
 static uint64_t measured_key(uint32_t number, struct hg_node_id node)

@@ -334,6 +334,26 @@ static N long compress(int blocks)
 	return found;
 }
 
+/* A part of a line, copied by one counter where the compiler wants it: line + to + (from - to). */
+struct token {
+	int start, length, more[8];
+};
+
+char *line;
+struct token *tokens;
+
+N void quote(char **to, int first, int last)
+{
+	int end = tokens[last].start + tokens[last].length;
+	char *at;
+
+	*to = realloc(*to, end - tokens[first].start + 1);
+	at = *to;
+	for (int i = tokens[first].start; i < end && line[i]; i++)
+		*at++ = line[i];
+	*at = 0;
+}
+
 int main(void)
 {
 	long sum = 0;
@@ -492,6 +512,14 @@ int main(void)
 		fa[i] = (fb[i - 1] + fb[i] + fb[i + 1]) / 3;
 	sum += fc[102] + fa[50];
 	sum += compress(3);
+	char *part = NULL;
+	line = malloc(1024);
+	strcpy(line, "plot sin(x) with lines");
+	tokens = calloc(4, sizeof(*tokens));
+	tokens[1] = (struct token){ .start = 5, .length = 3 };
+	tokens[2] = (struct token){ .start = 8, .length = 3 };
+	quote(&part, 1, 2);
+	sum += strlen(part);
 	printf("%ld\n", sum);
 	return 0;
 }
