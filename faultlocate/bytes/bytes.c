@@ -369,6 +369,7 @@ static void walk_destroy(struct bytes_walk *w)
 	vec_deinit(&w->threads);
 	map_deinit(&w->entries);
 	map_deinit(&w->models);
+	map_deinit(&w->replaced);
 	map_deinit(&w->blocks);
 	arena_deinit(&w->arena);
 	hg_strings_deinit(&w->strings);

@@ -97,6 +97,7 @@ struct bytes_walk {
 	struct bytes_objects objects;
 	struct map models;	///< rip -> struct insn_model *
 	struct arena arena;	///< of those
+	struct map replaced;	///< rip -> whether memcheck would run another function
 	struct map blocks;	///< start -> size
 	uint64_t released_size; ///< of the block released just before
 	bool has_released;

@@ -182,13 +182,34 @@ struct err *fl_values_follow_stack(struct bytes_walk *w, const struct dec_insn *
 
 /* ---- uses --------------------------------------------------------------------------------------- */
 
+/* Does the program bring another function for memcheck, by the name that valgrind.h makes, in place of the one
+ * at @p pc? Such look at what has no value on purpose (words of a text of which only its part counts). */
+static bool is_replaced(struct bytes_walk *w, uint64_t pc)
+{
+	const uint64_t *known = map_get(&w->replaced, pc);
+	struct dec_place p = {};
+	char name[256];
+	uint64_t entry;
+	bool is;
+
+	if (known)
+		return *known;
+	dec_symbols_place(w->symbols, pc, &p);
+	snprintf(name, sizeof(name), "_vgr00000ZU_NONE_%s", p.function ?: "");
+	is = p.function && dec_symbols_entries(w->symbols, name, &entry, 1);
+	if (map_put(&w->replaced, pc, is))
+		return false;
+	return is;
+}
+
 static struct err *tell(struct bytes_walk *w, const struct dec_step *s,
 			enum fl_bytes_use use, uint64_t addr)
 {
 	struct fl_bytes_place p = { .time = s->position, .pc = s->insn->rip };
 
-	return fl_bytes_is_own(w, &p) ? w->events->use(w->events->ctx, &p, use, addr) :
-					NULL;
+	return fl_bytes_is_own(w, &p) && !is_replaced(w, p.pc) ?
+		       w->events->use(w->events->ctx, &p, use, addr) :
+		       NULL;
 }
 
 static bool is_undecided(const struct bytes_regs *r, uint8_t condition)

@@ -345,6 +345,33 @@ KEEP void change_stacks(void)
 	swapcontext(&here, &there);
 }
 
+/* Texts in blocks of whole words, of which the last one has bytes that nobody has written. memcheck is told so
+ * by a function of its own, whose name valgrind.h makes. */
+KEEP int has_same_words(const long *a, const long *b, int n)
+{
+	for (; n > 0; n -= 8, a++, b++)
+		if (*a ^ *b)
+			return n < 8 && !((*a ^ *b) << (64 - 8 * n));
+	return 1;
+}
+
+int _vgr00000ZU_NONE_has_same_words(const long *a, const long *b, int n)
+{
+	return !memcmp(a, b, n);
+}
+
+KEEP void compare_words(void)
+{
+	char *a = malloc(24), *b = malloc(16);
+
+	strcpy(a, "text");
+	strcpy(b, "text");
+	if (has_same_words((long *)a, (long *)b, 4))
+		sum++;
+	free(a);
+	free(b);
+}
+
 KEEP void right(int n)
 {
 	int a[10], b[10], vla[n + 3], *grown = NULL, *p;
@@ -402,6 +429,7 @@ KEEP void right(int n)
 	strcpy(text, "1234567");
 	sum += text[7];
 	change_stacks();
+	compare_words();
 	printf("%s %d %.2f %c\n", name, m.i, m.d, m.c);
 }
 
