@@ -194,7 +194,7 @@ static struct err *print_page(struct page *w)
 		err = add_steps(w);
 	if (!err)
 		err = print_born(w);
-	fprintf(w->out, ",\n\"far\":%lu", w->n_far);
+	fprintf(w->out, ",\n\"far\":%lu,\"now\":%lu", w->n_far, w->p->now);
 	report_page_print_points(w);
 	report_page_print_places(w); // last: all the others have theirs now
 	fputs("}</script>\n<script>show();</script>\n</body>\n</html>\n", w->out);

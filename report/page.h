@@ -22,6 +22,7 @@ struct fl_page {
 	struct dec_symbols *symbols; ///< for source lines; NULL: without
 	const struct fl_cpoints
 		*cpoints; ///< with their visits: what operations are; or NULL
+	uint64_t now; ///< what is shown first is the heap at this position; 0: at the end
 	bool is_near; ///< of a large heap only nodes near the operations: the namer has trails
 	bool is_of_chunks;  ///< the graph is that of the allocator's chunks
 	bool is_checked;    ///< also show what violates the constraints, step by step

@@ -3,8 +3,9 @@
 //
 // The page: which part of the picture is in sight, keys, lists, search.
 
-const READABLE = 0.7, MARGIN = 24, LISTED = 100, MAP_FROM = 200, LEAST = 0.02, MOST = 8;
+const READABLE = 0.7, MARGIN = 24, LISTED = 60, MAP_FROM = 200, LEAST = 0.02, MOST = 8;
 let picture, view = { x: 0, y: 0, k: 1 }, found, wanted = -1;
+let isFresh = false; // as show() made it
 
 // ---- what is in sight ---------------------------------------------------------------------
 
@@ -98,7 +99,8 @@ function look(isFirst) {
 	return setView(view.x, view.y, view.k);
 }
 
-function draw(isFirst) {
+// The lists beside the picture are there when that is seen.
+function draw(isFirst, isWaitedFor = false) {
 	picture = makePicture(wanted, found, number => {
 		wanted = number;
 		draw(false);
@@ -108,6 +110,10 @@ function draw(isFirst) {
 	element("svg").replaceChildren(picture.world);
 	look(isFirst);
 	describe();
+	if (isWaitedFor)
+		setTimeout(list);
+	else
+		list();
 }
 
 function go(step, isFirst = false) {
@@ -147,12 +153,19 @@ function hasTime(time) {
 	return data.steps.length > 0 && data.steps[0][0] <= time && time < data.steps[data.steps.length - 1][0];
 }
 
-// The heap as it was at a position of the run. @return that of the change before.
-function goToTime(time) {
+function stepAt(time) {
 	let step = data.steps.length;
 	while (step && data.steps[step - 1][0] > time)
 		step--;
-	go(step);
+	return step;
+}
+
+// The heap as it was at a position of the run. @return that of the change before.
+function goToTime(time) {
+	const step = stepAt(time);
+	if (!isFresh || step !== at)
+		go(step);
+	isFresh = false;
 	return step ? data.steps[step - 1][0] : 0;
 }
 
@@ -288,7 +301,6 @@ function describe() {
 		`${data.constraints[c][0]} violated ${n} time${n > 1 ? "s" : ""}: ` +
 		data.constraints[c][1].replace(/\s+/g, " ")).join("   ");
 	source(step);
-	list();
 }
 
 function row(text, kind) {
@@ -477,15 +489,32 @@ function connect() {
 		["worse", "temporary"].forEach(id => element(id).remove());
 }
 
-function show() {
+// What the log has, from its end or the instant that it is about.
+function begin() {
 	takeLog();
+	opened.clear();
+	planted = undefined;
+	wanted = -1;
+	found = undefined;
 	document.title = element("title").textContent = data.title;
 	element("at").max = data.steps.length;
-	connect();
-	moveTo(data.steps.length);
-	while (!n_live && at)
+	moveTo(data.now ? stepAt(data.now) : data.steps.length);
+	while (!data.now && !n_live && at)
 		moveTo(at - 1);
-	draw(true);
-	if (at < data.steps.length)
-		say("no node is live at the end: this is the last step before");
+	draw(true, true);
+	isFresh = true;
+	say(!data.now && at < data.steps.length ? "no node is live at the end: this is the last step before" : "");
+}
+
+// Another page like this one, as text: it takes half the time that a new document would.
+function take(text) {
+	const other = new DOMParser().parseFromString(text, "text/html");
+	document.querySelectorAll("script.block").forEach(e => e.remove());
+	element("log").replaceWith(...other.querySelectorAll("script.block"), other.getElementById("log"));
+	begin();
+}
+
+function show() {
+	begin();
+	connect();
 }

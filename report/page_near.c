@@ -6,7 +6,7 @@
  */
 #include "report/page_parts.h"
 
-#define NEAR_MOST 1000
+#define NEAR_MOST 500
 
 typedef VEC(uint32_t) node_list;
 

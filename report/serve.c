@@ -21,7 +21,7 @@
 #define CONNECTIONS 16
 #define IDLE_S 60
 #define WAITING_MS 100	// who serves until there is a page looks whether there is one
-#define HEAP_AROUND 300 // changes before and behind an instant
+#define HEAP_AROUND 150 // changes before and behind an instant
 
 extern const char report_wait_html[], report_wait_html_end[];
 
@@ -84,6 +84,7 @@ static struct err *print_heap(const struct report_serving *s, uint64_t position,
 	at = hg_graph_op_after(part.namer->graph, position);
 	part.from_op = at > HEAP_AROUND ? at - HEAP_AROUND : 0;
 	part.to_op = at + HEAP_AROUND < part.to_op ? at + HEAP_AROUND : part.to_op;
+	part.now = position;
 	part.is_near = true;
 	return report_page_print(&part, out, &n_left_out);
 }

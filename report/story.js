@@ -4,7 +4,7 @@
 // The page of a capture. What is shown is in the address: an item (something that is wrong), one
 // of its moments, a view. What a moment was made of are its children in the story's tree.
 
-const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000, RANKED = 10, SHOWN = 40;
+const VIEWS = ["source", "inputs", "heap", "gdb"], NEAR = 400, SHOWN_BYTES = 20000, RANKED = 10, SHOWN = 40, WARM_UP = 500;
 const PLACE = 0, AT = 1, THREAD = 2, PARENT = 3, EDGE = 4, MADE = 5, CUT = 6;
 let data, items = [], state = { item: 0, moment: -1, view: "source", step: -1, at: -1 }, chosen = -1, shown = "";
 let drawn = false; // the heap, as the state has it
@@ -488,6 +488,13 @@ function drawInputs() {
 	}
 }
 
+// What is no more looked at when it comes is not shown.
+async function fetchHeap(frame, time) {
+	const answer = await fetch(`heap/${time}`), text = await answer.text();
+	if (answer.ok && element("heap") === frame && time === (state.heap ?? timeShown()))
+		frame.contentWindow.take(text);
+}
+
 // The picture is at the instant that is looked at.
 function drawHeap() {
 	const to = element("frame"), time = state.heap ?? timeShown(), frame = element("heap");
@@ -507,6 +514,8 @@ function drawHeap() {
 	} else if (data.served) {
 		if (frame && frame.contentWindow.hasTime && frame.contentWindow.hasTime(time))
 			return show(frame);
+		if (frame && frame.contentWindow.take)
+			return settled = fetchHeap(frame, time).then(() => show(frame));
 		const f = make("iframe", { id: "heap", title: "the heap", src: `heap/${time}` });
 		settled = new Promise(done => f.addEventListener("load", () => done(show(f))));
 		to.replaceChildren(f);
@@ -528,6 +537,12 @@ function drawText() {
 		make("pre", {}, `faultline debug ${data.capture.path}\n(gdb) monitor seek ${time}\n(gdb) reverse-step`),
 		make("p", {}, "All that had a part in it:"),
 		make("pre", {}, `faultline slice ${data.capture.path} --at ${item().is_end && item().story >= 0 ? "crash" : time}`));
+}
+
+// The first heap that is shown would take twice as long as the others: a browser learns with it.
+function warmUp() {
+	if (!element("heap") && state.view !== "heap")
+		element("frame").replaceChildren(make("iframe", { id: "heap", title: "the heap", src: `heap/${timeShown()}` }));
 }
 
 // ---- time ----------------------------------------------------------------------------------------------
@@ -734,4 +749,6 @@ function begin() {
 	fromAddress();
 	if (data.served)
 		settled = settled.then(takeKnown);
+	if (data.served && data.heap)
+		settled = settled.then(() => { setTimeout(warmUp, WARM_UP); });
 }
