@@ -9,6 +9,7 @@
 
 // The window, and how far beyond it is looked for one writer.
 #define WINDOW (64u << 10)
+#define WINDOW_KNOWN (8u << 10) // where it is known where to look beyond it
 #define FAR (UINT64_C(1) << 27)
 #define CHECKPOINTS 24
 #define REGS_KEPT 64 // of so many positions
@@ -103,7 +104,8 @@ static struct err *keep(void *ctx, const struct dec_step *step)
 /* Hold the window that ends at @p until. */
 static struct err *load(struct dec_past *p, uint64_t until)
 {
-	uint64_t begin = until > WINDOW ? until - WINDOW : 0;
+	uint64_t size = p->written ? WINDOW_KNOWN : WINDOW;
+	uint64_t begin = until > size ? until - size : 0;
 	struct dec_where w;
 	struct err *err = dec_machine_seek(p->machine, begin, &w);
 

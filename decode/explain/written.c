@@ -25,8 +25,8 @@ size_t dec_written_most = 1 << 24;
 
 /** Of one chunk, in one epoch. */
 struct note {
-	uint64_t words; ///< bit n: the n-th was written
-	uint64_t epoch;
+	uint64_t words;	      ///< bit n: the n-th was written
+	uint64_t first, last; ///< when it was, the first and the last time
 };
 
 struct chunk {
@@ -43,6 +43,18 @@ struct dec_written {
 
 /* ---- notes --------------------------------------------------------------------------------------- */
 
+/* Is @p time in the epoch of @p n? */
+static bool is_within(const struct dec_written *w, const struct note *n, uint64_t time)
+{
+	return n->first / w->epoch == time / w->epoch;
+}
+
+static void extend(struct note *n, const struct note *by)
+{
+	n->words |= by->words;
+	n->last = by->last;
+}
+
 /* Epochs are from here on twice as long. */
 static void halve(struct dec_written *w)
 {
@@ -53,11 +65,10 @@ static void halve(struct dec_written *w)
 		size_t n = 0;
 
 		for (size_t k = 0; k < c->notes.size; k++) {
-			struct note note = c->notes.data[k];
+			const struct note note = c->notes.data[k];
 
-			note.epoch /= 2;
-			if (n && c->notes.data[n - 1].epoch == note.epoch)
-				c->notes.data[n - 1].words |= note.words;
+			if (n && is_within(w, &c->notes.data[n - 1], note.first))
+				extend(&c->notes.data[n - 1], &note);
 			else
 				c->notes.data[n++] = note;
 		}
@@ -78,21 +89,21 @@ static struct chunk *chunk(struct dec_written *w, uint64_t number)
 	return !c || map_put(&w->chunk_of, number, w->chunks.size - 1) ? NULL : c;
 }
 
-/* @p words of chunk @p number were written at @p time, or in what is left of its epoch. */
-static struct err *note(struct dec_written *w, uint64_t number, uint64_t words,
-			uint64_t time)
+/* Of chunk @p number that was written; within an epoch. */
+static struct err *note(struct dec_written *w, uint64_t number, const struct note *n)
 {
 	struct chunk *c = chunk(w, number);
-	uint64_t epoch = time / w->epoch;
+	struct note *before;
 	struct err *err;
 
 	if (!c)
 		return &err_nomem;
-	if (c->notes.size && c->notes.data[c->notes.size - 1].epoch == epoch) {
-		c->notes.data[c->notes.size - 1].words |= words;
+	before = c->notes.size ? &c->notes.data[c->notes.size - 1] : NULL;
+	if (before && is_within(w, before, n->first)) {
+		extend(before, n);
 		return NULL;
 	}
-	err = vec_add(&c->notes, (struct note){ words, epoch });
+	err = vec_add(&c->notes, *n);
 	if (!err && ++w->n_notes >= dec_written_most)
 		halve(w);
 	return err;
@@ -101,8 +112,8 @@ static struct err *note(struct dec_written *w, uint64_t number, uint64_t words,
 /* ---- the log -------------------------------------------------------------------------------------- */
 
 struct recent {
-	uint64_t number; ///< of the chunk
-	uint64_t words;	 ///< 0: nothing is kept here
+	uint64_t number;  ///< of the chunk
+	struct note note; ///< words 0: nothing is kept here
 };
 
 /** Going through the log. */
@@ -110,8 +121,8 @@ struct writing {
 	struct dec_written *w;
 	struct log_reader reader;
 	uint64_t fs_base, until; ///< the end of the epoch
-	uint64_t time;		 ///< somewhere within
-	uint64_t regs;		 ///< that the thread wrote in it
+	uint64_t time;		 ///< now
+	struct note regs;	 ///< that the thread wrote in it
 	uint32_t tid;
 	struct recent recent[RECENT];
 };
@@ -127,20 +138,25 @@ struct plan {
 	} store[];
 };
 
-static struct err *keep(struct writing *g, struct recent *r)
+static struct err *keep(struct writing *g, uint64_t number, struct note *n)
 {
-	struct err *err = r->words ? note(g->w, r->number, r->words, g->time) : NULL;
+	struct err *err = n->words ? note(g->w, number, n) : NULL;
 
-	r->words = 0;
+	n->words = 0;
 	return err;
 }
 
 static struct err *keep_regs(struct writing *g)
 {
-	struct err *err = g->regs ? note(g->w, REGS_OF(g->tid), g->regs, g->time) : NULL;
+	return keep(g, REGS_OF(g->tid), &g->regs);
+}
 
-	g->regs = 0;
-	return err;
+/* @p words were written now. */
+static void add(const struct writing *g, struct note *n, uint64_t words)
+{
+	n->first = n->words ? n->first : g->time;
+	n->last = g->time;
+	n->words |= words;
 }
 
 /* Now it is @p time. */
@@ -150,7 +166,7 @@ static struct err *go_on(struct writing *g, uint64_t time)
 
 	if (time >= g->until) {
 		for (size_t i = 0; i < RECENT && !err; i++)
-			err = keep(g, &g->recent[i]);
+			err = keep(g, g->recent[i].number, &g->recent[i].note);
 		if (!err)
 			err = keep_regs(g);
 		g->until = (time / g->w->epoch + 1) * g->w->epoch;
@@ -171,10 +187,10 @@ static struct err *store(struct writing *g, uint64_t addr, uint64_t size)
 		struct recent *r = &g->recent[number % RECENT];
 
 		if (r->number != number) {
-			err = keep(g, r);
+			err = keep(g, r->number, &r->note);
 			r->number = number;
 		}
-		r->words |= UINT64_C(1) << at % CHUNK / WORD;
+		add(g, &r->note, UINT64_C(1) << at % CHUNK / WORD);
 	}
 	return err;
 }
@@ -216,7 +232,7 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 
 	if (err)
 		return err;
-	g->regs |= p->regs;
+	add(g, &g->regs, p->regs);
 	for (uint32_t i = 0; i < p->n && !err; i++)
 		err = store(g,
 			    dec_log_at(&p->store[i].where, rec) +
@@ -235,7 +251,7 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 	const uint8_t *data;
 
 	dec_log_follow_fs(rec, insn, &g->fs_base);
-	g->regs |= regs_of(insn);
+	add(g, &g->regs, regs_of(insn));
 	while (!err && (ref = dec_log_next_ref(&refs, &data))) {
 		if (ref->is_def && ref->is_mem)
 			err = store(g, ref->addr, ref->bytes);
@@ -254,12 +270,12 @@ static struct err *on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 		g->fs_base = rec->value[17];
 		// By the kernel, or by an instruction that was answered before.
 		if (rec->value[20] != DEC_STATE_NOW)
-			g->regs = UINT64_MAX;
+			add(g, &g->regs, UINT64_MAX);
 		return NULL;
 	case DEC_REC_SYSCALL:
 		err = go_on(g, time);
 		g->fs_base = rec->value[13];
-		g->regs |= 1 << CAP_RAX | 1 << CAP_RCX | 1 << CAP_R11;
+		add(g, &g->regs, 1 << CAP_RAX | 1 << CAP_RCX | 1 << CAP_R11);
 		return err;
 	case DEC_REC_THREAD:
 		err = keep_regs(g);
@@ -336,42 +352,37 @@ void dec_written_destroy(struct dec_written *w)
 
 /* ---- asking ---------------------------------------------------------------------------------------- */
 
-/* The last epoch up to *@p epoch in which one of @p words of chunk @p number was written. */
-static bool last(const struct dec_written *w, uint64_t number, uint64_t words,
-		 uint64_t *epoch)
+/* The last time before @p before at which one of @p words of chunk @p number may have been written. */
+static const struct note *last(const struct dec_written *w, uint64_t number,
+			       uint64_t words, uint64_t before)
 {
 	const uint64_t *at = map_get(&w->chunk_of, number);
 	const struct chunk *c = at ? &w->chunks.data[*at] : NULL;
-	size_t n = c ? vec_rank(c->notes.size, i, c->notes.data[i].epoch <= *epoch) : 0;
+	size_t n =
+		c ? vec_rank(c->notes.size, i, c->notes.data[i].first < before + LATE) :
+		    0;
 
 	while (n && !(c->notes.data[n - 1].words & words))
 		n--;
-	if (n)
-		*epoch = c->notes.data[n - 1].epoch;
-	return n;
+	return n ? &c->notes.data[n - 1] : NULL;
 }
 
 bool dec_written_before(const struct dec_written *w, const struct dec_location *l,
 			uint64_t before, struct dec_span *ret)
 {
-	uint64_t end = l->addr + l->size, found = 0;
-	bool is_there = false;
+	uint64_t end = l->addr + l->size;
+	const struct note *found = NULL, *n;
 
 	for (uint64_t at = l->addr & ~(WORD - 1ull); l->is_mem && at < end; at += WORD) {
-		uint64_t epoch = (before + LATE - 1) / w->epoch;
-
-		if (!last(w, at / CHUNK, UINT64_C(1) << at % CHUNK / WORD, &epoch))
-			continue;
-		found = epoch > found ? epoch : found;
-		is_there = true;
+		n = last(w, at / CHUNK, UINT64_C(1) << at % CHUNK / WORD, before);
+		if (n && (!found || n->last > found->last))
+			found = n;
 	}
-	if (!l->is_mem) {
-		found = (before + LATE - 1) / w->epoch;
-		is_there =
-			last(w, REGS_OF(l->tid ?: w->tid), UINT64_C(1) << l->reg, &found);
-	}
-	ret->start = found * w->epoch > LATE ? found * w->epoch - LATE : 0;
-	ret->end = (found + 1) * w->epoch + 1;
-	ret->end = ret->end < before ? ret->end : before;
-	return is_there && ret->start < ret->end;
+	if (!l->is_mem)
+		found = last(w, REGS_OF(l->tid ?: w->tid), UINT64_C(1) << l->reg, before);
+	if (!found)
+		return false;
+	ret->start = found->first > LATE ? found->first - LATE : 0;
+	ret->end = found->last + 2 < before ? found->last + 2 : before;
+	return ret->start < ret->end;
 }

@@ -15,8 +15,8 @@
 struct dec_written;
 
 /** Note that of the first @p end positions of @p m's run: it is gone through once, from its beginning,
- * and stands at @p end then. Takes 16 bytes for each 512 bytes of memory in each epoch that they are
- * written in, 256 MiB at most: rather than take more, epochs become longer.
+ * and stands at @p end then. Takes 24 bytes for each 512 bytes of memory in each epoch that they are
+ * written in, 384 MiB at most: rather than take more, epochs become longer.
  * @return an error of the machine's; err_nomem. */
 struct err *dec_written_create(struct dec_machine *m, uint64_t end,
 			       struct dec_written **ret);
