@@ -40,6 +40,7 @@ struct dec_past_step {
 };
 
 struct dec_past;
+struct dec_written;
 
 /** Of the first @p end positions of @p c, with checkpoints on the way. Borrowed. */
 struct err *dec_past_create(const struct capture *c, uint64_t end, struct dec_past **ret);
@@ -59,7 +60,6 @@ typedef enum dec_past_known (*dec_past_known_fn)(void *ctx, const struct dec_loc
 void dec_past_ask(struct dec_past *p, dec_past_known_fn fn, void *ctx);
 
 /** Look only where @p w, which is borrowed, says that a writer may be. */
-struct dec_written;
 void dec_past_know(struct dec_past *p, const struct dec_written *w);
 
 /** Where nobody knows, look through no more than so many instructions; 134 million, if it is not told. */

@@ -252,10 +252,9 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 
 	dec_log_follow_fs(rec, insn, &g->fs_base);
 	add(g, &g->regs, regs_of(insn));
-	while (!err && (ref = dec_log_next_ref(&refs, &data))) {
+	while (!err && (ref = dec_log_next_ref(&refs, &data)))
 		if (ref->is_def && ref->is_mem)
 			err = store(g, ref->addr, ref->bytes);
-	}
 	return err;
 }
 
