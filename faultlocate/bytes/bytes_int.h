@@ -49,6 +49,7 @@ struct bytes_object {
 	uint32_t tid;
 	uint64_t site;		///< where the pointer was made; 0: not known
 	bool is_literal;	///< .. the code there
+	bool is_pending;	///< it is none until the stack's end is lowered to it
 	struct map_slot met[4]; ///< instructions that accessed it as they should, lately
 	uint8_t n_met;
 };
@@ -68,6 +69,15 @@ struct bytes_objects {
 	} words[4096]; ///< static objects by their addresses
 };
 
+/** Where the stack's end is being lowered by what is known at run time alone (dynamic.c). */
+struct bytes_dynamic {
+	uint64_t before, end; ///< where it was; it is
+	uint64_t frame_time;  ///< of the function's call
+	bool is_taken;	      ///< a register said by how much
+	bool is_made;	      ///< a pointer to it was made
+	bool is_copied;	      ///< the end was copied to a register, to be lowered there
+};
+
 /* ---- the walk --------------------------------------------------------------------------------- */
 
 struct bytes_thread {
@@ -80,6 +90,7 @@ struct bytes_thread {
 	uint64_t syscall_arg[3];
 	uint32_t syscall_object[3];
 	uint64_t syscall_pc;
+	struct bytes_dynamic dynamic;
 	int64_t syscall_left; ///< bytes that it returned, and were not yet seen to be written
 };
 
@@ -136,6 +147,8 @@ struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool 
 void fl_values_deinit(struct bytes_values *v);
 
 /* ---- objects.c */
+enum { BYTES_NOBODY = 1 }; ///< a pointer whose object is not known yet
+
 struct err *fl_objects_init(struct bytes_walk *w);
 void fl_objects_deinit(struct bytes_objects *o);
 struct err *fl_objects_step(struct bytes_walk *w, const struct dec_step *s);
@@ -145,7 +158,28 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 			     uint32_t number, uint64_t addr, uint64_t size, bool is_write,
 			     bool is_call);
 
+/** @return the number of the object that @p around tells of, in the call that is under way, to which code at
+ * @p rip makes a pointer; 0: no memory. */
+uint32_t fl_objects_number(struct bytes_walk *w, const struct dec_around *around,
+			   uint64_t rip);
+
+/** @return the call that is under way. */
+struct frame fl_objects_frame(const struct bytes_walk *w);
+
 /** @return how many bytes of object @p number are from @p addr on; 0: none. */
 uint64_t fl_objects_room(const struct bytes_walk *w, uint32_t number, uint64_t addr);
+
+/* ---- dynamic.c: alloca(), arrays of variable length */
+
+/** @return whether @p insn may lower the stack's end by what is known at run time alone. */
+bool fl_dynamic_may_take(const struct dec_insn *insn);
+
+/** The instruction of @p s, of the user's code, makes pointer @p addr, perhaps of the stack's end.
+ * @return the number of what was taken of the stack there; 0: nothing. */
+uint32_t fl_dynamic_pointer(struct bytes_walk *w, const struct dec_step *s,
+			    uint64_t addr);
+
+/** The instruction of @p s, of the user's code, ran. */
+void fl_dynamic_step(struct bytes_walk *w, const struct dec_step *s);
 
 #endif

@@ -69,7 +69,8 @@ static void learn(struct seen *q, struct frames *frames, const struct dec_glance
 			    .reads_flags = insn->reads_flags,
 			    .writes_flags = insn->writes_flags };
 	if (q->kind == KIND_INERT || !hg_glance_is_plain(insn) ||
-	    (may_make_pointer(insn) && dec_frames_is_own(frames, insn->rip)))
+	    ((may_make_pointer(insn) || fl_dynamic_may_take(insn)) &&
+	     dec_frames_is_own(frames, insn->rip)))
 		return;
 	at = hg_glance_slots(g, i);
 	q->def = at.def;

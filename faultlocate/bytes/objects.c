@@ -39,7 +39,7 @@ static bool is_literal(struct bytes_walk *w, uint64_t rip)
 	return ret;
 }
 
-static struct frame frame_now(const struct bytes_walk *w)
+struct frame fl_objects_frame(const struct bytes_walk *w)
 {
 	const struct frames *f = w->frames;
 
@@ -51,10 +51,10 @@ static uint32_t number_of(struct bytes_walk *w, const struct dec_around *around,
 			  uint64_t rip, bool is_indexed)
 {
 	struct bytes_objects *o = &w->objects;
-	struct frame frame = around->is_static ? (struct frame){} : frame_now(w);
+	struct frame frame = around->is_static ? (struct frame){} : fl_objects_frame(w);
 	uint64_t start = around->at.name ? around->at.start : around->before.start;
-	uint64_t key = hg_derive_key(hg_derive_key(start, around->before.start),
-				     hg_derive_key(frame.time, rip));
+	uint64_t place = hg_derive_key(start, around->before.start) + around->at.size;
+	uint64_t key = hg_derive_key(place, hg_derive_key(frame.time, rip));
 	const uint64_t *known = map_get(&o->known, key);
 	struct bytes_object x = {
 		.around = *around, .frame = frame, .site = rip, .tid = w->thread->tid
@@ -71,6 +71,12 @@ static uint32_t number_of(struct bytes_walk *w, const struct dec_around *around,
 		return 0;
 	}
 	return o->all.size;
+}
+
+uint32_t fl_objects_number(struct bytes_walk *w, const struct dec_around *around,
+			   uint64_t rip)
+{
+	return number_of(w, around, rip, false);
 }
 
 /* Words of memory whose origin is not known: static objects' addresses, if they begin there. */
@@ -204,7 +210,7 @@ static bool is_same_function(struct bytes_walk *w, uint64_t a, uint64_t b)
 static bool is_own_function(struct bytes_walk *w, const struct bytes_object *x,
 			    uint64_t pc)
 {
-	struct frame now = frame_now(w);
+	struct frame now = fl_objects_frame(w);
 
 	if (x->around.is_static)
 		return !x->site || is_same_function(w, x->site, pc);
@@ -237,6 +243,8 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 				     .addr = addr,
 				     .size = size };
 
+	if (x->is_pending)
+		return NULL;
 	a.is_gone = is_gone(w, x);
 	if (!x->is.name)
 		choose(x, addr, size);
@@ -263,7 +271,9 @@ uint64_t fl_objects_room(const struct bytes_walk *w, uint32_t number, uint64_t a
 	const struct bytes_object *x = &w->objects.all.data[number - 1];
 	const struct dec_object *o = x->is.name ? &x->is : &x->around.at;
 
-	return o->name && addr - o->start < o->size ? o->start + o->size - addr : 0;
+	return o->name && !x->is_pending && addr - o->start < o->size ?
+		       o->start + o->size - addr :
+		       0;
 }
 
 /* ---- instructions ------------------------------------------------------------------------------- */
@@ -349,6 +359,17 @@ static bool makes_pointer(struct bytes_walk *w, const struct dec_step *s, int *r
 		m->op[0].reg != CAP_RBP);
 }
 
+/* To what does @p addr lead, which is made there of registers that were @p gpr? */
+static uint32_t object_at(struct bytes_walk *w, const struct dec_step *s, uint64_t addr,
+			  const uint64_t *gpr)
+{
+	uint32_t number = fl_dynamic_pointer(w, s, addr);
+
+	if (!number)
+		number = at_site(w, s, addr, gpr, false);
+	return number || addr != s->gpr[CAP_RSP] ? number : BYTES_NOBODY;
+}
+
 struct err *fl_objects_step(struct bytes_walk *w, const struct dec_step *s)
 {
 	struct hg_derive *d = &w->objects.derive;
@@ -367,7 +388,9 @@ struct err *fl_objects_step(struct bytes_walk *w, const struct dec_step *s)
 	// Where the stack ends is no pointer to what lies there, whatever it was set from.
 	hg_derived_set(d->regs, CAP_RSP, 0);
 	if (is_new && !d->regs->gpr[reg])
-		hg_derived_set(d->regs, reg, at_site(w, s, addr, before, false));
+		hg_derived_set(d->regs, reg, object_at(w, s, addr, before));
+	if (is_own && s->insn->gpr_written)
+		fl_dynamic_step(w, s);
 	return err ? err : d->is_out_of_memory ? &err_nomem : NULL;
 }
 
@@ -375,8 +398,11 @@ struct err *fl_objects_step(struct bytes_walk *w, const struct dec_step *s)
 
 struct err *fl_objects_init(struct bytes_walk *w)
 {
+	const struct bytes_object nobody = { .is_pending = true };
+
 	hg_derive_init_plain(&w->objects.derive, pointer_of, w);
-	return w->objects.derive.is_out_of_memory ? &err_nomem : NULL;
+	return w->objects.derive.is_out_of_memory ? &err_nomem :
+						    vec_add(&w->objects.all, nobody);
 }
 
 void fl_objects_deinit(struct bytes_objects *o)

@@ -51,6 +51,10 @@ KEEP void u4(volatile long *p) { sum += *(p - 200); } // expect: STACK-UNDERFLOW
 KEEP void u5(volatile short *p, int i) { p[i] = p[i]; } // expect: STACK-UNDERFLOW
 KEEP void u6(volatile double *p) { sum += p[-120] > 0; } // expect: STACK-UNDERFLOW
 KEEP void u7(char *p, int n) { while (n-- > -600) sum += *(volatile char *)(p + n); } // expect: STACK-UNDERFLOW
+KEEP void s7(volatile char *p, int n) { while (n--) sum += *p++; } // expect: STACK-OVERFLOW
+KEEP void s8(volatile int *p, int n) { while (n--) sum += *p++; } // expect: STACK-OVERFLOW
+KEEP void u8(volatile char *p, int i) { sum += p[i]; } // expect: STACK-UNDERFLOW
+KEEP void u9(volatile int *p, int n) { while (n--) sum += *--p; } // expect: STACK-UNDERFLOW
 KEEP void g1(volatile int *p, int i) { sum += p[i]; } // expect: GLOBAL-OVERFLOW
 KEEP void g2(volatile char *p, int i) { p[i] = p[i]; } // expect: GLOBAL-OVERFLOW
 KEEP void g3(volatile int *p, int n) { while (n--) sum += *p++; } // expect: GLOBAL-OVERFLOW
@@ -118,6 +122,23 @@ KEEP void give_static(void)
 	memcpy(copy, table, 36 + zero);			     // expect: GLOBAL-OVERFLOW
 	memcpy(copy, primes + 1, 20 + zero);		     // expect: GLOBAL-OVERFLOW
 	sum += before[0] + after[0] + text_before[0] + text_after[0];
+}
+
+/* Memory whose size is known as it runs; compilers take some more. */
+KEEP void give_dynamic(int n)
+{
+	char *first = memset(alloca(n), 1, n), *second = memset(alloca(2 * n), 2, 2 * n);
+
+	s7(second, 2 * n + 40);
+	u8(first, -40);
+	memcpy(same(far), first, n + 32); // expect: STACK-OVERFLOW
+	for (int i = 1; i < 3; i++) {
+		int array[i * n];
+
+		memset(array, 0, sizeof(array));
+		s8(array, i * n + 8);
+		u9(array + n, n + 3);
+	}
 }
 
 /* ---- variables of functions that have returned ----------------------------------------------- */
@@ -372,6 +393,31 @@ KEEP void compare_words(void)
 	free(b);
 }
 
+KEEP void fill(volatile char *p, int n)
+{
+	while (n--)
+		p[n] = n;
+}
+
+/* What was taken first lies highest; what is given back is taken again. */
+KEEP void take(int n)
+{
+	char low[16], *all = alloca(n), *p;
+
+	fill(low, sizeof(low));
+	fill(memset(all, 0, n), n);
+	for (int i = 1; i < 6; i++) {
+		int array[i * n];
+		__attribute__((aligned(64))) char line[i + 60];
+
+		fill((char *)array, sizeof(array));
+		fill(line, sizeof(line));
+		p = memcpy(alloca(9000 * i), line, i + 60);
+		fill(p, 9000 * i);
+		sum += array[i * n - 1] + line[i] + *p + all[n - 1] + low[i];
+	}
+}
+
 KEEP void right(int n)
 {
 	int a[10], b[10], vla[n + 3], *grown = NULL, *p;
@@ -430,6 +476,7 @@ KEEP void right(int n)
 	sum += text[7];
 	change_stacks();
 	compare_words();
+	take(n);
 	printf("%s %d %.2f %c\n", name, m.i, m.d, m.c);
 }
 
@@ -447,6 +494,7 @@ int main(int argc, char **argv)
 		use_unset();
 		read_unset();
 		bits_in_part(&parts);
+		give_dynamic((long)same((void *)20));
 	}
 	return 0;
 }
