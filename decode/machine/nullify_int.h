@@ -83,6 +83,11 @@ struct nul_access {
 
 #define NUL_ACCESSES 48
 
+/** A mapping that some stack is in. */
+struct nul_stack {
+	uint64_t start, end;
+};
+
 /** While clean code runs in the code cache. */
 struct nul_quick {
 	struct dec_nat nat;
@@ -94,6 +99,12 @@ struct nul_quick {
 	uint64_t n_hits, since;		///< so many since that position
 	unsigned n_changes;		///< between that and tests
 	VEC(uint64_t) closed;		///< those that are
+	VEC(struct nul_stack) stacks;	///< that threads were in when emitted code began
+	bool has_lost_stack;		///< one was not found: all memory may be one
+	uint64_t n_on_stacks;		///< NaT bytes there
+	/** Tests of memory go once there was none to find for `wait` instructions; idle_since: at which
+	 * position that began, 0: there is some. */
+	uint64_t idle_since, wait;
 };
 
 /** An instruction wrote behind a block, where the layout keeps what is to be left alone: `at`. */
@@ -147,6 +158,9 @@ struct nul_leaf dec_nullify_get(const struct nul_run *n, uint64_t addr, uint64_t
 
 /** @return how many pages have corrupt bytes; the first @p max of them are in @p ret. */
 size_t dec_nullify_pages(const struct nul_run *n, uint64_t *ret, size_t max);
+
+/** @return how many bytes of [start, end), whole pages, are corrupt. */
+uint64_t dec_nullify_count_in(const struct nul_run *n, uint64_t start, uint64_t end);
 
 void dec_nullify_forget(struct nul_run *n);
 

@@ -11,6 +11,9 @@
  * Memory's NaT bits (DEC_NULLIFY_NAT_MEM) are the processor's to test: a page that has some is
  * made inaccessible while emitted code runs, and its fault is where it leaves. Where that happens
  * too often it is not worth it, and emitted code tests all it accesses until none are left.
+ *
+ * While no byte of memory is NaT nothing of it is tested, and while none of a stack is, accesses by
+ * the stack pointer are not. The first such byte has all code translated again, with tests.
  */
 #include <signal.h>
 #include <string.h>
@@ -26,11 +29,59 @@
 #define HITS_MAX 64	///< of closed pages, at least, before tests take their place,
 #define HIT_WORTH 30000 ///< if each has gained less than so many instructions
 #define CHANGES_MAX 16	///< between the two; then tests stay
+// Tests of memory go behind so many instructions without a NaT byte, at first; and so many times as
+// many whenever they came back.
+#define WAIT (1u << 12)
+#define WAIT_MORE 4
 #define SCAN_BYTES (1u << 20) ///< of the stack, for calls under way
 #define TAG_BITS 58	      ///< above them: which of the saved registers are NaT
 
 // Callbacks of the engine are told the replay alone; one runs at a time.
 static struct nul_run *running;
+
+/* ---- stacks ------------------------------------------------------------------------- */
+
+static bool is_on_stack(const struct nul_quick *q, uint64_t addr)
+{
+	return vec_find(&q->stacks, s, addr >= s->start && addr < s->end);
+}
+
+/* A stack is all of the mapping that it is in, of the first thread what it may grow to. */
+static bool find_stack(const struct nul_run *n, uint64_t addr, struct nul_stack *ret)
+{
+	const struct dec_guest *g = &n->r->guest;
+	const struct guest_range *in;
+
+	*ret = (struct nul_stack){ g->stack_start, g->stack_end };
+	if (addr >= ret->start && addr < ret->end)
+		return true;
+	in = vec_find(&g->ranges, r, addr >= r->start && addr < r->end);
+	if (in)
+		*ret = (struct nul_stack){ in->start, in->end };
+	return in;
+}
+
+/* The running thread's is a stack from now on. */
+static void know_stack(struct nul_run *n)
+{
+	// One that is empty begins where its mapping ends.
+	uint64_t top = n->r->engine.ctx->gpr[CAP_RSP] - 1;
+	struct nul_quick *q = n->quick;
+	struct nul_stack found;
+
+	if (q->has_lost_stack || is_on_stack(q, top))
+		return;
+	q->has_lost_stack = !find_stack(n, top, &found);
+	for (size_t i = 0; i < q->stacks.size && !q->has_lost_stack; i++)
+		// Its mapping was another one then: no byte is to be counted twice.
+		q->has_lost_stack = found.start < q->stacks.data[i].end &&
+				    q->stacks.data[i].start < found.end;
+	if (q->has_lost_stack)
+		return;
+	q->n_on_stacks += dec_nullify_count_in(n, found.start, found.end);
+	if (vec_add(&q->stacks, found))
+		n->has_no_memory = true;
+}
 
 /* ---- memory ------------------------------------------------------------------------- */
 
@@ -42,6 +93,8 @@ void dec_nullify_quick_mark(struct nul_run *n, uint64_t addr, bool is_corrupt)
 		*b += is_corrupt ? 1 : -1;
 	if (b < all + 64)
 		b[0x10000] = *b;
+	if (is_on_stack(n->quick, addr))
+		n->quick->n_on_stacks += is_corrupt ? 1 : -1;
 }
 
 static void open_pages(struct nul_run *n)
@@ -55,16 +108,25 @@ static void open_pages(struct nul_run *n)
 }
 
 /* Emitted code tests memory from now on, or does not. */
-static void change(struct nul_run *n, bool tests)
+static void set_tests(struct nul_run *n, bool memory, bool stack)
+{
+	struct dec_nat *nat = &n->quick->nat;
+
+	nat->tests_memory = memory;
+	nat->tests_stack = stack;
+	nat->joins = memory && !nat->tests_each;
+	dec_engine_flush(&n->r->engine);
+}
+
+/* Pages with NaT bytes are inaccessible from now on, or are not. */
+static void change(struct nul_run *n, bool closes)
 {
 	struct nul_quick *q = n->quick;
 
-	q->closes = !tests;
-	q->nat.tests_memory = q->nat.joins = tests;
+	q->closes = closes;
 	q->n_hits = 0;
 	q->since = n->r->engine.now;
 	q->n_changes++;
-	dec_engine_flush(&n->r->engine);
 }
 
 static void close_pages(struct nul_run *n)
@@ -86,7 +148,8 @@ static void close_pages(struct nul_run *n)
 	if (can)
 		return;
 	open_pages(n);
-	change(n, true);
+	change(n, false);
+	set_tests(n, true, true);
 }
 
 static bool is_closed(const struct nul_quick *q, uint64_t addr)
@@ -97,8 +160,8 @@ static bool is_closed(const struct nul_quick *q, uint64_t addr)
 	return false;
 }
 
-/* Is it time for tests, or for closed pages again? */
-static void consider(struct nul_run *n)
+/* Is it time for tests in the place of closed pages, or for these again? */
+static void consider_pages(struct nul_run *n)
 {
 	struct nul_quick *q = n->quick;
 	uint64_t gained = n->r->engine.now - q->since;
@@ -106,9 +169,34 @@ static void consider(struct nul_run *n)
 	if (n->ask->mode != DEC_NULLIFY_NAT_MEM)
 		return;
 	if (q->closes && q->n_hits >= HITS_MAX && gained / q->n_hits < HIT_WORTH)
-		change(n, true);
-	else if (!q->closes && !n->n_corrupt && q->n_changes < CHANGES_MAX)
 		change(n, false);
+	else if (!q->closes && !n->n_corrupt && q->n_changes < CHANGES_MAX)
+		change(n, true);
+}
+
+/* What is to be tested for what is NaT now, and the stack that the running thread is in? */
+static void consider(struct nul_run *n)
+{
+	struct nul_quick *q = n->quick;
+	uint64_t now = n->r->engine.now;
+	bool memory, stack;
+
+	know_stack(n);
+	consider_pages(n);
+	memory = !q->closes && n->n_corrupt;
+	stack = memory && (q->n_on_stacks || q->has_lost_stack);
+	if (memory > q->nat.tests_memory || stack > q->nat.tests_stack) {
+		set_tests(n, memory, stack);
+		q->idle_since = 0;
+		q->wait *= WAIT_MORE;
+	} else if (memory == q->nat.tests_memory && stack == q->nat.tests_stack) {
+		q->idle_since = 0;
+	} else if (!q->idle_since) {
+		q->idle_since = now;
+	} else if (now + NEAR_END - q->idle_since >= q->wait) {
+		set_tests(n, memory, stack);
+		q->idle_since = 0;
+	}
 }
 
 /* ---- instructions that are counted -------------------------------------------------------- */
@@ -289,6 +377,8 @@ static enum dec_verdict quick_fault(void *ctx, struct dec_engine *e)
 	v = n->quick->world.fault(ctx, e);
 	if (v == DEC_GO && e->ctx->rip == rip)
 		take_count_back(n);
+	if (v == DEC_GO && e->nat)
+		consider(n);
 	if (v == DEC_GO && e->nat && n->quick->closes)
 		close_pages(n);
 	return v;
@@ -304,7 +394,8 @@ static enum dec_verdict quick_stop(void *ctx, struct dec_engine *e)
 	open_pages(n);
 	v = n->quick->world.stop_at(ctx, e);
 	tell_registers(n);
-	if (had_closed)
+	consider(n);
+	if (had_closed && n->quick->closes)
 		close_pages(n);
 	return v;
 }
@@ -333,9 +424,8 @@ void dec_nullify_quick_begin(struct nul_run *n)
 	// What takes pages back has their protection in its hands.
 	q->closes = n->ask->mode == DEC_NULLIFY_NAT_MEM && !dec_engine_is_asked_first();
 	q->nat.tests_each = n->ask->mode == DEC_NULLIFY_SOFTWARE;
-	q->nat.tests_memory = !q->closes;
-	q->nat.joins = !q->nat.tests_each && q->nat.tests_memory;
 	q->since = n->begin;
+	q->wait = WAIT / WAIT_MORE;
 	w->fault = quick_fault;
 	w->stop_at = quick_stop;
 	running = n;
@@ -360,6 +450,7 @@ void dec_nullify_quick_end(struct nul_run *n)
 	running = NULL;
 	map_deinit(&q->nat.counted);
 	vec_deinit(&q->closed);
+	vec_deinit(&q->stacks);
 	free(q);
 }
 
@@ -373,8 +464,10 @@ static bool run(struct nul_run *n, uint64_t until, enum dec_verdict *v)
 	if (until - e->now < NEAR_END)
 		return true;
 	n->quick->was_hit = false;
-	consider(n);
 	tell_registers(n);
+	consider(n);
+	if (n->quick->idle_since && until > n->quick->idle_since + n->quick->wait)
+		until = n->quick->idle_since + n->quick->wait;
 	if (n->quick->closes)
 		close_pages(n);
 	e->nat = &n->quick->nat;

@@ -229,6 +229,20 @@ size_t dec_nullify_pages(const struct nul_run *n, uint64_t *ret, size_t max)
 	return count;
 }
 
+uint64_t dec_nullify_count_in(const struct nul_run *n, uint64_t start, uint64_t end)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < n->pages.capacity && n->n_corrupt; i++) {
+		const struct map_slot *s = &n->pages.slots[i];
+
+		if (s->key != MAP_EMPTY_KEY && s->key * PAGE >= start &&
+		    s->key * PAGE < end)
+			count += ((const struct page *)s->value)->n_corrupt;
+	}
+	return count;
+}
+
 /* ---- all of it ---------------------------------------------------------------------------- */
 
 void dec_nullify_forget(struct nul_run *n)
@@ -249,6 +263,7 @@ void dec_nullify_forget(struct nul_run *n)
 	if (n->quick) {
 		map_deinit(&n->quick->nat.counted);
 		vec_deinit(&n->quick->closed);
+		vec_deinit(&n->quick->stacks);
 		free(n->quick);
 	}
 }

@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include "decode/translator/translation.h"
+#include "decode/x86/zydis.h"
 
 #define CC_NE 5
 #define NEAR 8	///< bytes between accesses that are tested at once, at most
@@ -469,6 +470,31 @@ static void note_return(struct tests *s)
 
 /* ---- a block ------------------------------------------------------------------------------ */
 
+/* May the stack pointer be in another stack behind @p insn? A frame pointer is in the same one. */
+static bool may_leave_stack(const struct dec_insn *insn)
+{
+	if (!(insn->gpr_written >> CAP_RSP & 1) || dec_insn_rsp_step(insn))
+		return false;
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_CALL:
+	case ZYDIS_MNEMONIC_RET:
+	case ZYDIS_MNEMONIC_LEAVE:
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_AND:
+		return false;
+	case ZYDIS_MNEMONIC_MOV:
+		if (insn->n_mem)
+			return true;
+		// fallthrough
+	case ZYDIS_MNEMONIC_LEA:
+		return !insn->gpr_read ||
+		       insn->gpr_read & ~(1u << CAP_RBP | 1u << CAP_RSP);
+	default:
+		return true;
+	}
+}
+
 bool dec_nat_is_for_c(const struct dec_insn *insn)
 {
 	// All lanes are tested for those that a mask has loaded or stored.
@@ -476,7 +502,7 @@ bool dec_nat_is_for_c(const struct dec_insn *insn)
 
 	for (int k = 0; k < insn->n_mem; k++)
 		is |= insn->mem[k].is_addr32;
-	return is;
+	return is || may_leave_stack(insn);
 }
 
 static bool is_call(const struct dec_insn *insn)
@@ -548,6 +574,8 @@ void dec_translation_nat(struct translation *t, int i)
 	for (int k = 0; k < insn->n_mem && nat->tests_memory; k++) {
 		const struct dec_mem *m = &insn->mem[k];
 
+		if (!nat->tests_stack && is_plain(m) && m->base == CAP_RSP)
+			continue;
 		if (nat->joins && is_plain(m))
 			test_joined(&s, m);
 		else if (m->is_read || m->is_write)

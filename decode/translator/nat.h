@@ -10,10 +10,12 @@
  *   - Registers: the bits are in one word of the context. What is tested of it is what the
  *     instruction uses and defines (`tests_each`), or what all of the block do, at its start:
  *     inside a block no bit changes.
- *   - Memory: `tests_memory`, a byte of a table for each byte that is accessed, chosen by the
- *     low 16 bits of its address; what is found there is C's to make sure of. With `joins`
- *     accesses near to each other by one register are tested at once. Without, pages with NaT
- *     bytes are the owner's to make inaccessible.
+ *   - Memory: `tests_memory`, a byte of a table for each eight bytes that are accessed, chosen by
+ *     their address; what is found there is C's to make sure of. With `joins` accesses near to
+ *     each other by one register are tested at once. Without `tests_stack` those by the stack
+ *     pointer alone are not tested: the owner knows that no stack has a NaT byte, and an
+ *     instruction that may set that register to another stack is for C. Where memory is not
+ *     tested, there is none, or pages with NaT bytes are the owner's to make inaccessible.
  *   - An instruction that is `counted` leaves when its counter has run out.
  *   - A call leaves in the context where it returns to and which registers its caller has, a
  *     return takes that away: calls under way are known at each moment (dec_ctx.nat_calls).
@@ -28,7 +30,7 @@
 #include "decode/x86/insn.h"
 
 struct dec_nat {
-	bool tests_each, tests_memory, joins;
+	bool tests_each, tests_memory, tests_stack, joins;
 	struct map counted; ///< address of an instruction -> its counter
 };
 

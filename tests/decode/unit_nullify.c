@@ -64,13 +64,10 @@ static const char *programs(size_t i)
 	static char text[256];
 	static const char *const list[] = {
 		// None of several threads: where these change may differ (doc/suppression.md).
-		"%s/tests/programs/floats",
-		"%s/tests/programs/strings",
-		"%s/tests/programs/crash abort",
-		"%s/examples/list-O0",
-		"%s/examples/quad-O2",
-		"/bin/ls -l /usr",
-		"sort /etc/passwd",
+		"%s/tests/programs/floats", "%s/tests/programs/strings",
+		"%s/tests/programs/stacks", "%s/tests/programs/crash abort",
+		"%s/examples/list-O0",	    "%s/examples/quad-O2",
+		"/bin/ls -l /usr",	    "sort /etc/passwd",
 		"gzip -c /etc/passwd",
 	};
 
@@ -141,14 +138,15 @@ static void compare(const char *what, const struct dec_branch *a,
 			fail_msg("%s: another call under way, number %u", what, i);
 }
 
-/* Leave one instance out of @p r, in all ways. @return instructions that ran in emitted code. */
-static uint64_t leave_out(struct run *r, const char *program, uint64_t *seed)
+/* Leave the instruction at position @p at out of @p r, in all ways. @return instructions that ran in
+ * emitted code. */
+static uint64_t leave_out(struct run *r, const char *program, uint64_t at)
 {
 	static const char *const ways[] = { "software", "nat-reg", "nat-mem" };
 	static struct dec_nullify ask[WAYS];
 	static struct dec_nullified told[WAYS];
 	struct dec_branch b[WAYS] = {};
-	uint64_t at = random_word(seed) % (r->end - 1), quick = 0;
+	uint64_t quick = 0;
 	struct dec_where w;
 
 	ok(dec_machine_seek(r->machine, at, &w));
@@ -196,16 +194,48 @@ static void same_in_all_ways(void **state)
 
 		begin(&r, program);
 		for (int k = 0; k < n; k++)
-			quick += leave_out(&r, program, &seed);
+			quick += leave_out(&r, program, random_word(&seed) % (r.end - 1));
 		end(&r);
 	}
 	print_message("%lu instructions in emitted code\n", quick);
 	assert_true(quick > 10000);
 }
 
+/* What is NaT is in no stack when it becomes so, and read by the stack pointer alone. */
+static void read_by_another_stack(void **state)
+{
+	static const char *const moves[] = { "leaq word-64(%rip), %rsp",
+					     "movq %rdx, %rsp", "pushq %rdx; popq %rsp",
+					     "xchgq %rdx, %rsp" };
+	const char *tmp = unit_env("TMPDIR");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(moves) / sizeof(*moves); i++) {
+		char command[256];
+		struct run r = {};
+
+		// It exits with what it reads: 7, and 0 where that is left out.
+		assert_int_equal(
+			unit_run(
+				"printf '.globl _start\\n_start: movl $7, word(%%%%rip)\\n"
+				"leaq word-64(%%%%rip), %%%%rdx; movl $1000, %%%%ecx\\n"
+				"1: decl %%%%ecx; jnz 1b; movq %%%%rsp, %%%%rbx\\n%%s\\n"
+				"movl 64(%%%%rsp), %%%%edi; movq %%%%rbx, %%%%rsp\\n"
+				"movl $60, %%%%eax; syscall\\n.data\\n.skip 4096\\nword: .long 5\\n' "
+				"'%s' | gcc -x assembler -nostdlib -static -o %s/moves -",
+				moves[i], tmp),
+			0);
+		snprintf(command, sizeof(command), "%s/moves", tmp);
+		begin(&r, command);
+		leave_out(&r, moves[i], 0);
+		end(&r);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(same_in_all_ways) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(same_in_all_ways),
+					    cmocka_unit_test(read_by_another_stack) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
