@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "base/log.h"
 #include "cmd/command.h"
 
+#include <unistd.h>
+
+#include "base/log.h"
 #include "faultlocate/fl_process.h"
 
 void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text)
@@ -49,6 +51,31 @@ struct err *cmd_command_symbols(const struct capture *c, const cmd_maps *maps,
 	if (!err)
 		dec_symbols_sources(*ret, sources);
 	return err;
+}
+
+static void show(const char *what, uint64_t position)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, TEXT_AGAIN "faultline: %s %lu million instructions", what,
+			position / 1000000);
+}
+
+void cmd_command_show_reading(void *ctx, uint64_t position)
+{
+	(void)ctx;
+	show("read the run up to", position);
+}
+
+void cmd_command_show_way_back(void *ctx, uint64_t position)
+{
+	(void)ctx;
+	show("back at", position);
+}
+
+void cmd_command_show_end(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs(TEXT_AGAIN, stderr);
 }
 
 void cmd_command_tell_trace(struct fl_trace *trace, const char *lost)

@@ -36,6 +36,14 @@ struct err *cmd_command_note_map(void *maps, const struct dec_where *w);
 struct err *cmd_command_symbols(const struct capture *c, const cmd_maps *maps,
 				const char *sources, struct dec_symbols **ret);
 
+/** Show somebody who watches stderr how far a run has been read, or that a walk is back at @p position:
+ * progress of fl_trace_options, and of the options of what goes back. */
+void cmd_command_show_reading(void *ctx, uint64_t position);
+void cmd_command_show_way_back(void *ctx, uint64_t position);
+
+/** Take what they showed away. */
+void cmd_command_show_end(void);
+
 /** Say what the replay that made @p trace could not do. @p lost: what that means behind the end, "the
  * slice knows nothing". */
 void cmd_command_tell_trace(struct fl_trace *trace, const char *lost);

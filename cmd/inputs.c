@@ -126,16 +126,9 @@ static void asking_deinit(struct asking *a)
 	vec_deinit(&a->strings);
 }
 
-static void show_progress(void *ctx, uint64_t position)
-{
-	(void)ctx;
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, TEXT_AGAIN "back at position %lu", position);
-}
-
 static struct err *find(struct asking *a)
 {
-	struct fl_trace_options to = {};
+	struct fl_trace_options to = { .progress = cmd_command_show_reading };
 	const struct arguments *args = a->args;
 	struct err *err = capture_open(args->capture, &a->capture);
 
@@ -154,7 +147,8 @@ static struct err *find(struct asking *a)
 	if (!err)
 		err = fl_inputs_strings(a->trace, a->symbols, &a->strings);
 	if (!err) {
-		const struct fl_inputs_options o = { .progress = show_progress,
+		const struct fl_inputs_options o = { .progress =
+							     cmd_command_show_way_back,
 						     .prunes = a->prunes.data,
 						     .n_prunes = a->prunes.size,
 						     .strings = a->strings.data,
@@ -163,8 +157,7 @@ static struct err *find(struct asking *a)
 		err = fl_inputs_walk(a->trace, &a->sources, a->seeds.data, a->seeds.size,
 				     &o, &a->inputs);
 	}
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, TEXT_AGAIN);
+	cmd_command_show_end();
 	return err ?: fl_inputs_name(&a->inputs, a->trace, a->symbols, NAMED);
 }
 

@@ -166,17 +166,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct arguments *planned;
 static int plan_fd = -1;
 
-static void show_walk(void *ctx, uint64_t position)
-{
-	(void)ctx;
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, TEXT_AGAIN "who had a part in it: back at position %lu",
-			position);
-}
-
 static int make_plan(int argc, char **argv)
 {
-	const struct fl_plan_options o = { .progress = show_walk,
+	const struct fl_plan_options o = { .progress = cmd_command_show_way_back,
 					   .input = planned->input,
 					   .at = planned->method <= IDTHDD_STAR ?
 							 planned->at :

@@ -305,7 +305,8 @@ static struct err *find_right(struct slicing *s)
 static struct err *make(struct slicing *s)
 {
 	const struct arguments *a = s->args;
-	struct fl_trace_options to = { .end = a->to };
+	struct fl_trace_options to = { .end = a->to,
+				       .progress = cmd_command_show_reading };
 	struct fl_slice_options so = a->slice;
 	struct err *err = capture_open(a->capture, &s->capture);
 
@@ -315,6 +316,7 @@ static struct err *make(struct slicing *s)
 	if (!err)
 		err = fl_trace_create(s->capture, &to, &s->trace);
 	so.begin = a->from;
+	so.progress = cmd_command_show_way_back;
 	if (!err)
 		err = ask(s, &so.begin);
 	if (!err)
@@ -406,6 +408,7 @@ int cmd_slice(int argc, char **argv)
 		args.capture = dir;
 		err = make(&s);
 	}
+	cmd_command_show_end();
 	if (!err)
 		cmd_command_tell_trace(s.trace, "the slice knows nothing");
 	if (!err)

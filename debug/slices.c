@@ -26,9 +26,8 @@ static void tell(struct dbg_session *s, const char *what, uint64_t position)
 	dbg_session_tell(s, "%s at position %lu ...\n", what, position);
 }
 
-static void tell_reading(void *ctx, uint64_t position, bool is_back)
+static void tell_reading(void *ctx, uint64_t position)
 {
-	(void)is_back;
 	tell(ctx, "reading the run once:", position);
 }
 

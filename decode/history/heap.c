@@ -460,7 +460,7 @@ static struct err *heap_watch(void *ctx, uint64_t addr)
 {
 	struct heap_trace *h = ctx;
 
-	return dec_machine_log_regs_at(h->machine, addr);
+	return dec_machine_log_regs_at(h->machine, addr, true);
 }
 
 static struct err *heap_read(void *ctx, uint64_t addr, void *buf, size_t size)

@@ -695,7 +695,7 @@ static void child_serve(uint32_t command)
 					 slot->arg[1] ? slot->arg[1] - 1 : 0);
 		break;
 	case CHILD_WATCH:
-		dec_engine_set_watch(&replay.engine, slot->arg[0]);
+		dec_engine_set_watch(&replay.engine, slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_GUARD:
 		result = child_guard(slot->arg[0]);

@@ -188,9 +188,11 @@ int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t
 			    ret);
 }
 
-static struct err *log_block_add(struct log_reader *r, const struct dec_rec_block *rec)
+static struct err *log_block_add(struct log_reader *r, const struct log_sink *sink,
+				 const struct dec_rec_block *rec)
 {
 	struct log_block **b;
+	struct err *err;
 
 	if (rec->size < sizeof(*rec) || rec->n_bytes > rec->size - sizeof(*rec) ||
 	    rec->block >= LOG_MAX_BLOCKS || rec->block >= r->blocks.size + LOG_MAX_GAP ||
@@ -208,7 +210,8 @@ static struct err *log_block_add(struct log_reader *r, const struct dec_rec_bloc
 		return log_damaged("more code than a program has");
 	log_block_destroy(*b);
 	*b = calloc(1, sizeof(**b));
-	return *b ? log_block_decode(r, rec, *b) : &err_nomem;
+	err = *b ? log_block_decode(r, rec, *b) : &err_nomem;
+	return !err && r->made ? r->made(sink->ctx, *b) : err;
 }
 
 /* Bytes of register @p reg, as dec_engine_read_reg() has it; 0: there is none. */
@@ -273,7 +276,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 
 	switch (rec->id) {
 	case DEC_REC_BLOCK:
-		return log_block_add(r, (const struct dec_rec_block *)rec);
+		return log_block_add(r, sink, (const struct dec_rec_block *)rec);
 	case DEC_REC_SLOW:
 		return log_slow(r, sink, (const struct dec_rec_slow *)rec);
 	case DEC_REC_STATE:

@@ -153,6 +153,8 @@ struct log_reader {
 	 * behind the other, without block() for each, and moves *@p log and @p r->time on. Or NULL. */
 	struct err *(*stretch)(void *ctx, struct log_reader *r, const uint8_t **log,
 			       const uint8_t *end);
+	/** The sink's: @p b is about to run the first time. Or NULL. */
+	struct err *(*made)(void *ctx, struct log_block *b);
 };
 
 /** @return how many instructions ran before the block at @p rec that are in no record; @p quiet is

@@ -101,7 +101,7 @@ static struct err *machine_tell_watches(struct dec_machine *m)
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < m->watches.size; i++)
-		err = dec_wire_ask(m->wire, CHILD_WATCH, m->watches.data[i], 0, &answer);
+		err = dec_wire_ask(m->wire, CHILD_WATCH, m->watches.data[i], 1, &answer);
 	return err;
 }
 
@@ -213,15 +213,17 @@ struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on)
 	return machine_tell_break(m, rip, NULL);
 }
 
-struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip)
+struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip, bool is_on)
 {
 	const struct dec_answer *answer;
-	uint64_t *w = vec_push(&m->watches);
+	uint64_t *w = vec_find(&m->watches, e, *e == rip);
+	struct err *err = NULL;
 
-	if (!w)
-		return &err_nomem;
-	*w = rip;
-	return dec_wire_ask(m->wire, CHILD_WATCH, rip, 0, &answer);
+	if (is_on && !w)
+		err = vec_add(&m->watches, rip);
+	else if (!is_on && w)
+		*w = m->watches.data[--m->watches.size];
+	return err ?: dec_wire_ask(m->wire, CHILD_WATCH, rip, is_on, &answer);
 }
 
 struct err *dec_machine_guard(struct dec_machine *m)

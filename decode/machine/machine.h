@@ -173,8 +173,9 @@ struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on);
 struct err *dec_machine_break_if(struct dec_machine *m, uint64_t rip,
 				 const struct dec_agent_conditions *only_if);
 
-/** Log all 16 general registers whenever @p rip is reached (DEC_LOG_CALLS and up). */
-struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip);
+/** Log all 16 general registers whenever @p rip is reached, or no longer; where blocks are counted,
+ * the one that begins there has a record then (but not with DEC_LOG_NONE). */
+struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip, bool is_on);
 
 /** Run forward until @p position, a breakpoint, the end or a divergence. @return an err
  * of the log's consumer, or ERR_OS when the machine's process died (says how). */

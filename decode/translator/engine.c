@@ -283,11 +283,14 @@ void dec_engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr
 	dec_engine_forget(e, rip, 1);
 }
 
-void dec_engine_set_watch(struct dec_engine *e, uint64_t rip)
+void dec_engine_set_watch(struct dec_engine *e, uint64_t rip, bool is_on)
 {
-	if (map_get(&e->watched, rip))
+	if ((map_get(&e->watched, rip) != NULL) == is_on)
 		return;
-	map_put(&e->watched, rip, 1);
+	if (is_on)
+		map_put(&e->watched, rip, 1);
+	else
+		map_remove(&e->watched, rip);
 	dec_engine_invalidate(e, rip, 1);
 }
 

@@ -280,8 +280,8 @@ void dec_engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on);
 void dec_engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
 			  uint64_t rflags, uint32_t ignore);
 
-/** Log the general registers wherever @p rip is executed, from now on. */
-void dec_engine_set_watch(struct dec_engine *e, uint64_t rip);
+/** Log the general registers wherever @p rip is executed, from now on; or no longer. */
+void dec_engine_set_watch(struct dec_engine *e, uint64_t rip, bool is_on);
 
 /** Let block @p b, at such a place, do the comparison or pass it by. */
 void dec_engine_arm(struct dec_engine *e, struct engine_block *b, bool is_on);

@@ -4,6 +4,7 @@
 #include "decode/translator/slots.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "decode/x86/zydis.h"
 
@@ -30,9 +31,10 @@ bool dec_insn_is_told(const struct dec_insn *insn, enum dec_log_mode mode)
 	struct dec_known known = {};
 	struct dec_slot slots[DEC_SLOTS];
 
-	return !dec_log_counts(mode) || insn->flow == DEC_FLOW_JMP ||
-	       insn->flow == DEC_FLOW_JMP_IND ||
-	       dec_insn_slots(insn, mode, &known, slots);
+	if (mode != DEC_LOG_JUMPS &&
+	    (insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND))
+		return true;
+	return !dec_log_counts(mode) || dec_insn_slots(insn, mode, &known, slots);
 }
 
 struct dec_known dec_known_start(enum dec_log_mode mode, bool is_watched)
@@ -99,6 +101,22 @@ static bool slots_call(struct slots *s, const struct dec_insn *insn)
 	return true;
 }
 
+/* Where an indirect jump or call (ff /4, /2) leads: its register, or what its first operand holds. */
+static void slots_target(struct slots *s, const struct dec_insn *insn)
+{
+	const uint8_t *op = memchr(insn->bytes, 0xff, insn->len);
+	uint8_t rex;
+
+	if (insn->flow != DEC_FLOW_JMP_IND && insn->flow != DEC_FLOW_CALL_IND)
+		return;
+	assert(op && op < insn->bytes + insn->len - 1);
+	rex = op > insn->bytes && (op[-1] & 0xf0) == 0x40 ? op[-1] : 0;
+	if (op[1] >> 6 == 3)
+		slots_add(s, DEC_SLOT_BEFORE, (op[1] & 7) | (rex & 1) << 3, 8);
+	else
+		slots_add(s, DEC_SLOT_LOAD, 0, 8);
+}
+
 /* Stores whose base is rsp are stack stores: no part of the heap's history, as a rule. */
 static void slots_stores(struct slots *s, const struct dec_insn *insn, bool with_stack)
 {
@@ -150,6 +168,9 @@ int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
 	struct slots s = { slots, 0, known };
 
 	switch (mode) {
+	case DEC_LOG_JUMPS:
+		slots_target(&s, insn);
+		break;
 	case DEC_LOG_CALLS:
 		slots_call(&s, insn);
 		break;

@@ -20,6 +20,8 @@
 enum dec_log_mode {
 	DEC_LOG_NONE, ///< nothing: the fastest replay
 	DEC_LOG_FLOW, ///< blocks
+	DEC_LOG_JUMPS, ///< blocks with an indirect jump or call at the end, and where it leads: others are
+	///< announced and counted (DEC_REC_QUIET)
 	DEC_LOG_CALLS, ///< calls and returns, and of blocks those with one of them or a jump at the end:
 	///< others are counted (DEC_REC_QUIET)
 	DEC_LOG_STORES, ///< .. and stores outside the stack with values, and blocks with one
@@ -47,7 +49,7 @@ struct dec_slot {
 /** @return whether blocks of which nothing is to be told are counted in a log of @p mode, not logged. */
 static inline bool dec_log_counts(enum dec_log_mode mode)
 {
-	return mode == DEC_LOG_CALLS || mode == DEC_LOG_STORES;
+	return mode == DEC_LOG_JUMPS || mode == DEC_LOG_CALLS || mode == DEC_LOG_STORES;
 }
 
 /** @return the log bytes of a slot: whole words. */

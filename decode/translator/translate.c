@@ -559,7 +559,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	t.has_nat = e->nat && !is_single && t.n;
 	if (t.has_nat)
 		dec_translation_nat_plan(&t);
-	if (t.is_logged && t.n)
+	if (t.n && (t.is_logged || (t.block->is_quiet && e->mode == DEC_LOG_JUMPS)))
 		dec_translation_announce(&t);
 	translation_emit(&t);
 	t.block->host_end = t.out.p;

@@ -457,11 +457,11 @@ static struct err *find_names(struct reading *r, const struct capture *c)
 	if (err || !r->openings.size)
 		return err;
 	err = dec_machine_create(c, NULL, &m);
-	dec_log_reader_init(&r->reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&r->reader, DEC_LOG_JUMPS, 0);
 	if (!err)
 		err = dec_machine_checkpoint(m);
 	if (!err)
-		err = dec_machine_log(m, DEC_LOG_FLOW, feed, r);
+		err = dec_machine_log(m, DEC_LOG_JUMPS, feed, r);
 	if (!err)
 		err = dec_machine_run(m, UINT64_MAX >> 1, &at);
 	if (!err)

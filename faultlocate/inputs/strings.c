@@ -239,7 +239,7 @@ struct err *fl_inputs_strings_begin(struct walker *w)
 
 		if (!insn)
 			continue;
-		err = dec_machine_log_regs_at(w->trace->machine, entry);
+		err = dec_machine_log_regs_at(w->trace->machine, entry, true);
 		if (!err)
 			err = fl_trace_place(w->trace, *insn, &place);
 		if (!err && place.block != FLOW_NONE &&

@@ -31,7 +31,7 @@ static struct err *watch(struct race_walk *w, uint64_t rip)
 		return NULL;
 	if (map_put(&w->watched, rip, 1))
 		return &err_nomem;
-	return dec_machine_log_regs_at(w->machine, rip);
+	return dec_machine_log_regs_at(w->machine, rip, true);
 }
 
 static struct err *find_calls(struct race_walk *w)

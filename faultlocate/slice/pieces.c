@@ -77,8 +77,8 @@ static struct err *mark_kernel(struct dec_machine *machine, struct marks *m)
 	struct dec_where w;
 	struct err *err, *off;
 
-	dec_log_reader_init(&m->reader, DEC_LOG_FLOW, 0);
-	err = dec_machine_log(machine, DEC_LOG_FLOW, on_log, m);
+	dec_log_reader_init(&m->reader, DEC_LOG_JUMPS, 0);
+	err = dec_machine_log(machine, DEC_LOG_JUMPS, on_log, m);
 	if (!err)
 		err = dec_machine_run(machine, m->end, &w);
 	off = dec_machine_log(machine, DEC_LOG_NONE, NULL, NULL);

@@ -117,6 +117,16 @@ static struct err *search_feed(void *ctx, const uint8_t *log, size_t bytes)
 	return dec_log_reader_feed(&f->reader, &sink, log, bytes);
 }
 
+/* Have blocks begin, and be told of, where is searched; or no longer. */
+static struct err *watch(const struct search *f, struct dec_machine *m, bool is_on)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < f->n && !err; i++)
+		err = dec_machine_log_regs_at(m, f->address[i], is_on);
+	return err;
+}
+
 /* Find when one of the @p n addresses was reached, the @p wanted-th time (0: last). */
 static struct err *find_time(struct question *q, const uint64_t *address, size_t n,
 			     uint64_t wanted)
@@ -126,13 +136,17 @@ static struct err *find_time(struct question *q, const uint64_t *address, size_t
 	struct dec_where w;
 	struct err *err = dec_machine_seek(m, 0, &w), *off;
 
-	dec_log_reader_init(&f.reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&f.reader, DEC_LOG_JUMPS, 0);
 	f.tid = w.tid;
 	if (!err)
-		err = dec_machine_log(m, DEC_LOG_FLOW, search_feed, &f);
+		err = watch(&f, m, true);
+	if (!err)
+		err = dec_machine_log(m, DEC_LOG_JUMPS, search_feed, &f);
 	if (!err)
 		err = dec_machine_run(m, q->trace->end.position, &w);
 	off = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
+	if (!off)
+		off = watch(&f, m, false);
 	dec_log_reader_deinit(&f.reader);
 	if (err) {
 		err_destroy(off);

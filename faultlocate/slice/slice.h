@@ -41,8 +41,8 @@ struct fl_trace_options {
 	/** Branches depend on the code alone, not on where indirect jumps were seen to go: to show
 	 * what that is worth. */
 	bool ignores_jumps;
-	/** Told now and then of where it is, when it goes forward as when it goes back. Or NULL. */
-	void (*progress)(void *ctx, uint64_t position, bool is_back);
+	/** Told now and then of where it is. Or NULL. */
+	void (*progress)(void *ctx, uint64_t position);
 	/** Told of the modules, as they are mapped; asked which functions never return. Or NULL. Borrowed as
 	 * long as the trace lives. */
 	struct dec_symbols *symbols;

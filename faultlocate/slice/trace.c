@@ -2,8 +2,8 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * First the whole run once, logging which blocks ran: what code there is, where indirect jumps
- * went, which calls came back; checkpoints on the way. Then windows.
+ * First the whole run once, logging where indirect jumps went: what code there is, which calls came
+ * back; checkpoints on the way. Then windows.
  */
 
 #include "faultlocate/slice/trace.h"
@@ -286,14 +286,12 @@ struct harvest_jump {
 	uint64_t from, to;
 };
 
-/** Where the flow came from, while the first log is read. */
+/** What the first log tells. */
 struct harvest {
 	struct fl_trace *t;
 	struct log_reader reader;
-	uint64_t from; ///< the last instruction, if it is an indirect branch; else 0
-	uint8_t flow;
 	struct harvest_jump seen[SEEN];
-	VEC(struct harvest_jump) jumps; ///< some repeatedly
+	VEC(struct harvest_jump) jumps; ///< indirect ones, and calls; some repeatedly
 };
 
 static const struct dec_range *module_of(const struct fl_trace *t, uint64_t rip)
@@ -322,55 +320,35 @@ static struct err *note_modules(struct fl_trace *t)
 	return NULL;
 }
 
-/* What an indirect branch led to. */
-static struct err *note_target(struct harvest *h, uint64_t to)
-{
-	size_t i = (h->from * 31 ^ to * 0x9e3779b97f4a7c15) >> 20 & (SEEN - 1);
-	uint64_t from = h->from;
-
-	h->from = 0;
-	if (h->seen[i].from == from && h->seen[i].to == to)
-		return NULL;
-	h->seen[i].from = from;
-	h->seen[i].to = to;
-	if (h->flow == DEC_FLOW_CALL_IND)
-		return fl_flow_entry(h->t->flow, to);
-	return vec_add(&h->jumps, (struct harvest_jump){ from, to });
-}
-
 /* The first time that @p b runs. */
-static struct err *note_block(struct harvest *h, struct log_block *b)
+static struct err *harvest_made(void *ctx, struct log_block *b)
 {
+	struct harvest *h = ctx;
 	const struct dec_insn *last = &b->insn[b->n_insns - 1];
-	struct err *err = NULL;
 
-	b->user = malloc(1);
-	for (uint32_t i = 0; i < b->n_insns && !err; i++)
+	for (uint32_t i = 0; i < b->n_insns; i++)
 		if (fl_trace_intern(h->t, &b->insn[i]) == UINT32_MAX)
-			err = &err_nomem;
-	if (!err && last->flow == DEC_FLOW_CALL)
-		err = fl_flow_entry(h->t->flow, last->target);
-	return b->user ? err : &err_nomem;
+			return &err_nomem;
+	return b->n_insns && last->flow == DEC_FLOW_CALL ?
+		       fl_flow_entry(h->t->flow, last->target) :
+		       NULL;
 }
 
+/* An indirect jump or call. */
 static struct err *harvest_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				 uint32_t n_ran, uint64_t time)
 {
 	struct harvest *h = ctx;
-	struct err *err = NULL;
+	uint32_t last = b->n_insns - 1;
+	uint64_t from = b->insn[last].rip, to = log_word(rec, b->slot_at[last]);
+	size_t i = (from * 31 ^ to * 0x9e3779b97f4a7c15) >> 20 & (SEEN - 1);
 
-	(void)rec, (void)time;
-	if (h->from)
-		err = note_target(h, b->rip);
-	if (!b->n_insns || !n_ran)
-		return err;
-	if (!err && !b->user)
-		err = note_block(h, b);
-	h->flow = b->insn[b->n_insns - 1].flow;
-	if (n_ran == b->n_insns &&
-	    (h->flow == DEC_FLOW_JMP_IND || h->flow == DEC_FLOW_CALL_IND))
-		h->from = b->insn[b->n_insns - 1].rip;
-	return err;
+	(void)time;
+	if (n_ran <= last || (h->seen[i].from == from && h->seen[i].to == to))
+		return NULL;
+	h->seen[i].from = from;
+	h->seen[i].to = to;
+	return vec_add(&h->jumps, (struct harvest_jump){ from, to });
 }
 
 static struct err *harvest_insn(void *ctx, const struct dec_rec_slow *rec,
@@ -378,18 +356,12 @@ static struct err *harvest_insn(void *ctx, const struct dec_rec_slow *rec,
 {
 	struct harvest *h = ctx;
 
-	(void)time;
-	if (h->from) {
-		struct err *err = note_target(h, rec->rip);
-
-		if (err)
-			return err;
-	}
+	(void)rec, (void)time;
 	return fl_trace_intern(h->t, insn) == UINT32_MAX ? &err_nomem : NULL;
 }
 
-/* Neither a handler nor another thread is where a branch leads to. But C answers what is stepped
- * there without a record of its own. */
+/* A handler begins where no branch leads. And C answers what is stepped there without a record of
+ * its own. */
 static struct err *harvest_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 {
 	struct harvest *h = ctx;
@@ -402,23 +374,13 @@ static struct err *harvest_other(void *ctx, const struct dec_rec *rec, uint64_t 
 
 	if (is_call && o->call)
 		o->call(o->ctx, rec->value[14], time);
-	if (is_state && rec->value[20] == DEC_STATE_SIGNAL) {
-		h->from = 0;
+	if (is_state && rec->value[20] == DEC_STATE_SIGNAL)
 		return fl_flow_entry(h->t->flow, rec->value[16]);
-	}
-	if (rec->id == DEC_REC_THREAD)
-		h->from = 0;
 	if ((!is_call && !is_state) || !len || len > 8 ||
 	    !dec_insn_decode(is_call ? (const uint8_t *)"\x0f\x05" :
 				       (const uint8_t *)&rec->value[19],
 			     len, rip, &insn))
 		return NULL;
-	if (h->from) {
-		struct err *err = note_target(h, rip);
-
-		if (err)
-			return err;
-	}
 	return fl_trace_intern(h->t, &insn) == UINT32_MAX ? &err_nomem : NULL;
 }
 
@@ -430,26 +392,34 @@ static struct err *harvest_feed(void *ctx, const uint8_t *log, size_t bytes)
 	return dec_log_reader_feed(&h->reader, &sink, log, bytes);
 }
 
+/* How far behind @p past instructions the next checkpoint is: windows, and of a long run few. */
+static uint64_t apart(uint64_t past)
+{
+	uint64_t n = past / 8 & ~(TRACE_WINDOW - 1);
+
+	return n > TRACE_WINDOW ? n : TRACE_WINDOW;
+}
+
 /* Run to the end. */
 static struct err *harvest(struct fl_trace *t, struct harvest *h)
 {
 	uint64_t end = t->options.end ?: UINT64_MAX >> 1;
-	struct err *err = dec_machine_log(t->machine, DEC_LOG_FLOW, harvest_feed, h);
+	struct err *err = dec_machine_log(t->machine, DEC_LOG_JUMPS, harvest_feed, h);
 
 	while (!err) {
-		uint64_t next = t->end.position + TRACE_WINDOW;
+		uint64_t next = t->end.position + apart(t->end.position);
 
 		err = dec_machine_run(t->machine, next < end ? next : end, &t->end);
 		if (err || t->end.at != DEC_AT_POSITION || t->end.position >= end)
 			break;
 		err = dec_machine_checkpoint(t->machine);
 		if (!err && t->options.progress)
-			t->options.progress(t->options.ctx, t->end.position, false);
+			t->options.progress(t->options.ctx, t->end.position);
 	}
 	return err ?: dec_machine_log(t->machine, DEC_LOG_NONE, NULL, NULL);
 }
 
-/* Jumps through what the linker fills in, and those to other modules, lead to functions. */
+/* Calls, jumps through what the linker fills in, and those to other modules lead to functions. */
 static struct err *sort_jumps(struct fl_trace *t, const struct harvest *h)
 {
 	struct err *err = note_modules(t);
@@ -460,7 +430,11 @@ static struct err *sort_jumps(struct fl_trace *t, const struct harvest *h)
 		const struct dec_insn *insn = at ? &t->insns.data[*at].insn : NULL;
 		bool is_import = insn && insn->n_mem && insn->mem[0].is_absolute;
 
-		if (is_import || fl_trace_leaves_module(t, j.from, j.to))
+		// Nothing is executed where a jump leads that faults.
+		if (!insn || !map_get(&t->insn_of, j.to))
+			continue;
+		if (is_import || insn->flow == DEC_FLOW_CALL_IND ||
+		    fl_trace_leaves_module(t, j.from, j.to))
 			err = fl_flow_entry(t->flow, j.to);
 		else if (!t->options.ignores_jumps)
 			err = fl_flow_jump(t->flow, j.from, j.to);
@@ -477,7 +451,8 @@ static struct err *trace_run(struct fl_trace *t)
 	if (err)
 		return err;
 	h->t = t;
-	dec_log_reader_init(&h->reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&h->reader, DEC_LOG_JUMPS, 0);
+	h->reader.made = harvest_made;
 	err = dec_machine_checkpoint(t->machine);
 	if (!err)
 		err = dec_machine_regs(t->machine, &regs);
@@ -669,12 +644,27 @@ static struct err *window_feed(void *ctx, const uint8_t *log, size_t bytes)
 	return dec_log_reader_feed(&w->reader, &sink, w->log.data + at, bytes);
 }
 
+/* Go to where a window begins. Those before it come next: on a long way there are checkpoints. */
+static struct err *go_to(struct fl_trace *t, uint64_t begin, struct dec_where *at)
+{
+	uint64_t from = dec_machine_checkpoint_before(t->machine, begin + 1);
+	uint64_t step = apart(begin - from);
+	struct err *err = NULL;
+
+	for (from += step; step > TRACE_WINDOW && from < begin && !err; from += step) {
+		err = dec_machine_seek(t->machine, from, at);
+		if (!err)
+			err = dec_machine_checkpoint(t->machine);
+	}
+	return err ?: dec_machine_seek(t->machine, begin, at);
+}
+
 static struct err *log_window(struct fl_trace *t, uint64_t begin, uint64_t end)
 {
 	struct trace_window *w = &t->window;
 	struct cap_regs regs;
 	struct dec_where at;
-	struct err *err = dec_machine_seek(t->machine, begin, &at), *off;
+	struct err *err = go_to(t, begin, &at), *off;
 
 	w->log.size = w->entries.size = w->stretches.size = 0;
 	w->is_over = false;

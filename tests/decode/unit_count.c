@@ -114,6 +114,7 @@ struct count {
 	struct err *log_err;
 	enum dec_log_mode mode;
 	uint64_t fault_now, fault_rip, fault_addr;
+	uint64_t n_jumps; ///< of which the log tells where they lead
 };
 
 static struct count c;
@@ -160,13 +161,18 @@ static enum dec_verdict on_place(void *ctx, struct dec_engine *e)
 	return DEC_PAUSE;
 }
 
-/* The log names each instruction that ran, in order, once. */
+/* The log names each instruction that ran, in order, once; and where it leads. */
 static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 			    uint32_t n_ran, uint64_t time)
 {
-	(void)ctx, (void)rec;
+	(void)ctx;
 	for (uint32_t i = 0; i < n_ran && time + i < c.n; i++)
 		assert_true(b->insn[i].rip == c.regs[time + i].rip);
+	if (c.mode == DEC_LOG_JUMPS && n_ran == b->n_insns && time + n_ran <= c.n) {
+		assert_true(log_word(rec, b->slot_at[n_ran - 1]) ==
+			    c.regs[time + n_ran].rip);
+		c.n_jumps++;
+	}
 	return NULL;
 }
 
@@ -359,6 +365,30 @@ static void test_strides(void **state)
 			end_log();
 		}
 	}
+}
+
+/* Of each indirect jump and call that ran it is told where it leads. */
+static void test_jumps(void **state)
+{
+	uint64_t n = 0;
+
+	(void)state;
+	begin(count_begin);
+	for (uint64_t p = 0; p < c.n; p++) {
+		uint64_t rip = c.regs[p].rip;
+		struct dec_insn insn;
+
+		assert_true(dec_insn_decode(c.native.code + (rip - CPU_CODE), 15, rip,
+					    &insn));
+		n += insn.flow == DEC_FLOW_JMP_IND || insn.flow == DEC_FLOW_CALL_IND;
+	}
+	use_mode(DEC_LOG_JUMPS);
+	enter_start();
+	c.n_jumps = 0;
+	assert_int_equal(dec_engine_run(&c.engine, c.n), DEC_STOP_POSITION);
+	end_log();
+	assert_int_equal(c.n_jumps, n);
+	assert_true(n > 6);
 }
 
 /* A breakpoint stops before its instruction, each time it is reached, and only then. */
@@ -605,6 +635,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_position),
 		cmocka_unit_test(test_strides),
+		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_breakpoints),
 		cmocka_unit_test(test_beside_breakpoints),
 		cmocka_unit_test(test_long),

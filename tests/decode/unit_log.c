@@ -31,13 +31,14 @@ static struct err *feed_block(enum dec_log_mode mode, uint32_t number, const cha
 	return err;
 }
 
-static const enum dec_log_mode modes[] = { DEC_LOG_FLOW, DEC_LOG_CALLS, DEC_LOG_STORES,
+static const enum dec_log_mode modes[] = { DEC_LOG_FLOW,      DEC_LOG_JUMPS,
+					   DEC_LOG_CALLS,     DEC_LOG_STORES,
 					   DEC_LOG_ADDRESSES, DEC_LOG_VALUES };
 
 static void takes_blocks(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		ok(feed_block(modes[i], 0, "\x90\x50\xc3", 3, 3));
 		ok(feed_block(modes[i], 1000, "\x48\x89\x03\x74\x05", 5, 2));
 	}
@@ -47,7 +48,7 @@ static void takes_blocks(void **state)
 static void a_branch_ends_its_block(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		expect(ERR_FORMAT, feed_block(modes[i], 0, "\xc3\x90", 2, 2));
 		expect(ERR_FORMAT, feed_block(modes[i], 0, "\xc3\xeb\xfe", 3, 2));
 		expect(ERR_FORMAT, feed_block(modes[i], 0, "\x0f\x05", 2, 1));
