@@ -50,6 +50,9 @@ const struct race_call fl_race_calls[] = {
 	{ "__cxa_guard_acquire", RACE_GUARD, 0, false },
 	{ "__cxa_guard_release", RACE_RELEASE, 0, false },
 
+	{ "dlopen", RACE_LOADS, RACE_OWN, false },
+	{ "dlmopen", RACE_LOADS, RACE_OWN, false },
+
 	{ "GOMP_parallel", RACE_FORK, 0, false },
 	{ "GOMP_parallel_reductions", RACE_FORK, 0, false },
 	{ "GOMP_parallel_sections", RACE_FORK, 0, false },
@@ -68,6 +71,10 @@ const struct race_call fl_race_calls[] = {
 	{ "GOMP_loop_end_cancel", RACE_BARRIER, RACE_TEAM, false },
 	{ "GOMP_sections_end", RACE_BARRIER, RACE_TEAM, false },
 	{ "GOMP_sections_end_cancel", RACE_BARRIER, RACE_TEAM, false },
+	{ "GOMP_sections_start", RACE_SECTION, 0, false },
+	{ "GOMP_sections2_start", RACE_SECTION, 0, false },
+	{ "GOMP_sections_next", RACE_SECTION, 0, false },
+	{ "omp_get_thread_num", RACE_NUMBER, 0, false },
 	{ "GOMP_single_copy_start", RACE_ACQUIRE, RACE_TEAM, false },
 	{ "GOMP_single_copy_end", RACE_RELEASE, RACE_TEAM, false },
 	{ "GOMP_critical_start", RACE_LOCK, RACE_OWN, false },

@@ -27,7 +27,10 @@ enum race_does {
 	RACE_FORK, ///< OpenMP: the function that `which` is runs in threads between its start and end
 	RACE_TASK,  ///< OpenMP: .. some time from here on
 	RACE_SPAWN, ///< OpenMP: .. what has been done so far is done before it
+	RACE_SECTION, ///< OpenMP: another section begins, if it returns a number; the last one has ended
+	RACE_NUMBER, ///< OpenMP: what it returns is the thread's own
 	RACE_TASKS, ///< OpenMP: tasks ended: those that the caller made, or (RACE_TEAM) all
+	RACE_LOADS, ///< a module is loaded by then, whoever did it, and what that ran has been done
 	RACE_GIVES,   ///< the allocator: `which` has the bytes
 	RACE_TAKES,   ///< free
 	RACE_RESIZES, ///< realloc

@@ -21,6 +21,8 @@
 #define ENTRIES 16
 #define SLOTS 256    // of one function: a module has one or two
 #define ROUNDS_MAX 4 // of looking again
+#define LINES 5	     // a directive's atomic statement may stand in braces
+#define LINE_BYTES 1024
 #define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 /* ---- modules -------------------------------------------------------------------------------------- */
@@ -82,6 +84,14 @@ static struct err *find_strings(struct race_walk *w)
 	return NULL;
 }
 
+static void find_linker(struct race_walk *w)
+{
+	uint64_t at;
+
+	if (!w->linker && dec_symbols_entries(w->symbols, "__tls_get_addr", &at, 1))
+		w->linker = dec_symbols_module(w->symbols, at);
+}
+
 static struct err *find_functions(struct race_walk *w)
 {
 	struct err *err;
@@ -89,6 +99,7 @@ static struct err *find_functions(struct race_walk *w)
 	dec_frames_refresh(&w->frames);
 	// Without lines atomic accesses look like others: such code is nobody's.
 	w->frames.exe_has_lines = true;
+	find_linker(w);
 	err = find_calls(w);
 	return err ? err : find_strings(w);
 }
@@ -129,6 +140,8 @@ static void walk_reset(struct race_walk *w)
 	for (size_t i = 0; i < w->threads.size; i++) {
 		vec_deinit(&w->threads.data[i].open);
 		vec_deinit(&w->threads.data[i].locks);
+		vec_deinit(&w->threads.data[i].sections);
+		vec_deinit(&w->threads.data[i].scratch);
 	}
 	vec_deinit(&w->threads);
 	vec_deinit(&w->stacks);
@@ -145,7 +158,7 @@ static void walk_reset(struct race_walk *w)
 	fl_clocks_deinit(&w->clocks);
 	w->clocks = (struct clocks){};
 	fl_shadow_deinit(&w->shadow);
-	w->library = NULL;
+	w->library = w->linker = NULL;
 }
 
 static struct err *on_log(void *ctx, const uint8_t *log, size_t bytes)
@@ -226,25 +239,60 @@ static bool calls_atomic(const char *line)
 	return false;
 }
 
+/* Read the line of @p rip, and those before it: @p ret[0] is the line. @return false: it is not at hand. */
+static bool read_lines(struct race_walk *w, uint64_t rip, char ret[LINES][LINE_BYTES])
+{
+	struct dec_place place = {};
+	int i = 0;
+	FILE *f;
+
+	memset(ret, 0, LINES * sizeof(*ret));
+	dec_symbols_place(w->symbols, rip, &place);
+	f = place.line ? dec_symbols_source(w->symbols, &place) : NULL;
+	while (f && i < place.line) {
+		memmove(ret[1], ret[0], (LINES - 1) * sizeof(*ret));
+		if (!fgets(ret[0], sizeof(*ret), f))
+			break;
+		i++;
+	}
+	if (f)
+		fclose(f);
+	return i && i == place.line;
+}
+
+static bool is_atomic_directive(const char *line)
+{
+	return strstr(line, "#pragma") && strstr(line, "atomic");
+}
+
 /* Does the line of @p rip, or a directive just before it, say that what it does is atomic? */
 static bool says_atomic(struct race_walk *w, uint64_t rip)
 {
-	struct dec_place place = {};
-	char line[2][1024] = {};
-	FILE *f;
+	char line[LINES][LINE_BYTES];
 
-	dec_symbols_place(w->symbols, rip, &place);
-	f = place.line ? dec_symbols_source(w->symbols, &place) : NULL;
-	if (!f)
-		return false;
-	for (int i = 1; i <= place.line; i++) {
-		memcpy(line[0], line[1], sizeof(line[0]));
-		if (!fgets(line[1], sizeof(line[1]), f))
-			break;
-	}
-	fclose(f);
-	return calls_atomic(line[1]) ||
-	       (strstr(line[0], "#pragma") && strstr(line[0], "atomic"));
+	return read_lines(w, rip, line) &&
+	       (calls_atomic(line[0]) || is_atomic_directive(line[1]));
+}
+
+enum race_says fl_race_says(struct race_walk *w, uint64_t rip)
+{
+	char line[LINES][LINE_BYTES];
+	const uint64_t *known = map_get(&w->says, rip);
+	enum race_says ret = RACE_SAYS_PLAIN;
+
+	if (known)
+		return *known;
+	if (!read_lines(w, rip, line))
+		ret = RACE_SAYS_NOTHING;
+	else if (calls_atomic(line[0]))
+		ret = RACE_SAYS_ATOMIC;
+	else if (strstr(line[0], "#pragma"))
+		ret = RACE_SAYS_DIRECTIVE;
+	for (int i = 1; i < LINES && ret == RACE_SAYS_PLAIN; i++)
+		if (is_atomic_directive(line[i]))
+			ret = RACE_SAYS_DIRECTIVE;
+	map_put(&w->says, rip, ret); // what cannot be kept is asked again
+	return ret;
 }
 
 /* Is the object of @p x one that is accessed atomically? Then whoever is at that instruction does so. */
@@ -451,6 +499,7 @@ struct err *fl_races_find(const struct capture *c, struct dec_symbols *symbols,
 	map_deinit(&w->returns);
 	map_deinit(&w->atomics);
 	map_deinit(&w->instructions);
+	map_deinit(&w->says);
 	free(w);
 	return err;
 }

@@ -39,6 +39,12 @@ struct race_thread {
 	VEC(uint64_t) locks;
 	uint32_t lock_set; ///< number of that
 	uint64_t team;
+	VEC(size_t) sections;  ///< clocks of those that it ran, and has not left yet
+	size_t outside;	       ///< .. its own meanwhile
+	uint64_t sections_rsp; ///< .. where its frames for their team begin
+	VEC(uint64_t)
+	scratch;	 ///< blocks that it allocated in its team, outside of sections
+	bool has_number; ///< it asked which of its team it is: it may have memory of its own
 	uint64_t
 		string_rsp; ///< in a string function of the C library that the user called; 0: not
 	bool is_exact; ///< .. of which all counts, not what it writes alone
@@ -97,12 +103,14 @@ struct race_walk {
 	double start;
 	// What was learnt, as long as the question.
 	struct map returns; ///< addresses to which calls return whose result is wanted
-	struct map atomics; ///< addresses that are accessed atomically
+	struct map atomics; ///< addresses that are accessed atomically -> enum race_by
+	struct map says;    ///< instruction -> enum race_says
 	struct map instructions; ///< .. and instructions that do so
 	// Of modules.
 	struct map entries;	   ///< address -> index in fl_race_calls + 1
 	struct map slots, strings; ///< of string functions; their entries
 	const char *library;	   ///< the module that has them
+	const char *linker;	   ///< .. and that of the dynamic linker
 	struct map watched;
 	// Of this replay.
 	struct clocks clocks;
@@ -134,6 +142,17 @@ struct race_walk {
 
 enum { RACE_EXACT = 1, RACE_WRITES }; ///< values of slots and strings
 
+/** Who accesses a word atomically: somebody; nobody but OpenMP's directives, which tell what is atomic. */
+enum race_by { RACE_BY_ANY = 1, RACE_BY_DIRECTIVE };
+
+/** What the source says of an instruction. */
+enum race_says {
+	RACE_SAYS_NOTHING, ///< it is not at hand
+	RACE_SAYS_PLAIN,
+	RACE_SAYS_ATOMIC, ///< it calls a function that is
+	RACE_SAYS_DIRECTIVE, ///< it is, or follows, one of OpenMP's directives: of a reduction, an atomic
+};
+
 enum race_space { ///< of keys: what is at one address may be several objects
 	SPACE_OBJECT,
 	SPACE_READERS,
@@ -149,6 +168,7 @@ enum race_space { ///< of keys: what is at one address may be several objects
 	SPACE_FILES,
 	SPACE_OWN,
 	SPACE_ROUND,
+	SPACE_LOADED,
 };
 
 static inline uint64_t race_key(enum race_space space, uint64_t what)
@@ -180,6 +200,11 @@ static inline size_t race_clock(struct race_walk *w, uint32_t tid)
 	return w->clock_tids.size - 1;
 }
 
+/* ---- race.c -------------------------------------------------------------------------------------- */
+
+/** @return what the source says of the instruction at @p rip. */
+enum race_says fl_race_says(struct race_walk *w, uint64_t rip);
+
 /* ---- task.c -------------------------------------------------------------------------------------- */
 
 /** A task is made that will run @p function. */
@@ -191,6 +216,15 @@ struct err *fl_race_end_task(struct race_walk *w, const struct race_open *o);
 
 /** The thread has waited for tasks that it made. */
 struct err *fl_race_wait_tasks(struct race_walk *w);
+
+/** The thread has ended the section that it was in, if any, and begins section @p number; 0: none. */
+struct err *fl_race_next_section(struct race_walk *w, uint64_t number);
+
+/** What the thread did for a team, its return address at @p rsp, has ended. */
+struct err *fl_race_leave_team(struct race_walk *w, uint64_t rsp);
+
+/** The thread allocated a block at @p addr. @return ERR_NOMEM. */
+struct err *fl_race_note_scratch(struct race_thread *t, uint64_t addr);
 
 /** The machine stands where GOMP_task is entered: note on what the task will depend. */
 struct err *fl_race_note_task(struct race_walk *w);

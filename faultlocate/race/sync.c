@@ -198,6 +198,9 @@ static struct err *begin(struct race_walk *w, struct race_open *o, uint64_t rip,
 			       later(w, o->key, RACE_FORK, 0);
 	case RACE_TASK:
 		return fl_race_make_task(w, o->key) ?: later(w, o->key, RACE_TASK, 0);
+	case RACE_NUMBER:
+		race_now(w)->has_number = true;
+		return NULL;
 	case RACE_SPAWN:
 		w->has_unknown |= o->more;
 		return race_release(w, race_key(SPACE_TASKS, 0));
@@ -207,6 +210,19 @@ static struct err *begin(struct race_walk *w, struct race_open *o, uint64_t rip,
 	default:
 		return NULL;
 	}
+}
+
+/* Does the C library, or the dynamic linker, call it, which is to return to @p rip? What these lock is their own,
+ * not the user's; that threads come by there in some order is chance. */
+static bool is_of_system(const struct race_walk *w, uint64_t rip)
+{
+	const char *module = rip ? dec_symbols_module(w->symbols, rip) : NULL;
+
+	if (!module ||
+	    (w->frames.exe && !strcmp(module, w->frames.exe))) // linked statically
+		return false;
+	return (w->library && !strcmp(module, w->library)) ||
+	       (w->linker && !strcmp(module, w->linker));
 }
 
 struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[16],
@@ -227,6 +243,9 @@ struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[
 	top = t->open.size ? &t->open.data[t->open.size - 1] : NULL;
 	if (top && !top->is_callback && (top->does >= RACE_GIVES || c->does < RACE_GIVES))
 		return NULL;
+	back = return_of(w, gpr[CAP_RSP]);
+	if (c->does <= RACE_WAIT && is_of_system(w, back))
+		return NULL;
 	o = (struct race_open){ .does = c->does,
 				.rsp = gpr[CAP_RSP],
 				.key = key_of(w, c, gpr),
@@ -244,14 +263,20 @@ struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[
 
 		o.more = thread ? *thread + 1 : 0;
 	}
-	back = return_of(w, o.rsp);
 	if (w->is_learning && back &&
 	    (o.has_result || c->does == RACE_GIVES || c->does == RACE_RESIZES ||
-	     (c->does == RACE_TASK && o.more)) &&
+	     c->does == RACE_SECTION || (c->does == RACE_TASK && o.more)) &&
 	    map_put(&w->returns, back, 1))
 		return &err_nomem;
 	err = begin(w, &o, rip, gpr, time);
 	return err ? err : vec_add(&race_now(w)->open, o);
+}
+
+/* A team of its own has none of the outer one's; who is back in that is taken to know its number. */
+static void begin_team(struct race_thread *t)
+{
+	t->scratch.size = 0;
+	t->has_number = t->sections.size;
 }
 
 struct err *fl_race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t rsp)
@@ -272,6 +297,7 @@ struct err *fl_race_enter_callback(struct race_walk *w, uint64_t rip, uint64_t r
 	if (o.does == RACE_FORK) {
 		err = race_acquire(w, race_key(SPACE_FORK, rip));
 		t->team = rip;
+		begin_team(t);
 	} else if (o.does == RACE_TASK) {
 		err = fl_race_begin_task(w, &o);
 	}
@@ -286,8 +312,13 @@ static struct err *end_callback(struct race_walk *w, const struct race_open *o)
 
 	if (o->does == RACE_TASK)
 		return fl_race_end_task(w, o);
-	if (o->does == RACE_FORK)
+	if (o->does == RACE_FORK) {
+		struct err *err = fl_race_leave_team(w, o->rsp);
+
+		if (err)
+			return err;
 		race_now(w)->team = o->outer;
+	}
 	return race_release(w, key);
 }
 
@@ -316,7 +347,9 @@ static struct err *give_block(struct race_walk *w, uint64_t addr, uint64_t bytes
 	if (!addr)
 		return NULL;
 	fl_shadow_clear(&w->shadow, addr, bytes);
-	return map_put(&w->blocks, addr, bytes) ? &err_nomem : NULL;
+	if (map_put(&w->blocks, addr, bytes))
+		return &err_nomem;
+	return fl_race_note_scratch(race_now(w), addr);
 }
 
 /* pthread_t is what the thread's fs was. When it was called it may not have run yet; when it ends, another
@@ -362,6 +395,11 @@ struct err *fl_race_finish(struct race_walk *w, uint64_t result)
 	case RACE_FORK:
 		return race_acquire(w, race_key(SPACE_ENDED, o.key)) ?:
 			       race_acquire(w, race_key(SPACE_TASKS_ENDED, 0));
+	case RACE_LOADS:
+		return race_acquire(w, race_key(SPACE_LOADED, 0)) ?:
+			       race_release(w, race_key(SPACE_LOADED, 0));
+	case RACE_SECTION:
+		return fl_race_next_section(w, (uint32_t)result);
 	case RACE_TASKS:
 		return o.key ? race_acquire(w, race_key(SPACE_TASKS_ENDED, 0)) :
 			       fl_race_wait_tasks(w);

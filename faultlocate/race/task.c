@@ -8,6 +8,9 @@
  *
  * What one of two tasks depends on orders them if the same task, or thread outside of tasks, made both.
  *
+ * So could a section; each begins behind what its thread did before the first of them. But a thread that knows
+ * its number, or has allocated, may have memory of its own that its sections share, whichever they are.
+ *
  * Which of several tasks of one function begins is not known, so what one of them depends on, and who made
  * one, is taken to be so of all.
  */
@@ -20,7 +23,9 @@
 #define PARENTS_MAX 64
 #define DEPENDS_MAX 4096
 #define STACK_BYTES (UINT64_C(1) << 20) // that a task uses, at most
-#define FLAG_DEPEND 8			// GOMP_TASK_FLAG_DEPEND
+#define TLS_BYTES 4096			// of the program's own thread variables
+#define SCRATCH_MAX 1000
+#define FLAG_DEPEND 8 // GOMP_TASK_FLAG_DEPEND
 
 struct err *fl_race_make_task(struct race_walk *w, uint64_t function)
 {
@@ -121,6 +126,97 @@ struct err *fl_race_wait_tasks(struct race_walk *w)
 	uint64_t own = w->has_few_parents ? race_now(w)->clock + 1 : 0;
 
 	return race_acquire(w, race_key(SPACE_TASKS_ENDED, own));
+}
+
+/* ---- sections ------------------------------------------------------------------------------------ */
+
+/* Does the thread run for a team, and @p ret where its frames for it begin? */
+static bool frames_for_team(const struct race_thread *t, uint64_t *ret)
+{
+	for (size_t i = t->open.size; i; i--) {
+		*ret = t->open.data[i - 1].rsp;
+		if (t->open.data[i - 1].is_callback &&
+		    t->open.data[i - 1].does == RACE_FORK)
+			return true;
+	}
+	return false;
+}
+
+/* What is the thread's own is not shared by sections. */
+static void renew_own(struct race_walk *w, uint64_t frames)
+{
+	const struct race_thread *t = race_now(w);
+
+	fl_shadow_clear(&w->shadow, frames - STACK_BYTES, STACK_BYTES);
+	if (w->fs_base)
+		fl_shadow_clear(&w->shadow, w->fs_base - TLS_BYTES, TLS_BYTES);
+	for (size_t i = 0; i < t->scratch.size; i++) {
+		const uint64_t *bytes = map_get(&w->blocks, t->scratch.data[i]);
+
+		if (bytes)
+			fl_shadow_clear(&w->shadow, t->scratch.data[i], *bytes);
+	}
+}
+
+static struct err *leave_sections(struct race_walk *w)
+{
+	struct race_thread *t = race_now(w);
+	struct err *err = NULL;
+
+	t->clock = t->outside;
+	for (size_t i = 0; i < t->sections.size && !err; i++)
+		err = fl_clocks_order(&w->clocks, t->sections.data[i], t->clock);
+	t->sections.size = 0;
+	return err;
+}
+
+static struct err *begin_section(struct race_walk *w, uint64_t rsp)
+{
+	struct race_thread *t = race_now(w);
+	size_t clock;
+
+	w->n_tasks++;
+	renew_own(w, rsp);
+	if (!t->sections.size)
+		t->outside = t->clock;
+	clock = race_clock(w, t->tid);
+	if (clock == SIZE_MAX || vec_add(&t->sections, clock))
+		return &err_nomem;
+	t->clock = clock;
+	t->sections_rsp = rsp;
+	return fl_clocks_order(&w->clocks, t->outside, clock);
+}
+
+struct err *fl_race_next_section(struct race_walk *w, uint64_t number)
+{
+	struct race_thread *t = race_now(w);
+	bool is_told_apart = number && !t->has_number && w->n_tasks < TASKS_MAX;
+	uint64_t rsp;
+
+	// Those of a team within a section are that section's.
+	if (!frames_for_team(t, &rsp) || (t->sections.size && t->sections_rsp != rsp))
+		return NULL;
+	if (is_told_apart)
+		return begin_section(w, rsp);
+	return t->sections.size ? leave_sections(w) : NULL;
+}
+
+struct err *fl_race_leave_team(struct race_walk *w, uint64_t rsp)
+{
+	struct race_thread *t = race_now(w);
+
+	t->has_number = true; // of the team outside of it, for all that is known
+	return t->sections.size && t->sections_rsp == rsp ? leave_sections(w) : NULL;
+}
+
+struct err *fl_race_note_scratch(struct race_thread *t, uint64_t addr)
+{
+	if (!t->team || t->sections.size || t->has_number)
+		return NULL;
+	if (t->scratch.size < SCRATCH_MAX)
+		return vec_add(&t->scratch, addr);
+	t->has_number = true; // its sections are not told apart any more
+	return NULL;
 }
 
 /* ---- what it depends on -------------------------------------------------------------------------- */

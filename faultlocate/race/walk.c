@@ -128,6 +128,25 @@ static bool is_looked_at(const struct log_block *b, uint32_t i)
 	return insn->gpr_written || i + 1 >= b->n_insns || b->insn[i + 1].reads_flags;
 }
 
+static int learn_atomic(struct race_walk *w, uint64_t rip, uint64_t addr)
+{
+	const uint64_t *known = map_get(&w->atomics, addr);
+
+	if (known && *known == RACE_BY_ANY)
+		return 0;
+	return map_put(&w->atomics, addr,
+		       fl_race_says(w, rip) == RACE_SAYS_DIRECTIVE ? RACE_BY_DIRECTIVE :
+								     RACE_BY_ANY);
+}
+
+/* Is a load or store by @p rip of the word at @p addr one of an atomic object? */
+static bool is_of_atomic(struct race_walk *w, uint64_t rip, uint64_t addr)
+{
+	const uint64_t *by = w->atomics.size ? map_get(&w->atomics, addr) : NULL;
+
+	return by && (*by == RACE_BY_ANY || fl_race_says(w, rip) != RACE_SAYS_PLAIN);
+}
+
 /* An atomic access: what it orders, and that it is there. */
 static struct err *access_atomic(struct race_walk *w, const struct race_operand *o,
 				 uint64_t time, uint64_t rip, uint64_t addr,
@@ -136,7 +155,7 @@ static struct err *access_atomic(struct race_walk *w, const struct race_operand 
 	uint64_t key = race_key(SPACE_OBJECT, addr);
 	struct err *err = NULL;
 
-	if (w->is_learning && !o->is_plain && map_put(&w->atomics, addr, 1))
+	if (w->is_learning && !o->is_plain && learn_atomic(w, rip, addr))
 		return &err_nomem;
 	if (o->is_read && o->acquires)
 		err = race_acquire(w, key);
@@ -266,8 +285,7 @@ static struct err *on_operand(struct race_walk *w, const struct log_block *b,
 	if (!rip)
 		return NULL;
 	addr = dec_log_address(b, o->insn, o->mem, rec) + (o->is_fs ? w->fs_base : 0);
-	if (o->is_locked || o->is_known ||
-	    (o->is_plain && w->atomics.size && map_get(&w->atomics, addr)))
+	if (o->is_locked || o->is_known || (o->is_plain && is_of_atomic(w, rip, addr)))
 		return access_atomic(w, o, time, rip, addr, insn->mem[o->mem].size);
 	if (w->is_learning)
 		return NULL;

@@ -11,7 +11,7 @@ need_bpf
 source=tests/check/programs/raced_omp.c
 grep -n '// race' $source | cut -d: -f1 | sort -u >"$TMPDIR/racy"
 : >"$TMPDIR/right"
-[ "$(wc -l <"$TMPDIR/racy")" -ge 9 ] || fail "$source has few races"
+[ "$(wc -l <"$TMPDIR/racy")" -ge 13 ] || fail "$source has few races"
 for level in O0 O2; do
 	gcc -g -$level -w -fopenmp -o "$TMPDIR/raced" $source || skip "gcc has no OpenMP here"
 	for how in racy right; do

@@ -206,6 +206,36 @@ static KEEP void *release_it_late(void *arg)
 	return NULL;
 }
 
+static int left_behind;
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+/* To make a thread takes a lock of the dynamic linker's. */
+static KEEP void *leave_behind(void *arg)
+{
+	pthread_t t;
+
+	left_behind++; // race
+	pthread_create(&t, NULL, do_nothing, NULL);
+	pthread_join(t, NULL);
+	return arg;
+}
+
+/* Nobody waited for what the first did when the second was made. */
+static void one_by_one(void)
+{
+	pthread_t t, u;
+
+	pthread_create(&t, NULL, leave_behind, NULL);
+	usleep(20000);
+	pthread_create(&u, NULL, leave_behind, NULL);
+	pthread_join(t, NULL);
+	pthread_join(u, NULL);
+}
+
 static void racy(void)
 {
 	int *heap = calloc(8, sizeof(*heap)), local = 0;
@@ -219,6 +249,7 @@ static void racy(void)
 	both(copy, "twenty-six bytes of a text", copy_back, NULL);
 	both(overlap_long, &word, overlap_char, &word);
 	before_join();
+	one_by_one();
 	both(add_half, NULL, add_half, NULL);
 	both(to_stack, &local, to_stack, &local);
 	free(heap);

@@ -7,12 +7,13 @@
  * comment that says `race' are one side of a race, and no other line is.
  */
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define N 40
 
-static volatile int sum;
-static int last, made, needed, apart, cousins, values[N + 1];
+static volatile int sum, part;
+static int last, made, needed, apart, cousins, reduced, values[N + 1];
 
 static void raise(void)
 {
@@ -78,10 +79,27 @@ static void racy(void)
 			apart++;
 		}
 	}
+
+#pragma omp parallel sections num_threads(2)
+	{
+#pragma omp section
+		part = 1; // race
+#pragma omp section
+		part = 2; // race
+	}
+
+#pragma omp parallel num_threads(2)
+	{
+		if (omp_get_thread_num() == 0)
+			reduced = 0; // race
+#pragma omp for reduction(+ : reduced) // race
+		for (int i = 0; i < N; i++)
+			reduced += i;
+	}
 }
 
 static int by_critical, by_atomic, by_reduction, by_ordered, by_single, by_task,
-	by_depend, by_group, by_lock, by_master, by_mutex;
+	by_section[2], by_depend, by_group, by_lock, by_master, by_mutex;
 static omp_lock_t lock;
 
 static void tasks(void)
@@ -134,10 +152,50 @@ static void loops(void)
 	}
 }
 
+/* Two threads, or one, run them: what is a thread's own is not shared by those that it runs. */
+static void sections(void)
+{
+#pragma omp parallel num_threads(2)
+	{
+		int own = 0, *scratch = malloc(sizeof(*scratch));
+
+#pragma omp sections
+		{
+#pragma omp section
+			{
+				own = 1;
+				*scratch = 2;
+				by_section[0] = own;
+			}
+#pragma omp section
+			{
+				own = 3;
+				*scratch = 4;
+				by_section[1] = own;
+			}
+		}
+		values[20 + omp_get_thread_num()] = by_section[0] + by_section[1] + own;
+		free(scratch);
+	}
+#pragma omp parallel num_threads(2)
+	{
+		int number = omp_get_thread_num();
+
+#pragma omp sections
+		{
+#pragma omp section
+			values[30 + number]++;
+#pragma omp section
+			values[30 + number]++;
+		}
+	}
+}
+
 static void right(void)
 {
 	omp_init_lock(&lock);
 	loops();
+	sections();
 #pragma omp parallel num_threads(3)
 	{
 #pragma omp single
