@@ -91,17 +91,18 @@ static void count(struct rank_session *s, uint32_t of)
 
 	for (size_t r = 0; r < s->runs.size; r++) {
 		const struct rank_run *run = &s->runs.data[r];
+		bool is_behind = (run->is_failed || run->has_failed) &&
+				 (of == UINT32_MAX || run->executed[of]);
 
-		bool is_failed = run->is_failed || run->has_failed;
-
-		if (is_failed && of != UINT32_MAX && !run->executed[of])
+		if (run->is_failed && !is_behind)
 			continue;
 		for (size_t i = 0; i < ret->statements.size; i++) {
 			struct rank_statement *st = &ret->statements.data[i];
 
-			st->n_failed += run->executed[i] && is_failed;
-			st->n_passed += run->executed[i] && !is_failed;
-			st->n_ivmp += run->has_ivmp && run->has_ivmp[i];
+			st->n_failed += run->executed[i] && run->is_failed;
+			st->n_passed += run->executed[i] && !run->is_failed;
+			st->is_ranked |= run->executed[i] && is_behind;
+			st->n_ivmp += is_behind && run->has_ivmp && run->has_ivmp[i];
 		}
 	}
 }
@@ -208,7 +209,7 @@ static struct err *rank(struct rank_session *s)
 
 		at[i] = UINT32_MAX;
 		st->id = i;
-		if (st->n_failed)
+		if (st->is_ranked)
 			ret->statements.data[n++] = *st;
 		else
 			drop_statement(st);

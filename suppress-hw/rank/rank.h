@@ -38,6 +38,7 @@ struct rank_statement {
 	char *file, *function; ///< file as DWARF has it
 	int line;
 	uint32_t n_failed, n_passed; ///< tests that executed it
+	bool is_ranked;		     ///< one did that fails, or failed before a fix
 	uint32_t n_ivmp;	     ///< failing tests with an IVMP there
 	uint32_t id;		     ///< index before sorting
 	double suspicion;	     ///< by the method

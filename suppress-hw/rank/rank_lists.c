@@ -10,30 +10,42 @@
 // How far down lists are compared.
 #define DEPTH 200
 
+/* What @p row, which is behind the list or passes, says of statement @p i. */
+static void add_row(struct rank_statement *s, const struct rank_row *row, bool is_behind,
+		    uint32_t i)
+{
+	if (row->executed[i]) {
+		*(row->is_failed && !row->is_over ? &s->n_failed : &s->n_passed) += 1;
+		s->is_ranked |= is_behind;
+	}
+	s->n_ivmp += is_behind && row->ivmp && row->ivmp[i];
+}
+
 struct err *rank_lists_make(const struct rank_rows *r, uint32_t of, rank_ranked *ret)
 {
 	uint32_t n_failed = 0, n_passed = 0;
 	struct err *err = NULL;
 
 	ret->size = 0;
+	for (size_t k = 0; k < r->n; k++)
+		if (!r->rows[k].is_failed || r->rows[k].is_over)
+			n_passed++;
+		else
+			n_failed += r->rows[k].executed[of];
 	for (uint32_t i = 0; i < r->n_statements && !err; i++) {
 		struct rank_statement s = { .file = r->statements[i].file,
 					    .function = r->statements[i].function,
 					    .line = r->statements[i].line,
 					    .id = i };
 
-		n_failed = n_passed = 0;
 		for (size_t k = 0; k < r->n; k++) {
 			const struct rank_row *row = &r->rows[k];
+			bool is_behind = row->is_failed && row->executed[of];
 
-			if (row->is_failed && !row->executed[of])
-				continue;
-			*(row->is_failed ? &n_failed : &n_passed) += 1;
-			if (row->executed[i])
-				*(row->is_failed ? &s.n_failed : &s.n_passed) += 1;
-			s.n_ivmp += row->is_failed && row->ivmp && row->ivmp[i];
+			if (is_behind || !row->is_failed || row->is_over)
+				add_row(&s, row, is_behind, i);
 		}
-		if (s.n_failed)
+		if (s.is_ranked)
 			err = vec_add(ret, s);
 	}
 	if (!err)
@@ -75,14 +87,18 @@ static void drop_lists(lists *all)
 	vec_deinit(all);
 }
 
-/* All that differ. */
-static struct err *make_all(const struct rank_rows *r, lists *ret)
+/* All that differ from each other and from those shown. */
+static struct err *make_all(const struct rank_rows *r, const struct rank_shown *shown,
+			    size_t n_shown, lists *ret)
 {
 	for (uint32_t s = 0; s < r->n_statements; s++) {
 		bool is_there = !is_executed(r, s);
 		struct list *l;
 		struct err *err;
 
+		for (size_t i = 0; i < n_shown && !is_there; i++)
+			is_there = shown[i].of != UINT32_MAX &&
+				   is_same_list(r, shown[i].of, s);
 		for (size_t i = 0; i < ret->size && !is_there; i++)
 			is_there = is_same_list(r, ret->data[i].of, s);
 		if (is_there)
@@ -108,7 +124,8 @@ static bool is_more_suspicious(const rank_ranked *a, const rank_ranked *b)
 }
 
 /* How many of its first 1, 2 ... are not among the first so many of those shown? */
-static void count_different(struct list *l, const uint32_t *const *shown, size_t n_shown)
+static void count_different(struct list *l, const struct rank_shown *shown,
+			    size_t n_shown)
 {
 	for (size_t depth = 0; depth < DEPTH; depth++) {
 		uint16_t n = 0;
@@ -118,9 +135,11 @@ static void count_different(struct list *l, const uint32_t *const *shown, size_t
 
 			for (size_t k = 0; k < n_shown && !is_shown; k++)
 				for (size_t j = 0;
-				     j <= depth && shown[k][j] != UINT32_MAX && !is_shown;
+				     j <= depth && shown[k].ids[j] != UINT32_MAX &&
+				     !is_shown;
 				     j++)
-					is_shown = shown[k][j] == l->ranked.data[i].id;
+					is_shown = shown[k].ids[j] ==
+						   l->ranked.data[i].id;
 			n += !is_shown;
 		}
 		l->different[depth] = n;
@@ -148,14 +167,16 @@ static bool is_more_different(const struct list *a, const struct list *b)
 	return false;
 }
 
-struct err *rank_lists_choose(const struct rank_rows *r, const uint32_t *const *shown,
+struct err *rank_lists_choose(const struct rank_rows *r, const struct rank_shown *shown,
 			      size_t n_shown, uint32_t *ret)
 {
 	_cleanup_(drop_lists) lists all = {};
-	struct err *err = make_all(r, &all);
+	struct err *err = make_all(r, shown, n_shown, &all);
 	const struct list *best = NULL;
 
 	*ret = UINT32_MAX;
+	if (!err && !all.size)
+		err = make_all(r, NULL, 0, &all);
 	for (size_t i = 0; i < all.size && !err; i++) {
 		struct list *l = &all.data[i];
 

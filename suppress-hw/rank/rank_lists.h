@@ -15,12 +15,20 @@
 /** So many statements not shown before make a list another one. */
 #define RANK_DIFFERENT 10
 
+/** A list that was looked at. */
+struct rank_shown {
+	uint32_t of; ///< the statement it was of; UINT32_MAX: that is not there any more
+	uint32_t *ids; ///< its statements, then UINT32_MAX
+};
+
 /** A run: a byte for each statement. */
 struct rank_row {
 	const uint8_t *executed;
 	const uint8_t *ivmp; ///< of a failing run; NULL: it has none
 	bool is_failed;
-	bool is_over; ///< it did once, and passes behind a fix: it still tells what it told
+	/** It did once, and passes behind a fix: its IVMPs count as they did (Figure 3.6), but where
+	 * these leave a tie, it passes. */
+	bool is_over;
 };
 
 struct rank_rows {
@@ -43,12 +51,13 @@ struct err *rank_lists_make(const struct rank_rows *r, uint32_t of, rank_ranked 
 /**
  * The list to look at next. At first that whose head is the most suspicious; then that which
  * first has RANK_DIFFERENT statements at its head that the ones shown have not, or the
- * most where none has so many. Lists that no run is behind that fails still are none to look at.
+ * most where none has so many. Lists that no run is behind that fails still are none to look at,
+ * and those of the runs that one shown is of only where there is no other.
  *
- * @param shown  the @p n_shown lists so far, each of ids that end with UINT32_MAX.
+ * @param shown  the @p n_shown lists so far.
  * @param ret    Set on success: the statement it is of; UINT32_MAX: no run failed.
  */
-struct err *rank_lists_choose(const struct rank_rows *r, const uint32_t *const *shown,
+struct err *rank_lists_choose(const struct rank_rows *r, const struct rank_shown *shown,
 			      size_t n_shown, uint32_t *ret);
 
 #endif

@@ -323,10 +323,10 @@ struct err *rank_state_keep(struct rank_session *s, const struct rank_run *run)
 
 /* ---- lists that were shown ----------------------------------------------------------------------- */
 
-static void free_shown(uint32_t **shown, size_t n)
+static void free_shown(struct rank_shown *shown, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		free(shown[i]);
+		free(shown[i].ids);
 	free(shown);
 }
 
@@ -348,6 +348,14 @@ static uint32_t *ids_of(const struct rank_session *s, const cJSON *list)
 	}
 	ids[n] = UINT32_MAX;
 	return ids;
+}
+
+/* The list that was shown last, or another: the statement it is of. */
+static uint32_t list_of(const struct rank_session *s, const cJSON *shown)
+{
+	const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(shown, "name"));
+
+	return name ? rank_state_find(s, name) : UINT32_MAX;
 }
 
 /* Add to those shown that of @p of. */
@@ -375,15 +383,12 @@ struct err *rank_state_choose(struct rank_session *s, const struct rank_rows *ro
 	const cJSON *list = cJSON_GetObjectItem(s->state, "shown"), *o = NULL;
 	size_t n = cJSON_GetArraySize(list), k = 0;
 	rank_ranked ranked = {};
-	uint32_t **shown;
+	struct rank_shown *shown;
 	struct err *err;
 
 	// Nothing was fixed: the same as before.
 	if (n && !s->fixed.size) {
-		const char *name = cJSON_GetStringValue(
-			cJSON_GetObjectItem(cJSON_GetArrayItem(list, n - 1), "name"));
-
-		*of = name ? rank_state_find(s, name) : UINT32_MAX;
+		*of = list_of(s, cJSON_GetArrayItem(list, n - 1));
 		if (*of != UINT32_MAX)
 			return NULL;
 	}
@@ -392,13 +397,15 @@ struct err *rank_state_choose(struct rank_session *s, const struct rank_rows *ro
 		return &err_nomem;
 	cJSON_ArrayForEach(o, list)
 	{
-		shown[k] = ids_of(s, cJSON_GetObjectItem(o, "list"));
-		if (!shown[k++]) {
+		shown[k] =
+			(struct rank_shown){ list_of(s, o),
+					     ids_of(s, cJSON_GetObjectItem(o, "list")) };
+		if (!shown[k++].ids) {
 			free_shown(shown, n);
 			return &err_nomem;
 		}
 	}
-	err = rank_lists_choose(rows, (const uint32_t *const *)shown, n, of);
+	err = rank_lists_choose(rows, shown, n, of);
 	free_shown(shown, n);
 	if (!err && *of != UINT32_MAX)
 		err = rank_lists_make(rows, *of, &ranked);

@@ -113,8 +113,8 @@ static void several_faults(void **state)
 	struct rank_row rows[3];
 	struct rank_rows r = figure(rows);
 	// As list 1 was.
-	const uint32_t first[] = { 1, 4, 3, 2, 0, UINT32_MAX };
-	const uint32_t *shown[] = { first };
+	uint32_t first[] = { 1, 4, 3, 2, 0, UINT32_MAX };
+	const struct rank_shown shown[] = { { 0, first } };
 	uint32_t of;
 
 	(void)state;
@@ -144,8 +144,8 @@ static void different_lists(void **state)
 	struct rank_row rows[3];
 	struct rank_statement s[MANY];
 	struct rank_rows r = { rows, 3, s, MANY };
-	const uint32_t first[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, UINT32_MAX };
-	const uint32_t *shown[] = { first };
+	uint32_t first[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, UINT32_MAX };
+	const struct rank_shown shown[] = { { UINT32_MAX, first }, { 20, first } };
 	uint32_t of;
 
 	(void)state;
@@ -161,6 +161,12 @@ static void different_lists(void **state)
 	memset(executed[2] + 20, 1, 20);
 	assert_null(rank_lists_choose(&r, shown, 1, &of));
 	assert_int_equal(of, 20);
+	// One that was shown is not shown again, while there is another.
+	assert_null(rank_lists_choose(&r, shown, 2, &of));
+	assert_int_equal(of, 0);
+	rows[1].is_failed = rows[0].is_failed = false;
+	assert_null(rank_lists_choose(&r, shown, 2, &of));
+	assert_int_equal(of, 0);
 	// No run failed.
 	for (int k = 0; k < 3; k++)
 		rows[k].is_failed = false;
@@ -168,9 +174,35 @@ static void different_lists(void **state)
 	assert_int_equal(of, UINT32_MAX);
 }
 
+/* A run that passes behind a fix goes on to have its IVMPs, and passes. */
+static void runs_that_are_over(void **state)
+{
+	static const uint8_t executed[2][4] = { { 1, 1, 1, 0 }, { 1, 0, 1, 1 } };
+	static const uint8_t found[2][4] = { { 0, 1, 0, 0 }, { 0, 0, 0, 0 } };
+	struct rank_statement s[4];
+	struct rank_row rows[2] = { { executed[0], found[0], true, true },
+				    { executed[1], found[1], true, false } };
+	struct rank_rows r = { rows, 2, s, 4 };
+	rank_ranked list = {};
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		s[i] = (struct rank_statement){ .file = "a.c", .line = i + 1 };
+	assert_null(rank_lists_make(&r, 0, &list));
+	assert_int_equal(list.size, 4);
+	assert_int_equal(list.data[0].line, 2);
+	assert_true(list.data[0].suspicion == 1);
+	// No passing run executes it.
+	assert_int_equal(list.data[1].line, 4);
+	assert_int_equal(list.data[1].rank, 2);
+	assert_int_equal(list.data[2].n_passed, 1);
+	vec_deinit(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_that_are_over),
 		cmocka_unit_test(spanning),
 		cmocka_unit_test(ranks),
 		cmocka_unit_test(several_faults),
