@@ -111,13 +111,18 @@ static bool find_in(const struct dec_sym_frame *at, Dwarf_Die *scope,
 static bool find_static(struct dec_symbols *s, const struct dec_frame *f,
 			const struct dec_spot *spot, char *name, struct dec_type *type)
 {
-	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, spot->addr);
+	const struct dec_sym_mapping *m = dec_sym_module_of(s, spot->addr);
 	struct dec_sym_frame at = { .frame = f };
+	uint64_t own;
 
-	// Its data lie behind its code, perhaps beyond what was mapped as such.
-	if (!m)
+	if (!m) {
 		m = dec_sym_mapping_of(s, f->rip);
-	if (!m || !dec_sym_unit_need_debug(m->unit))
+		own = m ? threads_own(s, m->unit, f) : 0;
+		// Most are in no module, and not worth a look at all variables.
+		if (!own || spot->addr - own >= f->fs_base - own)
+			return false;
+	}
+	if (!dec_sym_unit_need_debug(m->unit))
 		return false;
 	at.unit = m->unit;
 	at.bias = m->bias;
