@@ -300,21 +300,15 @@ static struct err *feed(void *ctx, const uint8_t *log, size_t bytes)
 static struct err *go_through(struct dec_machine *m, uint64_t end, struct writing *g)
 {
 	struct dec_where w;
-	struct err *err = dec_machine_seek(m, 0, &w), *off;
+	struct err *err = dec_machine_seek(m, 0, &w);
 
 	if (err)
 		return err;
 	dec_log_reader_init(&g->reader, DEC_LOG_ALL_STORES, w.position);
-	err = dec_machine_log(m, DEC_LOG_ALL_STORES, feed, g);
-	if (!err)
-		err = dec_machine_run(m, end, &w);
-	off = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
+	err = dec_machine_run_logged(m, DEC_LOG_ALL_STORES, feed, g, end, &w);
 	if (!err)
 		err = go_on(g, UINT64_MAX - g->w->epoch);
 	dec_log_reader_deinit(&g->reader);
-	if (!err)
-		return off;
-	err_destroy(off);
 	return err;
 }
 

@@ -171,6 +171,21 @@ struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_l
 	return dec_wire_mode(m->wire, mode);
 }
 
+struct err *dec_machine_run_logged(struct dec_machine *m, enum dec_log_mode mode,
+				   dec_log_fn fn, void *ctx, uint64_t position,
+				   struct dec_where *ret)
+{
+	struct err *err = dec_machine_log(m, mode, fn, ctx), *off;
+
+	if (!err)
+		err = dec_machine_run(m, position, ret);
+	off = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
+	if (!err)
+		return off;
+	err_destroy(off);
+	return err;
+}
+
 struct err *dec_machine_break_if(struct dec_machine *m, uint64_t rip,
 				 const struct dec_agent_conditions *only_if)
 {

@@ -182,6 +182,11 @@ struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip, bool is
 struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 			    struct dec_where *ret);
 
+/** The same, logging as dec_machine_log() does, up to there alone, whatever comes of it. */
+struct err *dec_machine_run_logged(struct dec_machine *m, enum dec_log_mode mode,
+				   dec_log_fn fn, void *ctx, uint64_t position,
+				   struct dec_where *ret);
+
 /** Memory [start, end). */
 struct dec_span {
 	uint64_t start, end;

@@ -506,7 +506,7 @@ struct err *dec_machine_trace_for(struct dec_machine *m, uint64_t position,
 {
 	struct dec_tracer *t = NULL;
 	struct cap_regs regs;
-	struct err *err = dec_machine_regs(m, &regs), *off;
+	struct err *err = dec_machine_regs(m, &regs);
 	struct dec_where now;
 
 	// Running to where it stands tells where that is.
@@ -527,16 +527,10 @@ struct err *dec_machine_trace_for(struct dec_machine *m, uint64_t position,
 			dec_tracer_set(t, r, value, n);
 	}
 	if (!err)
-		err = dec_machine_log(m, DEC_LOG_VALUES, dec_tracer_feed, t);
-	if (!err)
-		err = dec_machine_run(m, position, ret);
-	off = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
+		err = dec_machine_run_logged(m, DEC_LOG_VALUES, dec_tracer_feed, t,
+					     position, ret);
 	dec_tracer_destroy(t);
-	if (err) {
-		err_destroy(off);
-		return err;
-	}
-	return off;
+	return err;
 }
 
 struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,

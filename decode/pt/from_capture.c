@@ -265,12 +265,8 @@ static struct err *run(struct encode *e)
 	if (!err)
 		err = dec_machine_create(e->capture, &mo, &m);
 	if (!err)
-		err = dec_machine_log(m, DEC_LOG_FLOW, on_log, e);
-	if (!err)
-		err = dec_machine_run(m, UINT64_MAX >> 1, w);
-	// Stopping the log brings its last piece.
-	if (!err)
-		err = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
+		err = dec_machine_run_logged(m, DEC_LOG_FLOW, on_log, e, UINT64_MAX >> 1,
+					     w);
 	if (!err)
 		err = dec_pt_encoder_finish(e->encoder, w->rip);
 	if (err || (w->at == DEC_AT_END && !w->is_cut))

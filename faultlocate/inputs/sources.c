@@ -461,11 +461,8 @@ static struct err *find_names(struct reading *r, const struct capture *c)
 	if (!err)
 		err = dec_machine_checkpoint(m);
 	if (!err)
-		err = dec_machine_log(m, DEC_LOG_JUMPS, feed, r);
-	if (!err)
-		err = dec_machine_run(m, UINT64_MAX >> 1, &at);
-	if (!err)
-		err = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
+		err = dec_machine_run_logged(m, DEC_LOG_JUMPS, feed, r, UINT64_MAX >> 1,
+					     &at);
 	if (!err)
 		err = dec_machine_seek(m, 0, &at);
 	for (size_t i = 0; i < r->openings.size && !err; i++)

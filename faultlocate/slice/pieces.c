@@ -75,17 +75,11 @@ static struct err *on_log(void *ctx, const uint8_t *log, size_t bytes)
 static struct err *mark_kernel(struct dec_machine *machine, struct marks *m)
 {
 	struct dec_where w;
-	struct err *err, *off;
+	struct err *err;
 
 	dec_log_reader_init(&m->reader, DEC_LOG_JUMPS, 0);
-	err = dec_machine_log(machine, DEC_LOG_JUMPS, on_log, m);
-	if (!err)
-		err = dec_machine_run(machine, m->end, &w);
-	off = dec_machine_log(machine, DEC_LOG_NONE, NULL, NULL);
+	err = dec_machine_run_logged(machine, DEC_LOG_JUMPS, on_log, m, m->end, &w);
 	dec_log_reader_deinit(&m->reader);
-	if (!err)
-		return off;
-	err_destroy(off);
 	return err;
 }
 

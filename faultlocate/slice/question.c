@@ -141,12 +141,9 @@ static struct err *find_time(struct question *q, const uint64_t *address, size_t
 	if (!err)
 		err = watch(&f, m, true);
 	if (!err)
-		err = dec_machine_log(m, DEC_LOG_JUMPS, search_feed, &f);
-	if (!err)
-		err = dec_machine_run(m, q->trace->end.position, &w);
-	off = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
-	if (!off)
-		off = watch(&f, m, false);
+		err = dec_machine_run_logged(m, DEC_LOG_JUMPS, search_feed, &f,
+					     q->trace->end.position, &w);
+	off = watch(&f, m, false);
 	dec_log_reader_deinit(&f.reader);
 	if (err) {
 		err_destroy(off);

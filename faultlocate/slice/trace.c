@@ -664,7 +664,7 @@ static struct err *log_window(struct fl_trace *t, uint64_t begin, uint64_t end)
 	struct trace_window *w = &t->window;
 	struct cap_regs regs;
 	struct dec_where at;
-	struct err *err = go_to(t, begin, &at), *off;
+	struct err *err = go_to(t, begin, &at);
 
 	w->log.size = w->entries.size = w->stretches.size = 0;
 	w->is_over = false;
@@ -676,15 +676,9 @@ static struct err *log_window(struct fl_trace *t, uint64_t begin, uint64_t end)
 		err = dec_machine_regs(t->machine, &regs);
 	if (!err)
 		err = add_stretch(w, at.tid, regs.fs_base);
-	if (!err)
-		err = dec_machine_log(t->machine, DEC_LOG_ADDRESSES, window_feed, t);
-	if (!err)
-		err = dec_machine_run(t->machine, end, &at);
-	off = dec_machine_log(t->machine, DEC_LOG_NONE, NULL, NULL);
-	if (!err)
-		return off;
-	err_destroy(off);
-	return err;
+	return err   ?:
+		       dec_machine_run_logged(t->machine, DEC_LOG_ADDRESSES, window_feed,
+					      t, end, &at);
 }
 
 struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end)
