@@ -100,6 +100,9 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, uint64_t instructions,
 			   bool with_progress);
 
+/** @return the @p i-th load that looks through the stack, as a collector does; 0: there are no more. */
+uint64_t fl_check_look(const struct fl_check *c, size_t i);
+
 /** @return whether rules were asked that were left out, as the run is long. */
 bool fl_check_is_short(const struct fl_check *c);
 

@@ -16,6 +16,7 @@ enum { STORAGE_FRAME = 1, STORAGE_STATIC };
 struct asked {
 	struct fl_check *c;
 	struct dec_symbols *symbols;
+	size_t n_before; ///< errors of other rules
 };
 
 static const char *const uses[] = {
@@ -125,6 +126,25 @@ static struct err *on_use(void *ctx, const struct fl_bytes_place *p,
 	return NULL;
 }
 
+static void on_again(void *ctx, uint64_t pc)
+{
+	struct asked *a = ctx;
+	struct map *seen = &a->c->seen;
+
+	if (a->c->n_looks < FL_CHECK_LOOKS)
+		a->c->look[a->c->n_looks++] = pc;
+	for (size_t i = 0; i < seen->capacity; i++)
+		if (seen->slots[i].key != MAP_EMPTY_KEY &&
+		    seen->slots[i].value > a->n_before)
+			map_remove(seen, seen->slots[i--].key);
+	a->c->errors.size = a->n_before;
+}
+
+uint64_t fl_check_look(const struct fl_check *c, size_t i)
+{
+	return i < c->n_looks ? c->look[i] : 0;
+}
+
 bool fl_check_is_short(const struct fl_check *c)
 {
 	return c->is_short;
@@ -134,10 +154,11 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, uint64_t instructions,
 			   bool with_progress)
 {
-	struct asked a = { c, symbols };
-	struct fl_bytes_events events = { .ctx = &a };
+	struct asked a = { c, symbols, c->errors.size };
+	struct fl_bytes_events events = { .ctx = &a, .again = on_again };
 	bool is_named = false;
 
+	c->n_looks = 0;
 	if (capture_info(capture)->mode == CAP_MODE_FLIGHT)
 		return NULL;
 	for (size_t i = 0; i < spec_bugs(c->rules); i++) {

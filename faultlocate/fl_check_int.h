@@ -11,6 +11,8 @@
 #include "base/arena.h"
 #include "faultlocate/fl_check.h"
 
+#define FL_CHECK_LOOKS 8
+
 struct fl_check {
 	struct spec *rules;
 	bool *is_on;	  ///< by rule
@@ -34,7 +36,9 @@ struct fl_check {
 	uint64_t fault_bytes;
 	bool has_fault;
 	fl_races races;
-	bool *is_named;	  ///< by rule: it alone, or with others
+	bool *is_named;		       ///< by rule: it alone, or with others
+	uint64_t look[FL_CHECK_LOOKS]; ///< loads that look through the stack
+	size_t n_looks;
 	bool is_short;	  ///< rules about bytes were left out
 	struct map lines; ///< hash of a source line -> the statement that stands for it
 	bool has_threads; ///< and was asked about them

@@ -190,6 +190,28 @@ static struct err *note_releases(struct fl_analysis *a)
 		(unsigned long long)first->time);
 }
 
+/* Of each function once. */
+static struct err *note_looks(struct fl_analysis *a)
+{
+	const char *last = NULL;
+	struct err *err = NULL;
+	uint64_t pc;
+
+	for (size_t i = 0; (pc = fl_check_look(a->check, i)) && !err; i++) {
+		struct dec_place place = {};
+
+		dec_symbols_place(a->symbols, pc, &place);
+		if (last && place.outer && !strcmp(last, place.outer))
+			continue;
+		last = place.outer;
+		err = fl_note_add(a,
+				  "%s looks through the stack, as collectors do: what it "
+				  "reads counts as having a value",
+				  last ? last : "an instruction");
+	}
+	return err;
+}
+
 struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 {
 	const struct cap_info *info = capture_info(a->capture);
@@ -216,6 +238,8 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 			a, "races are looked for in code with line information alone, as "
 			   "without it atomic accesses look like others: the program has "
 			   "none (-g)");
+	if (!err && a->check)
+		err = note_looks(a);
 	if (!err && a->check && fl_check_is_short(a->check))
 		err = fl_note_add(
 			a,

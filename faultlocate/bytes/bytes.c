@@ -378,8 +378,10 @@ static void walk_destroy(struct bytes_walk *w)
 	free(w);
 }
 
-struct err *fl_bytes_find(const struct capture *c, struct dec_symbols *symbols,
-			  const struct fl_bytes_events *events, bool with_progress)
+/* One replay, by a new walk that knows of @p looks. */
+static struct err *replay(const struct capture *c, struct dec_symbols *symbols,
+			  const struct fl_bytes_events *events, bool with_progress,
+			  struct bytes_looks *looks)
 {
 	struct bytes_walk *w = calloc(1, sizeof(*w));
 	const struct dec_heap_events allocs = { .ctx = w,
@@ -401,6 +403,7 @@ struct err *fl_bytes_find(const struct capture *c, struct dec_symbols *symbols,
 		return &err_nomem;
 	w->events = events;
 	w->symbols = symbols;
+	w->looks = *looks;
 	err = fl_objects_init(w);
 	if (!err)
 		err = dec_heap_trace(c, symbols, &o, &allocs, &run);
@@ -408,6 +411,23 @@ struct err *fl_bytes_find(const struct capture *c, struct dec_symbols *symbols,
 		err = err_new(ERR_DIVERGED, "cannot look at each byte: the replay left "
 					    "the recorded path");
 	dec_run_deinit(&run);
+	*looks = w->looks;
 	walk_destroy(w);
 	return err;
+}
+
+struct err *fl_bytes_find(const struct capture *c, struct dec_symbols *symbols,
+			  const struct fl_bytes_events *events, bool with_progress)
+{
+	struct bytes_looks looks = {};
+	struct err *err;
+
+	for (;;) {
+		err = replay(c, symbols, events, with_progress, &looks);
+		if (!looks.found)
+			return err;
+		err_destroy(err);
+		events->again(events->ctx, looks.found);
+		looks.found = 0;
+	}
 }

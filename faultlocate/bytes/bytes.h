@@ -57,6 +57,9 @@ struct fl_bytes_events {
 	/** @p addr: the first byte, of memory that is used or read; else 0. */
 	struct err *(*use)(void *ctx, const struct fl_bytes_place *p,
 			   enum fl_bytes_use use, uint64_t addr);
+	/** The load at @p pc looks through the stack, whatever lies there: what it reads has a value, and is of
+	 * no variable. All that was told is to be forgotten: the replay begins again. */
+	void (*again)(void *ctx, uint64_t pc);
 	bool wants_reads; ///< use is told of FL_USE_READ, too
 	bool is_plain; ///< each instruction by a step: the same, in more than twice the time
 };

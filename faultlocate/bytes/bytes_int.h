@@ -39,6 +39,25 @@ struct bytes_values {
 	} at_hand[512];
 };
 
+/* ---- looks ------------------------------------------------------------------------------------ */
+
+#define BYTES_LOOKS 8
+
+/** A load that may be one of who looks through the stack. */
+struct bytes_look {
+	uint64_t pc, addr; ///< what it read last
+	uint32_t n;	   ///< .. of so many, one behind the other
+	bool has_crossed;  ///< .. among which a return address was
+	bool is_known;	   ///< .. so it does
+	uint64_t function; ///< .. in the function that begins here; 0: not known
+};
+
+struct bytes_looks {
+	struct bytes_look look[BYTES_LOOKS];
+	uint32_t n, next, n_known;
+	uint64_t found; ///< pc of one that was not known when the replay began; 0: none
+};
+
 /* ---- objects ---------------------------------------------------------------------------------- */
 
 /** A variable of one call, or a static one; its number is its index + 1. */
@@ -106,6 +125,7 @@ struct bytes_walk {
 	struct bytes_thread *thread;
 	struct bytes_values values;
 	struct bytes_objects objects;
+	struct bytes_looks looks;
 	struct map models;	///< rip -> struct insn_model *
 	struct arena arena;	///< of those
 	struct map replaced;	///< rip -> whether memcheck would run another function
@@ -145,6 +165,18 @@ struct err *fl_values_follow_stack(struct bytes_walk *w, const struct dec_insn *
  * the allocator's, or reads ahead; its uses are none. @return ERR_NOMEM, what events do. */
 struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool is_quiet);
 void fl_values_deinit(struct bytes_values *v);
+
+/* ---- looks.c */
+
+/** @return whether the load at @p pc is to be seen each time. */
+bool fl_looks_is_watched(const struct bytes_looks *l, uint64_t pc);
+
+/** @return whether the load at @p pc, or another one of its function, looks through the stack. */
+bool fl_looks_is_known(const struct bytes_walk *w, uint64_t pc);
+
+/** The instruction of @p s reads memory: does it look through the stack? What such read has values from here on.
+ * @return ERR_NOMEM; ERR_RANGE, and looks.found is set: it does, and the run is to be looked at again. */
+struct err *fl_looks_step(struct bytes_walk *w, const struct dec_step *s);
 
 /* ---- objects.c */
 enum { BYTES_NOBODY = 1 }; ///< a pointer whose object is not known yet

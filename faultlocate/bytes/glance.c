@@ -189,6 +189,8 @@ static uint32_t go_on(struct bytes_walk *w, const struct dec_glance *g, uint32_t
 
 		if (q->kind == KIND_STEP ||
 		    (is_in_string && (q->mem.is_read || q->moves_stack)) ||
+		    (q->mem.is_read &&
+		     fl_looks_is_watched(&w->looks, g->block->insn[i].rip)) ||
 		    is_concerned(w, g, q, addr))
 			break;
 		if (q->writes_flags)

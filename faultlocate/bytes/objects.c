@@ -333,6 +333,8 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 	}
 	if (!number || (!is_own && !r->is_def)) // libraries read ahead
 		return NULL;
+	if (!r->is_def && fl_looks_is_known(w, s->insn->rip))
+		return NULL;
 	return fl_objects_check(w, p, number, r->addr, r->size, r->is_def, !is_own);
 }
 

@@ -386,6 +386,10 @@ struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool 
 	err = fl_values_follow_stack(w, s->insn, s->gpr[CAP_RSP]);
 	if (err)
 		return err;
+	if (!is_quiet && s->n_refs)
+		err = fl_looks_step(w, s);
+	if (err)
+		return err;
 	if (!is_concerned(w, s)) {
 		if (s->insn->writes_flags)
 			r->no_zero = r->no_sign = r->no_carry = r->no_overflow =

@@ -56,11 +56,21 @@ static struct err *on_use(void *ctx, const struct fl_bytes_place *p,
 						.kind = use });
 }
 
+static void on_again(void *ctx, uint64_t pc)
+{
+	struct look *l = ctx;
+
+	(void)pc;
+	l->told.size = 0;
+	l->n_accesses = l->n_uses = l->n_reads = 0;
+}
+
 static void look(const struct capture *c, bool is_plain, struct look *l)
 {
 	const struct fl_bytes_events events = { .ctx = l,
 						.access = on_access,
 						.use = on_use,
+						.again = on_again,
 						.wants_reads = true,
 						.is_plain = is_plain };
 	struct dec_symbols *symbols;

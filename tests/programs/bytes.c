@@ -23,7 +23,8 @@
 
 static volatile long sum;
 static volatile int zero;
-static int before[16], table[8], after[16];
+// Nothing ends where it begins, in whichever order compilers place them.
+static int before[16], table[8] __attribute__((aligned(256))), after[16];
 static char text_before[32], text[8] = "static", text_after[32];
 static const int primes[5] = { 2, 3, 5, 7, 11 };
 static char far[1024];
@@ -418,6 +419,21 @@ KEEP void take(int n)
 	}
 }
 
+static long *roots_end, kept[64];
+
+/* A collector: what might be a pointer on the stack? */
+KEEP void collect(void)
+{
+	long here = 1;
+
+	for (long *p = &here; p < roots_end; p++)
+		if (*p > 4096 && !(*p & 7))
+			kept[*p >> 3 & 63] = *p;
+	for (int i = 0; i < 64; i++)
+		if (kept[i] > 1)
+			sum++;
+}
+
 KEEP void right(int n)
 {
 	int a[10], b[10], vla[n + 3], *grown = NULL, *p;
@@ -477,6 +493,7 @@ KEEP void right(int n)
 	change_stacks();
 	compare_words();
 	take(n);
+	collect();
 	printf("%s %d %.2f %c\n", name, m.i, m.d, m.c);
 }
 
@@ -486,6 +503,7 @@ int main(int argc, char **argv)
 	struct parts parts;
 
 	same(room);
+	roots_end = (long *)(room + sizeof(room));
 	right(3 + argc);
 	if (argc > 1 && !strcmp(argv[1], "wrong")) {
 		give_frames();
