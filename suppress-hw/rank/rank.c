@@ -333,6 +333,10 @@ static struct err *do_suite(struct rank_session *s)
 			return err_new(ERR_INTERRUPTED,
 				       "interrupted before anything was known");
 	}
+	if (!err && s->n_incomplete)
+		err = lines_add(&s->ret->notes,
+				"captures of %u tests are not complete; that of %s",
+				s->n_incomplete, s->gap);
 	if (!err && !s->ret->statements.size)
 		return err_new(ERR_NOT_FOUND,
 			       "the program has no line information: build it with -g");
@@ -378,6 +382,7 @@ struct err *rank_suite(const struct rank_options *o, struct rank_result *ret)
 	map_deinit(&s.set_of);
 	rank_ranges_deinit(&s);
 	free(s.in_question);
+	free(s.gap);
 	vec_deinit(&s.fixed);
 	cJSON_Delete(s.state);
 	cJSON_Delete(s.found);

@@ -82,7 +82,9 @@ struct rank_session {
 	VEC(struct rank_range) ranges; ///< of RANK_RANGES
 	struct map range_of;	       ///< value and run -> its index
 	bool is_ambiguous;	       ///< o->at is the name of several
-	struct map profile_of;	       ///< instruction and kind -> index of profiles
+	uint32_t n_incomplete;	       ///< tests whose captures have gaps
+	char *gap;	       ///< of the first of these: its name, and what is missing
+	struct map profile_of; ///< instruction and kind -> index of profiles
 	VEC(struct rank_profile) profiles;
 	uint8_t *in_question; ///< statements that are searched; NULL: all
 	size_t n_in_question;

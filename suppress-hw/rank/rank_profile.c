@@ -477,6 +477,20 @@ static struct err *trace(struct profiler *p, const struct capture *c)
 	return NULL;
 }
 
+/* What its recording lacks may be what matters: one of them is named. */
+static struct err *note_gaps(struct rank_session *s, const struct rank_run *run,
+			     const struct capture *c)
+{
+	const struct cap_info *info = capture_info(c);
+
+	s->n_incomplete += info->n_missing != 0;
+	if (!info->n_missing || s->gap)
+		return NULL;
+	return asprintf(&s->gap, "'%s': %s", run->test->name, info->missing[0]) < 0 ?
+		       &err_nomem :
+		       NULL;
+}
+
 struct err *rank_profile(struct rank_session *s, struct rank_run *run)
 {
 	struct profiler p = {
@@ -485,6 +499,8 @@ struct err *rank_profile(struct rank_session *s, struct rank_run *run)
 	struct capture *c = NULL;
 	struct err *err = capture_open(run->dir, &c);
 
+	if (!err)
+		err = note_gaps(s, run, c);
 	if (!err)
 		err = trace(&p, c);
 	dec_machine_destroy(p.machine);

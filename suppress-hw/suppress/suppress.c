@@ -211,6 +211,18 @@ static void find_entries(struct sup_session *s, const char *const *names, size_t
 }
 
 /* Replay to the end. */
+/* What the recording lacks may be what matters. */
+static struct err *tell_gaps(struct sup_session *s)
+{
+	const struct cap_info *info = capture_info(s->ret->capture);
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < info->n_missing && !err; i++)
+		err = lines_add(&s->ret->notes, "the capture is not complete: %s",
+				info->missing[i]);
+	return err;
+}
+
 static struct err *find_crash(struct sup_session *s, const struct sup_options *o)
 {
 	struct dec_machine_options mo = { .output_fd = -1, .mapped = mapped, .ctx = s };
@@ -221,6 +233,8 @@ static struct err *find_crash(struct sup_session *s, const struct sup_options *o
 		return err_new(ERR_UNSUPPORTED,
 			       "a capture of the flight recorder has no start from which "
 			       "the run can be made again");
+	if (!err)
+		err = tell_gaps(s);
 	if (!err)
 		err = dec_symbols_create(s->ret->capture, &s->ret->symbols);
 	if (!err)

@@ -14,7 +14,14 @@ END
 cat >"$TMPDIR/sent.c" <<'END'
 #include <signal.h>
 #include <stdlib.h>
-int main(void) { abort(); }
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		syscall(SYS_keyctl, 0x7ff, 0, 0, 0, 0);
+	abort();
+}
 END
 cat >"$TMPDIR/canary.c" <<'END'
 #include <assert.h>
@@ -49,7 +56,7 @@ expect_status 0 "$FAULTLINE" suppress "$TMPDIR/fine.flt"
 grep -q "did not crash" "$TMPDIR/out" || fail "nothing said of a program that does not crash"
 want_status=134 make_capture "$TMPDIR/sent.flt" "$TMPDIR/sent"
 expect_status 1 "$FAULTLINE" suppress "$TMPDIR/sent.flt"
-grep -q "^not removed: .*sent.c:3 in main.*nothing more is known" "$TMPDIR/out" ||
+grep -q "^not removed: .*sent.c:9 in main.*nothing more is known" "$TMPDIR/out" ||
 	fail "abort() by nothing: $(cat "$TMPDIR/out")"
 for how in canary assert; do
 	[ $how = canary ] && args=x || args=
@@ -79,7 +86,12 @@ expect_status 1 "$FAULTLINE" suppress --html "$TMPDIR/page.html" "$TMPDIR/assert
 grep -q 'first corruption, likely: .*canary.c:[0-9]* in main <code>n -= 3; // FAULT assert</code>' "$TMPDIR/page.html" &&
 	grep -q '<td>[1-9].*canary.c' "$TMPDIR/page.html" && ! grep -q '<script\|href=' "$TMPDIR/page.html" ||
 	fail "the page: $(cat "$TMPDIR/page.html")"
-# What a capture lacks is not made up.
+# What a capture lacks is told, and not made up.
+"${RECORD[@]}" -o "$TMPDIR/gap.flt" -- "$TMPDIR/sent" x >/dev/null 2>&1
+[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/gap.flt"
+expect_status 1 "$FAULTLINE" suppress --json "$TMPDIR/gap.flt"
+jq -e '.notes | any(test("^the capture is not complete: what keyctl with command 0x7ff"))' \
+	"$TMPDIR/out" >/dev/null || fail "a gap: $(cat "$TMPDIR/out")"
 cp -r "$TMPDIR/assert.flt" "$TMPDIR/cut.flt"
 truncate -s $(($(stat -c %s "$TMPDIR/cut.flt/events.flt") / 2)) "$TMPDIR/cut.flt/events.flt"
 expect_status 2 "$FAULTLINE" suppress "$TMPDIR/cut.flt"
