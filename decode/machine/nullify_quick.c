@@ -29,10 +29,11 @@
 #define HITS_MAX 64	///< of closed pages, at least, before tests take their place,
 #define HIT_WORTH 30000 ///< if each has gained less than so many instructions
 #define CHANGES_MAX 16	///< between the two; then tests stay
-// Tests of memory go behind so many instructions without a NaT byte, at first; and so many times as
-// many whenever they came back.
+// Tests of memory go behind so many instructions without a NaT byte, at first; so many times as many
+// whenever they came back, up to what costs more than translating again.
 #define WAIT (1u << 12)
 #define WAIT_MORE 4
+#define WAIT_MOST (1u << 26)
 #define SCAN_BYTES (1u << 20) ///< of the stack, for calls under way
 #define TAG_BITS 58	      ///< above them: which of the saved registers are NaT
 
@@ -160,18 +161,21 @@ static bool is_closed(const struct nul_quick *q, uint64_t addr)
 	return false;
 }
 
-/* Is it time for tests in the place of closed pages, or for these again? */
-static void consider_pages(struct nul_run *n)
+/* Is it time for tests in the place of closed pages, or for these again? @return whether it was. */
+static bool consider_pages(struct nul_run *n)
 {
 	struct nul_quick *q = n->quick;
 	uint64_t gained = n->r->engine.now - q->since;
 
 	if (n->ask->mode != DEC_NULLIFY_NAT_MEM)
-		return;
+		return false;
 	if (q->closes && q->n_hits >= HITS_MAX && gained / q->n_hits < HIT_WORTH)
 		change(n, false);
 	else if (!q->closes && !n->n_corrupt && q->n_changes < CHANGES_MAX)
 		change(n, true);
+	else
+		return false;
+	return true;
 }
 
 /* What is to be tested for what is NaT now, and the stack that the running thread is in? */
@@ -179,18 +183,22 @@ static void consider(struct nul_run *n)
 {
 	struct nul_quick *q = n->quick;
 	uint64_t now = n->r->engine.now;
-	bool memory, stack;
+	bool memory, stack, has_changed;
 
 	know_stack(n);
-	consider_pages(n);
+	has_changed = consider_pages(n);
 	memory = !q->closes && n->n_corrupt;
 	stack = memory && (q->n_on_stacks || q->has_lost_stack);
-	if (memory > q->nat.tests_memory || stack > q->nat.tests_stack) {
+	if (memory == q->nat.tests_memory && stack == q->nat.tests_stack) {
+		q->idle_since = 0;
+	} else if (has_changed) { // which is seldom
 		set_tests(n, memory, stack);
 		q->idle_since = 0;
-		q->wait *= WAIT_MORE;
-	} else if (memory == q->nat.tests_memory && stack == q->nat.tests_stack) {
+	} else if (memory > q->nat.tests_memory || stack > q->nat.tests_stack) {
+		set_tests(n, memory, stack);
 		q->idle_since = 0;
+		if (q->wait < WAIT_MOST)
+			q->wait *= WAIT_MORE;
 	} else if (!q->idle_since) {
 		q->idle_since = now;
 	} else if (now + NEAR_END - q->idle_since >= q->wait) {
