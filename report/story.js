@@ -305,10 +305,10 @@ function drawLinks() {
 // ---- any moment, where there is a server --------------------------------------------------------------
 
 // What it has, or why it has nothing.
-async function ask(what) {
+async function ask(what, read = answer => answer.json()) {
 	try {
 		const answer = await fetch(what);
-		return answer.ok ? await answer.json() : { why: `the server says ${answer.status}` };
+		return answer.ok ? await read(answer) : { why: `the server says ${answer.status}` };
 	} catch {
 		return { why: "the server is gone: faultline report --serve begins it again" };
 	}
@@ -488,11 +488,16 @@ function drawInputs() {
 	}
 }
 
+// The heap at another time, in the page that is there; where there is none, why, instead of the old one.
 // What is no more looked at when it comes is not shown.
-async function fetchHeap(frame, time) {
-	const answer = await fetch(`heap/${time}`), text = await answer.text();
-	if (answer.ok && element("heap") === frame && time === (state.heap ?? timeShown()))
-		frame.contentWindow.take(text);
+async function fetchHeap(frame, time, show) {
+	const told = await ask(`heap/${time}`, async answer => ({ text: await answer.text() }));
+	if (element("heap") !== frame || time !== (state.heap ?? timeShown()))
+		return;
+	if (told.why)
+		return element("frame").replaceChildren(make("p", { class: "why" }, told.why));
+	frame.contentWindow.take(told.text);
+	show(frame);
 }
 
 // The picture is at the instant that is looked at.
@@ -515,7 +520,7 @@ function drawHeap() {
 		if (frame && frame.contentWindow.hasTime && frame.contentWindow.hasTime(time))
 			return show(frame);
 		if (frame && frame.contentWindow.take)
-			return settled = fetchHeap(frame, time).then(() => show(frame));
+			return settled = fetchHeap(frame, time, show);
 		const f = make("iframe", { id: "heap", title: "the heap", src: `heap/${time}` });
 		settled = new Promise(done => f.addEventListener("load", () => done(show(f))));
 		to.replaceChildren(f);

@@ -262,6 +262,17 @@ element("frame").replaceChildren();
 fromAddress();
 await settled;
 must(element("heap").contentWindow.seen() === seen, `${element("heap").contentWindow.seen()} is seen again, not ${seen}`);
+
+// A heap that cannot be had is not another one's picture.
+const kept = window.fetch, there = state.at;
+window.fetch = async () => { throw new TypeError("gone"); };
+go({ at: Math.floor(data.time.end / 4), view: "heap" });
+await settled;
+window.fetch = kept;
+must(!element("heap") && /the server is gone/.test(element("frame").textContent), "the old heap is shown: " + element("frame").textContent);
+go({ at: there, view: "heap" });
+await settled;
+must(element("heap").contentDocument.querySelectorAll(".node").length > 2, "the heap is not drawn again");
 press("1");
 await settled;
 press("ArrowDown");
