@@ -95,8 +95,7 @@ struct nul_quick {
 	uint32_t n_counters, insn[CTX_NAT_COUNTERS];
 	uint64_t due[CTX_NAT_COUNTERS]; ///< that execution, from 1, is for C
 	bool closes;			///< pages with NaT bytes are made inaccessible
-	bool was_hit;			///< one of them was met
-	uint64_t n_hits, since;		///< so many since that position
+	uint64_t n_closings, since;	///< they were so often, since that position
 	unsigned n_changes;		///< between that and tests
 	VEC(uint64_t) closed;		///< those that are
 	VEC(struct nul_stack) stacks;	///< that threads were in when emitted code began

@@ -26,8 +26,8 @@
 #define NEAR_END 256	///< instructions, before a position at which it must stop
 #define QUIET 8		///< clean ones in a row, before emitted code goes on
 #define PAGES_CLOSED 64 ///< at most
-#define HITS_MAX 64	///< of closed pages, at least, before tests take their place,
-#define HIT_WORTH 30000 ///< if each has gained less than so many instructions
+#define CLOSINGS 64	///< of pages, one after the other: tests take their place
+#define WORTH 30000	///< if each has gained less than so many instructions
 #define CHANGES_MAX 16	///< between the two; then tests stay
 // Tests of memory go behind so many instructions without a NaT byte, at first; so many times as many
 // whenever they came back, up to what costs more than translating again.
@@ -125,7 +125,7 @@ static void change(struct nul_run *n, bool closes)
 	struct nul_quick *q = n->quick;
 
 	q->closes = closes;
-	q->n_hits = 0;
+	q->n_closings = 0;
 	q->since = n->r->engine.now;
 	q->n_changes++;
 }
@@ -169,7 +169,12 @@ static bool consider_pages(struct nul_run *n)
 
 	if (n->ask->mode != DEC_NULLIFY_NAT_MEM)
 		return false;
-	if (q->closes && q->n_hits >= HITS_MAX && gained / q->n_hits < HIT_WORTH)
+	if (q->closes && q->n_closings >= CLOSINGS && gained / CLOSINGS >= WORTH) {
+		q->n_closings = 0;
+		q->since = n->r->engine.now;
+		return false;
+	}
+	if (q->closes && q->n_closings >= CLOSINGS)
 		change(n, false);
 	else if (!q->closes && !n->n_corrupt && q->n_changes < CHANGES_MAX)
 		change(n, true);
@@ -377,7 +382,6 @@ static enum dec_verdict quick_fault(void *ctx, struct dec_engine *e)
 	enum dec_verdict v;
 
 	if (e->ctx->fault_signo == SIGSEGV && is_closed(n->quick, e->ctx->fault_addr)) {
-		n->quick->was_hit = true;
 		take_count_back(n);
 		return DEC_PAUSE;
 	}
@@ -471,7 +475,6 @@ static bool run(struct nul_run *n, uint64_t until, enum dec_verdict *v)
 	*v = DEC_GO;
 	if (until - e->now < NEAR_END)
 		return true;
-	n->quick->was_hit = false;
 	tell_registers(n);
 	consider(n);
 	if (n->quick->idle_since && until > n->quick->idle_since + n->quick->wait)
@@ -481,8 +484,8 @@ static bool run(struct nul_run *n, uint64_t until, enum dec_verdict *v)
 	e->nat = &n->quick->nat;
 	stop = dec_engine_run(e, until);
 	e->nat = NULL;
+	n->quick->n_closings += n->quick->closed.size != 0;
 	open_pages(n);
-	n->quick->n_hits += n->quick->was_hit;
 	if (stop == DEC_STOP_END)
 		*v = DEC_END;
 	else if (stop == DEC_STOP_DIVERGED)
