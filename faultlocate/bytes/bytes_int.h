@@ -30,6 +30,14 @@ struct bytes_regs {
 	uint64_t rsp;	   ///< 0: not known
 };
 
+/** The vector registers as XSAVE or the like put them into memory, so that they are the same behind XRSTOR: as the
+ * dynamic linker does around its work at a function's first call. */
+struct bytes_state {
+	uint64_t addr; ///< 0: there is none
+	uint8_t vec[32][64];
+	uint32_t vec_live;
+};
+
 struct bytes_values {
 	struct map
 		pages; ///< number of a page -> pointer to its bits; not there: all have values
@@ -102,6 +110,7 @@ struct bytes_dynamic {
 struct bytes_thread {
 	uint32_t tid;
 	struct bytes_regs regs;
+	struct bytes_state state;
 	uint64_t gpr[DEC_GPRS]; ///< behind the last instruction
 	struct hg_string_call string;
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside

@@ -373,11 +373,61 @@ static struct err *define_memory(struct bytes_walk *w, const struct dec_step *s)
 	return err;
 }
 
+/* Does @p insn store vector registers, or (@p loads) load them, with all else that is the processor's state? */
+static bool is_of_state(const struct dec_insn *insn, bool *loads)
+{
+	*loads = false;
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_FXRSTOR ... ZYDIS_MNEMONIC_FXRSTOR64:
+	case ZYDIS_MNEMONIC_XRSTOR ... ZYDIS_MNEMONIC_XRSTOR64:
+		*loads = true;
+		return true;
+	case ZYDIS_MNEMONIC_FXSAVE ... ZYDIS_MNEMONIC_FXSAVE64:
+	case ZYDIS_MNEMONIC_XSAVE ... ZYDIS_MNEMONIC_XSAVEOPT64:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint64_t address_of(const struct dec_mem *m, const uint64_t *gpr)
+{
+	return m->disp + (m->base < DEC_GPRS ? gpr[m->base] : 0) +
+	       (m->index < DEC_GPRS ? gpr[m->index] * m->scale : 0);
+}
+
+static struct err *keep_state(struct bytes_walk *w, const struct dec_step *s, bool loads)
+{
+	const struct insn_model *m = fl_bytes_model(w, s->insn);
+	struct bytes_regs *r = &w->thread->regs;
+	struct bytes_state *state = &w->thread->state;
+	uint64_t addr;
+
+	if (!m)
+		return &err_nomem;
+	addr = address_of(&m->address, w->thread->gpr);
+	if (!loads) {
+		memcpy(state->vec, r->vec, sizeof(state->vec));
+		state->vec_live = r->vec_live;
+		state->addr = addr;
+	} else {
+		bool is_it = state->addr == addr;
+
+		r->vec_live = is_it ? state->vec_live : 0;
+		if (is_it)
+			memcpy(r->vec, state->vec, sizeof(r->vec));
+		else
+			memset(r->vec, 0, sizeof(r->vec));
+	}
+	return define_memory(w, s);
+}
+
 struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool is_quiet)
 {
 	struct bytes_regs *r = &w->thread->regs;
 	const struct insn_model *m;
 	struct err *err;
+	bool loads;
 
 	if (!s->insn) { // a signal's frame, or what the kernel wrote
 		r->rsp = s->gpr ? s->gpr[CAP_RSP] : r->rsp;
@@ -386,6 +436,8 @@ struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool 
 	err = fl_values_follow_stack(w, s->insn, s->gpr[CAP_RSP]);
 	if (err)
 		return err;
+	if (is_of_state(s->insn, &loads))
+		return keep_state(w, s, loads);
 	if (!is_quiet && s->n_refs)
 		err = fl_looks_step(w, s);
 	if (err)

@@ -228,6 +228,8 @@ KEEP void use_unset(void)
 	p = malloc(8);
 	sum += strlen(p) > 100;		// expect: UNINIT-USE
 	free(malloc(block[60] & 0xff)); // expect: UNINIT-USE
+	// Called for the first time, by the dynamic linker, which keeps vectors as they are.
+	strfromd(text_after, 20, "%g", *(double *)same(block + 50)); // expect: UNINIT-USE
 	free(p);
 	free(block);
 }
