@@ -18,6 +18,7 @@
 
 #include "decode/history/frames.h"
 #include "decode/history/heap_calls.h"
+#include "decode/history/heap_mute.h"
 #include "decode/history/heap_pass.h"
 #include "decode/history/heap_roots.h"
 #include "decode/history/heap_stores.h"
@@ -45,6 +46,7 @@ struct heap_trace {
 	struct heap_calls calls;
 	struct heap_stores stores;
 	struct heap_roots roots;
+	struct heap_mute mute;
 	uint64_t now;	 ///< the time up to which it is known what happened
 	uint64_t last;	 ///< the instruction before; behind a return the call, or in it
 	uint64_t passed; ///< a look at blocks ended before the one at this position
@@ -264,6 +266,7 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 		if (ref->is_def && ref->is_mem && data)
 			err = dec_heap_stores_add(&h->stores, ref->addr, ref->bytes, data,
 						  rec->rip, time);
+	h->frames.jump_end = dec_frames_jump_end(&h->frames, insn); // as behind a block
 	return err ? err : heap_end(h, insn, at, rec->gpr[CAP_RAX], time);
 }
 
@@ -527,8 +530,48 @@ static struct err *heap_mapped(void *ctx, const struct dec_where *w)
 	if (!err)
 		err = dec_heap_calls_mapped(&h->calls, heap_watch, h);
 	if (!err)
+		err = dec_heap_mute_watch(&h->mute, h->machine);
+	if (!err)
 		err = dec_heap_stores_flush(&h->stores);
 	return err ? err : dec_heap_roots_mapped(&h->roots, h->now, heap_watch, NULL, h);
+}
+
+/* Is a function of the allocator's under way, in any thread? */
+static bool heap_is_in_allocator(const struct heap_trace *h)
+{
+	bool is_in = h->calls.call.is_open;
+
+	for (size_t i = 0; i < h->threads.size; i++)
+		is_in |= i != h->frames.thread && h->threads.data[i].call.is_open;
+	return is_in;
+}
+
+uint64_t dec_heap_piece = UINT64_C(1) << 24;
+
+/* In pieces, between which it is said which stores need not be told. */
+static struct err *heap_run_in_pieces(struct heap_trace *h, uint64_t until,
+				      struct dec_where *w)
+{
+	uint64_t at = 0, to;
+	struct err *err;
+
+	for (;;) {
+		to = until - at > dec_heap_piece ? at + dec_heap_piece : until;
+		err = dec_machine_run(h->machine, to, w);
+		if (err || to == until || w->at != DEC_AT_POSITION)
+			return err;
+		at = w->position > to ? w->position : to;
+		if (!heap_is_in_allocator(h))
+			err = dec_heap_mute(&h->mute, h->machine);
+		if (err)
+			return err;
+	}
+}
+
+/* Is there nobody who asks for stores outside of blocks but for what they leave? */
+static bool heap_may_mute(const struct heap_trace *h)
+{
+	return h->ev->plain && h->stores.mode == DEC_LOG_STORES && !h->o->n_vars;
 }
 
 /* Run, with a log of what somebody looks at. */
@@ -552,7 +595,10 @@ static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_wher
 	if ((h->ev->plain || h->stores.mode == DEC_LOG_CALLS) && !h->o->n_vars)
 		h->reader.stretch = heap_on_blocks;
 	err = dec_machine_log(h->machine, h->stores.mode, heap_on_log, h);
-	return err ? err : dec_machine_run(h->machine, until, w);
+	if (err)
+		return err;
+	return heap_may_mute(h) ? heap_run_in_pieces(h, until, w) :
+				  dec_machine_run(h->machine, until, w);
 }
 
 static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
@@ -575,6 +621,9 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 		return err;
 	differs = dec_heap_calls_verify(&h->calls);
 	heap_note(h, differs);
+	if (h->mute.is_doubtful)
+		heap_note(h, "blocks lie where no allocator was known to put any: what "
+			     "memory held before they were allocated is not certain");
 	*ret = (struct dec_run){
 		.instructions = w.position,
 		.syscalls = w.syscalls,
@@ -636,6 +685,12 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 					 .roots = &h.roots,
 					 .skips_allocator = o->skips_allocator,
 					 .mode = heap_log_mode(&h) };
+	h.mute = (struct heap_mute){ .symbols = symbols,
+				     .calls = &h.calls,
+				     .stores = &h.stores,
+				     .plain = events->plain };
+	if (heap_may_mute(&h))
+		h.calls.mute = &h.mute;
 	heap_set_due(&h);
 	dec_log_reader_init(&h.reader, h.stores.mode, 0);
 	dec_frames_init(&h.frames, symbols, info->exe);
@@ -650,6 +705,8 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	if (!err)
 		err = dec_heap_calls_mapped(&h.calls, heap_watch, &h);
 	if (!err)
+		err = dec_heap_mute_watch(&h.mute, h.machine);
+	if (!err)
 		err = heap_roots_start(&h);
 	if (!err)
 		err = heap_run(&h, ret);
@@ -659,6 +716,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	dec_frames_deinit(&h.frames);
 	dec_heap_calls_deinit(&h.calls);
 	dec_heap_roots_deinit(&h.roots);
+	dec_heap_mute_deinit(&h.mute);
 	free(h.notes);
 	return err;
 }

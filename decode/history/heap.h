@@ -214,6 +214,10 @@ struct dec_heap_options {
 	size_t n_foreign;
 };
 
+/** So many instructions run between two looks at what the machine need not log: for tests, which have
+ * short programs. */
+extern uint64_t dec_heap_piece;
+
 /**
  * Replay @p c from start to end and report the heap's history. (Of a capture of the flight
  * recorder dec_flight_heap_trace() does it, as far as its last instructions go.)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "decode/history/allocator.h"
+#include "decode/history/heap_mute.h"
 
 struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
 				struct dec_symbols *symbols,
@@ -137,6 +138,37 @@ struct err *dec_heap_calls_mapped(struct heap_calls *h,
 	return err;
 }
 
+size_t dec_heap_calls_releases(const struct heap_calls *h, uint64_t *ret, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->watch.capacity; i++) {
+		const struct map_slot *s = &h->watch.slots[i];
+		uint64_t fn = s->value >> WATCH_FN_SHIFT;
+
+		if (s->key == MAP_EMPTY_KEY || !(s->value & WATCH_FN) ||
+		    (fn != CAP_HEAP_FREE && fn != CAP_HEAP_REALLOC &&
+		     fn != CAP_HEAP_POSIX_MEMALIGN))
+			continue;
+		if (n < max)
+			ret[n] = s->key;
+		n++;
+	}
+	return n;
+}
+
+bool dec_heap_calls_lie_in(const struct heap_calls *h, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < h->watch.capacity; i++) {
+		const struct map_slot *s = &h->watch.slots[i];
+
+		if (s->key != MAP_EMPTY_KEY && (s->value & WATCH_FN) && s->key >= start &&
+		    s->key < end)
+			return true;
+	}
+	return false;
+}
+
 /* ---- entries ------------------------------------------------------------------------- */
 
 #define WRAPPERS_MAX 8 // of an allocator, one in the other
@@ -209,6 +241,15 @@ static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
 	return (found ? found : first) - 1;
 }
 
+/* The block that @p c names is the allocator's from @p time on. */
+static struct err *heap_calls_release(struct heap_calls *h, const struct heap_call *c,
+				      uint64_t time)
+{
+	if (h->mute)
+		dec_heap_mute_release(h->mute, c->arg[0]);
+	return DEC_HEAP_TELL(h->ev, release, time, c->arg[0], c->rip, c->rip);
+}
+
 static struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn,
 				    uint64_t rip, const uint64_t *gpr, uint64_t time)
 {
@@ -230,7 +271,7 @@ static struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn,
 		return NULL;
 	h->call = c;
 	if (fn == CAP_HEAP_FREE && c.arg[0])
-		return DEC_HEAP_TELL(h->ev, release, time, c.arg[0], c.rip, c.rip);
+		return heap_calls_release(h, &c, time);
 	return NULL;
 }
 
@@ -281,8 +322,7 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 		size = c->arg[1];
 		// A failed realloc leaves the old block alone.
 		if (c->arg[0] && (rax || !size))
-			err = DEC_HEAP_TELL(h->ev, release, c->entry_time, c->arg[0],
-					    c->rip, c->rip);
+			err = heap_calls_release(h, c, c->entry_time);
 		if (!err && c->arg[0] && (rax || !size))
 			err = DEC_HEAP_TELL(h->ev, released, time, c->arg[0]);
 		break;
@@ -298,6 +338,8 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 	default:
 		break;
 	}
+	if (!err && addr && h->mute)
+		err = dec_heap_mute_alloc(h->mute, addr, size);
 	if (err || !addr)
 		return err;
 	return DEC_HEAP_TELL(h->ev, alloc, time, addr, size, c->fn == CAP_HEAP_CALLOC,

@@ -34,6 +34,8 @@ struct heap_open_watch {
 
 typedef VEC(struct heap_open_watch) heap_open_watches;
 
+struct heap_mute;
+
 struct heap_calls {
 	// Borrowed.
 	const struct capture *capture;
@@ -42,6 +44,7 @@ struct heap_calls {
 	const struct dec_heap_options *o;
 	struct frames *frames;
 	struct heap_roots *roots; ///< to be settled before a watch is told; NULL: none
+	struct heap_mute *mute;	  ///< is told of blocks; NULL: nobody is
 	struct heap_call call;	  ///< the outermost one, while is_open
 	heap_open_watches open_watches;
 	struct map watch;   ///< address -> allocator function, first user watch
@@ -68,6 +71,13 @@ void dec_heap_calls_deinit(struct heap_calls *h);
 struct err *dec_heap_calls_mapped(struct heap_calls *h,
 				  struct err *(*watch)(void *ctx, uint64_t addr),
 				  void *ctx);
+
+/** List up to @p max entries of functions that release a block, or write where their first argument
+ * points to: posix_memalign(). @return how many there are. */
+size_t dec_heap_calls_releases(const struct heap_calls *h, uint64_t *ret, size_t max);
+
+/** @return whether a function of an allocator's lies in [start, end). */
+bool dec_heap_calls_lie_in(const struct heap_calls *h, uint64_t start, uint64_t end);
 
 /** The instruction at @p rip is about to run with general registers @p gpr: it may be the
  * entry of an allocator, or be watched. */

@@ -16,6 +16,7 @@
 #include "decode/machine/heed.h"
 #include "decode/machine/layout.h"
 #include "decode/machine/loose.h"
+#include "decode/machine/muted.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -33,6 +34,7 @@
 #include "decode/machine/agent.h"
 #include "decode/machine/rollback.h"
 #include "decode/machine/threads.h"
+#include "decode/translator/mute.h"
 
 char dec_child_name[] = CONFINE_NAME;
 
@@ -257,8 +259,21 @@ static enum child_result child_run(uint64_t until, uint64_t n_heeded)
 	return !replay.loose && child_has_collided() ? CHILD_COLLIDED : CHILD_STOPPED;
 }
 
+static enum child_result child_mute(uint64_t n)
+{
+	const struct dec_mute *mutes = (const struct dec_mute *)slot->data;
+
+	if (n)
+		dec_muted_add(&replay, mutes, n <= DEC_MUTES ? n : 0);
+	else
+		dec_muted_end(&replay);
+	dec_engine_log_flush(&replay.engine);
+	return CHILD_OK;
+}
+
 static enum child_result child_mode(enum dec_log_mode mode, bool is_read)
 {
+	dec_muted_end(&replay);
 	dec_engine_log_flush(&replay.engine);
 	is_log_read = is_read;
 	dec_engine_set_mode(&replay.engine, mode,
@@ -696,6 +711,12 @@ static void child_serve(uint32_t command)
 		break;
 	case CHILD_WATCH:
 		dec_engine_set_watch(&replay.engine, slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_RELEASE:
+		dec_mute_set_release(&replay.engine, slot->arg[0]);
+		break;
+	case CHILD_MUTE:
+		result = child_mute(slot->arg[0]);
 		break;
 	case CHILD_GUARD:
 		result = child_guard(slot->arg[0]);

@@ -53,7 +53,9 @@ enum child_command {
 	CHILD_RUN, ///< to where; how many struct dec_span of the data to heed (heed.h)
 	CHILD_MODE,
 	CHILD_BREAK,
-	CHILD_WATCH,
+	CHILD_WATCH, ///< where; 1: from now on, 0: no more
+	CHILD_RELEASE,
+	CHILD_MUTE,	    ///< so many struct dec_mute of the data; 0: none any more
 	CHILD_GUARD,	    ///< so many struct dec_hook in the data; 0: begin
 	CHILD_GUARD_BLOCKS, ///< behind how many; at most how many
 	CHILD_READ,
@@ -119,6 +121,7 @@ struct child_branched {
 	struct dec_nullified told;
 };
 
+_Static_assert(DEC_MUTES * sizeof(struct dec_mute) <= CHILD_DATA_BYTES, "they fit");
 _Static_assert(sizeof(struct child_branch) <= CHILD_DATA_BYTES &&
 		       sizeof(struct child_branched) <= CHILD_DATA_BYTES,
 	       "it fits");

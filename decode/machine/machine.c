@@ -42,7 +42,7 @@ struct dec_machine {
 	uint32_t origin; ///< the active process went on from the checkpoint in this slot
 	enum dec_log_mode mode;
 	VEC(struct machine_break) breaks;
-	VEC(uint64_t) watches;
+	VEC(uint64_t) watches, releases;
 	struct dec_span heed[MACHINE_HEEDED]; ///< where writes are heeded
 	size_t n_heed;
 	bool is_written; ///< some of that, perhaps
@@ -102,6 +102,9 @@ static struct err *machine_tell_watches(struct dec_machine *m)
 
 	for (size_t i = 0; !err && i < m->watches.size; i++)
 		err = dec_wire_ask(m->wire, CHILD_WATCH, m->watches.data[i], 1, &answer);
+	for (size_t i = 0; !err && i < m->releases.size; i++)
+		err = dec_wire_ask(m->wire, CHILD_RELEASE, m->releases.data[i], 0,
+				   &answer);
 	return err;
 }
 
@@ -153,6 +156,7 @@ void dec_machine_destroy(struct dec_machine *m)
 		free((uint8_t *)m->breaks.data[i].only_if.bytes);
 	vec_deinit(&m->breaks);
 	vec_deinit(&m->watches);
+	vec_deinit(&m->releases);
 	free(m);
 }
 
@@ -241,6 +245,26 @@ struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip, bool is
 	return err ?: dec_wire_ask(m->wire, CHILD_WATCH, rip, is_on, &answer);
 }
 
+struct err *dec_machine_log_release_at(struct dec_machine *m, uint64_t rip)
+{
+	const struct dec_answer *answer;
+
+	if (vec_add(&m->releases, rip))
+		return &err_nomem;
+	return dec_wire_ask(m->wire, CHILD_RELEASE, rip, 0, &answer);
+}
+
+struct err *dec_machine_mute(struct dec_machine *m, const struct dec_mute *mutes,
+			     size_t n)
+{
+	const struct dec_answer *answer;
+
+	if (n > DEC_MUTES)
+		return err_new(ERR_RANGE, "more than %d pages to mute", DEC_MUTES);
+	dec_wire_give(m->wire, mutes, n * sizeof(*mutes));
+	return dec_wire_ask(m->wire, CHILD_MUTE, n, 0, &answer);
+}
+
 struct err *dec_machine_guard(struct dec_machine *m)
 {
 	const struct dec_answer *answer;
@@ -287,9 +311,9 @@ struct err *dec_machine_guard_blocks(struct dec_machine *m, size_t from,
 static struct err *machine_evade(struct dec_machine *m, uint64_t position)
 {
 	const struct dec_answer *answer = NULL;
-	struct err *err;
+	struct err *err = dec_machine_mute(m, NULL, 0);
 
-	for (int tries = 0; tries < MACHINE_TRIES; tries++) {
+	for (int tries = 0; !err && tries < MACHINE_TRIES; tries++) {
 		log_info(
 			"addresses collide with the program's: starting the machine again");
 		err = machine_restart(m);
@@ -306,7 +330,7 @@ static struct err *machine_evade(struct dec_machine *m, uint64_t position)
 		if (answer->result == CHILD_STOPPED)
 			return dec_wire_mode(m->wire, m->mode);
 	}
-	return machine_no_room();
+	return err ? err : machine_no_room();
 }
 
 /* Ask the child to run to @p position; in pieces, if somebody may want to stop it. */

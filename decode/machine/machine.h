@@ -177,6 +177,33 @@ struct err *dec_machine_break_if(struct dec_machine *m, uint64_t rip,
  * the one that begins there has a record then (but not with DEC_LOG_NONE). */
 struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip, bool is_on);
 
+/** .. where a function begins that frees or writes what its first argument points to: it unmutes
+ * (dec_machine_mute()). */
+struct err *dec_machine_log_release_at(struct dec_machine *m, uint64_t rip);
+
+/** A page whose stores need not be logged. */
+struct dec_mute {
+	uint64_t page; ///< its number: address / 4096
+	/** The start of the block that the page, and 64 bytes behind it, are part of, or one of enum
+	 * dec_mute_owner. */
+	uint64_t owner;
+};
+
+enum dec_mute_owner {
+	DEC_MUTE_DROPPED, ///< nobody ever asks what is there
+	DEC_MUTE_KEPT,	  ///< no block, nor are the 64 bytes behind it
+};
+
+#define DEC_MUTES 4096 ///< at once, at most
+
+/** In a log of DEC_LOG_STORES leave out blocks that store into muted pages alone, from here on, of @p mutes
+ * and those that were named before. Before one of them is released, mapped anew or protected, DEC_REC_WRITE
+ * tells what it holds, and it is muted no more; so with all before the machine starts anew or
+ * goes into another mode. Where the processor cannot do it in passing, nothing is left out.
+ * @p n: 0 unmutes all. @return ERR_RANGE (too many), or as dec_machine_run(). */
+struct err *dec_machine_mute(struct dec_machine *m, const struct dec_mute *mutes,
+			     size_t n);
+
 /** Run forward until @p position, a breakpoint, the end or a divergence. @return an err
  * of the log's consumer, or ERR_OS when the machine's process died (says how). */
 struct err *dec_machine_run(struct dec_machine *m, uint64_t position,

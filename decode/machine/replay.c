@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "decode/machine/muted.h"
 #include "decode/machine/replay_int.h"
 #include "decode/machine/signal.h"
 #include "decode/machine/threads.h"
@@ -317,6 +318,7 @@ struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 		.special = dec_replay_special,
 		.fault = dec_replay_signal_fault,
 		.stop_at = dec_replay_signal_stop,
+		.unmute = dec_muted_release,
 		.avail = replay_avail,
 		.code_seen = replay_code_seen,
 		.log_full = log_full,

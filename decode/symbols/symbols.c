@@ -343,6 +343,17 @@ const char *dec_symbols_module(struct dec_symbols *s, uint64_t rip)
 	return m ? m->unit->path : NULL;
 }
 
+bool dec_symbols_extent(struct dec_symbols *s, uint64_t addr, uint64_t *start,
+			uint64_t *end)
+{
+	const struct dec_sym_mapping *m =
+		vec_find(&s->mappings, e, !e->is_gone && addr >= e->lo && addr < e->hi);
+
+	if (m)
+		*start = m->lo, *end = m->hi;
+	return m;
+}
+
 bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip)
 {
 	const struct dec_sym_mapping *m = rip ? dec_sym_mapping_of(s, rip) : NULL;

@@ -137,6 +137,10 @@ void dec_symbols_sources(struct dec_symbols *s, const char *dir);
  * alone no debug information is read. */
 const char *dec_symbols_module(struct dec_symbols *s, uint64_t rip);
 
+/** @return whether a module's segments lie about @p addr, in or between them: from @p start to @p end. */
+bool dec_symbols_extent(struct dec_symbols *s, uint64_t addr, uint64_t *start,
+			uint64_t *end);
+
 /** @return whether the module that holds @p rip (0: the executable) has DWARF. The
  * system's libraries count as without, also where their debug packages are installed:
  * a store in memcpy() is its caller's statement, here as on any other machine. */

@@ -56,7 +56,9 @@
 #define CTX_NAT_BYTES 0x82000
 #define CTX_NAT_BYTES_ROOM 0x11000
 #define CTX_NAT_CALLS 0x93000
-#define CTX_BYTES 0x113000
+#define CTX_MUTED 0x113000
+#define CTX_MUTE_SPILL 0xd90
+#define CTX_BYTES 0x153000
 
 // Bits of lacks: what this CPU or kernel has not.
 #define CTX_LACKS_FSGSBASE 1 ///< the fs base goes through arch_prctl
@@ -101,16 +103,17 @@ struct dec_ctx {
 	/** Instructions that may still run: their sum. Each block counts in one of them; a
 	 * single one would be a chain through all that runs. */
 	int64_t budget[CTX_CELLS];
-	/** Less the instructions of blocks that the log has no records of; never reset while it grows. */
-	uint64_t quiet;
-	uint8_t pad2[CTX_VECTOR - CTX_QUIET - 8];
+	/** Their sum: less the instructions of blocks that the log has no records of; never reset while it
+	 * grows. Without muted pages (mute.h) it is the first. */
+	uint64_t quiet[CTX_CELLS];
 	uint8_t vector[64]; ///< a guest register that emitted code borrows
 	uint32_t tag[16];   ///< of general registers: guard.h
 	uint64_t heap_low, heap_span, high_low, high_span; ///< where its nodes lie
 	uint32_t vec_tags;	 ///< bit n: a lane of vector register n has a tag
 	uint32_t guard_event;	 ///< of exit DEC_EXIT_GUARD
 	uint64_t guard_spill[5]; ///< registers that it borrows; rax; flags
-	uint8_t pad3[CTX_TARGETS - CTX_GUARD_SPILL - 40];
+	uint64_t mute_spill[2];	 ///< registers that mute.c borrows
+	uint8_t pad3[CTX_TARGETS - CTX_MUTE_SPILL - 16];
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
 	 * a block, which looks whether it is meant, or dec_miss. */
 	uint64_t targets[65536];
@@ -130,6 +133,8 @@ struct dec_ctx {
 		uint64_t ret;	   ///< where it returns to
 		uint64_t saved[6]; ///< rbx, rbp, r12 to r15 as the caller has them
 	} nat_calls[8192];
+	/** Stores into which pages are not logged, by the low 16 bits of their numbers: mute.h. */
+	uint32_t muted[65536];
 };
 
 /** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
@@ -176,11 +181,13 @@ CTX_PIN(high_span, CTX_HIGH_SPAN);
 CTX_PIN(vec_tags, CTX_VEC_TAGS);
 CTX_PIN(guard_event, CTX_GUARD_EVENT);
 CTX_PIN(guard_spill, CTX_GUARD_SPILL);
+CTX_PIN(mute_spill, CTX_MUTE_SPILL);
 CTX_PIN(targets, CTX_TARGETS);
 CTX_PIN(nat, CTX_NAT);
 CTX_PIN(nat_left, CTX_NAT_LEFT);
 CTX_PIN(nat_bytes, CTX_NAT_BYTES);
 CTX_PIN(nat_calls, CTX_NAT_CALLS);
+CTX_PIN(muted, CTX_MUTED);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
 
 /** @return a new context, all zeros; private memory. NULL: no memory. */
@@ -188,6 +195,16 @@ struct dec_ctx *dec_ctx_create(void);
 
 /** The guest wanted @p n places below 2 GiB that others had: after some there is no room there. */
 void dec_ctx_skip(unsigned n);
+
+/** @return less the instructions that are in no record. */
+static inline uint64_t ctx_quiet(const struct dec_ctx *c)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < CTX_CELLS; i++)
+		sum += c->quiet[i];
+	return sum;
+}
 
 /** @return whether [addr, addr+size) has a byte of @p c. */
 static inline bool ctx_is_in(const struct dec_ctx *c, uint64_t addr, uint64_t size)

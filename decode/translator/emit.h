@@ -76,6 +76,15 @@ static inline void emit_ctx_op(struct dec_emit *e, uint8_t opcode, int reg, uint
 	emit_abs(e, reg, off);
 }
 
+/** mov reg, ctx:[off] of 32 bits */
+static inline void emit_ctx_load32(struct dec_emit *e, int reg, uint32_t off)
+{
+	emit_ctx_prefix(e);
+	emit_u8(e, 0x40 | (reg >> 3) << 2);
+	emit_u8(e, 0x8b);
+	emit_abs(e, reg, off);
+}
+
 /** mov ctx:[off], reg */
 static inline void emit_ctx_store(struct dec_emit *e, uint32_t off, int reg)
 {
@@ -210,6 +219,39 @@ static inline void emit_lea(struct dec_emit *e, int reg, const struct dec_mem *m
 	if (m->is_addr32)
 		emit_u8(e, 0x67);
 	emit_mem_op(e, 1, 0x8d, reg, m->base, m->index, m->scale, m->disp);
+}
+
+/** rorx reg, from, by (BMI2) */
+static inline void emit_rorx(struct dec_emit *e, int reg, int from, uint8_t by)
+{
+	// VEX.F2.0F3A.W1 F0 /r ib
+	emit_u8(e, 0xc4);
+	emit_u8(e, (reg < 8) << 7 | 1 << 6 | (from < 8) << 5 | 3);
+	emit_bytes(e, "\xfb\xf0", 2);
+	emit_u8(e, 0xc0 | (reg & 7) << 3 | (from & 7));
+	emit_u8(e, by);
+}
+
+/** movzx reg, the low 16 bits of it */
+static inline void emit_low16(struct dec_emit *e, int reg)
+{
+	emit_u8(e, 0x40 | (reg >> 3) << 2 | reg >> 3);
+	emit_bytes(e, "\x0f\xb7", 2);
+	emit_u8(e, 0xc0 | (reg & 7) << 3 | (reg & 7));
+}
+
+/** mov reg (32 bits), ctx:[index*4+table] */
+static inline void emit_ctx_load_entry32(struct dec_emit *e, int reg, int index,
+					 uint32_t table)
+{
+	emit_ctx_prefix(e);
+	emit_mem_op(e, 0, 0x8b, reg, DEC_REG_NONE, index, 4, e->ctx + table);
+}
+
+/** lea reg, [a+b+disp] of 32 bits */
+static inline void emit_sum32(struct dec_emit *e, int reg, int a, int b, int32_t disp)
+{
+	emit_mem_op(e, 0, 0x8d, reg, a, b, 1, disp);
 }
 
 /** mov qword [base+disp], sign-extended imm */

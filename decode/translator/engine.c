@@ -19,6 +19,7 @@
 
 #include "decode/translator/emit.h"
 #include "decode/translator/emulate.h"
+#include "decode/translator/mute.h"
 
 #include <asm/hwcap2.h>
 #include <asm/prctl.h>
@@ -315,9 +316,12 @@ void dec_engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *
 	struct dec_rec *begin;
 
 	assert((mode == DEC_LOG_NONE) == (buffer == NULL));
-	if (mode != e->mode)
+	if (mode != e->mode) {
 		dec_engine_flush(e);
-	e->ctx->quiet = e->quiet_told = 0;
+		e->mutes = false;
+	}
+	memset(e->ctx->quiet, 0, sizeof(e->ctx->quiet));
+	e->quiet_told = 0;
 	e->mode = mode;
 	e->log_start = e->log_end = NULL;
 	e->ctx->log = (uint64_t)buffer;
@@ -347,11 +351,12 @@ void dec_engine_log_flush(struct dec_engine *e)
 /* What follows in the log is at its position: tell how much was not in it. */
 static void engine_log_quiet(struct dec_engine *e)
 {
+	uint64_t quiet = ctx_quiet(e->ctx);
 	struct dec_rec *r;
 
-	if (e->ctx->quiet == e->quiet_told)
+	if (quiet == e->quiet_told)
 		return;
-	e->quiet_told = e->ctx->quiet;
+	e->quiet_told = quiet;
 	r = dec_engine_log(e, DEC_REC_QUIET, sizeof(*r) + 8);
 	if (r)
 		r->value[0] = e->quiet_told;
@@ -448,6 +453,9 @@ static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, in
 		c->log -= b->log_bytes;
 	if (!k)
 		return;
+	if (b->is_mutable)
+		*(struct dec_rec *)c->log =
+			(struct dec_rec){ b - e->blocks.data, ctx_quiet(c) };
 	c->log += b->log_bytes;
 	engine_log_partial(e, k);
 }
@@ -504,7 +512,7 @@ static void engine_count(struct dec_engine *e, const struct engine_block *b, int
 
 	e->ctx->budget[0] += less;
 	if (b->is_quiet)
-		e->ctx->quiet += less;
+		e->ctx->quiet[0] += less;
 }
 
 static enum dec_verdict engine_fault(struct dec_engine *e)
@@ -886,6 +894,9 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 	case ENGINE_EXIT_SPECIAL:
 		*is_break = e->nat != NULL;
 		return *is_break ? DEC_GO : dec_engine_special(e);
+	case ENGINE_EXIT_UNMUTE:
+		dec_mute_step(e);
+		return v;
 	case ENGINE_EXIT_NAT:
 		*is_break = true;
 		return DEC_GO;

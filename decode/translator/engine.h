@@ -73,6 +73,9 @@ struct dec_world {
 	enum dec_verdict (*fault)(void *ctx, struct dec_engine *e);
 	/** Reached the place the world asked for by dec_engine_set_async(). */
 	enum dec_verdict (*stop_at)(void *ctx, struct dec_engine *e);
+	/** About to execute what dec_mute_set_release() names, the first argument being @p addr: where it
+	 * is, and 4095 bytes on, no page is muted any more. NULL: none is. */
+	void (*unmute)(void *ctx, uint64_t addr);
 	/** How many bytes at @p addr the guest may use as @p prot (one PROT_ bit) says;
 	 * 0: none. */
 	uint64_t (*avail)(void *ctx, uint64_t addr, int prot);
@@ -121,6 +124,7 @@ struct engine_block {
 	bool is_gone; ///< dec_engine_forget() was here: its entries lead elsewhere
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
 	bool is_quiet;		  ///< its instructions are in no record
+	bool is_mutable; ///< perhaps (mute.h): its record has a header only if it stays
 	bool is_gs, shows_x87, is_integer; ///< of the one instruction of a single block
 	uint32_t log_bytes;		   ///< of its record; 0 when not logged
 };
@@ -130,6 +134,7 @@ enum engine_exit_kind {
 	ENGINE_EXIT_BUDGET,  ///< at its block's check, before rip
 	ENGINE_EXIT_SPECIAL, ///< an instruction for C at rip
 	ENGINE_EXIT_STOP,    ///< a stop or breakpoint at rip
+	ENGINE_EXIT_UNMUTE,  ///< mute.h, before rip
 	ENGINE_EXIT_NAT,     ///< something may be NaT (nat.h), or is counted, at rip
 };
 
@@ -180,6 +185,8 @@ struct dec_engine {
 	struct map single_of; ///< guest rip -> block of that one instruction, not logged
 	struct map breaks;    ///< guest addresses of breakpoints -> 1
 	struct map watched;   ///< guest address -> 1: log the registers there
+	struct map releases;  ///< guest address -> 1: dec_mute_set_release()
+	bool mutes;	      ///< pages may be muted: mute.h
 	struct map code_pages; ///< guest page that holds translated code -> index + 1
 			       ///< of a block there, 0: none
 	uint32_t n_gone;       ///< of the blocks

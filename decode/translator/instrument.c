@@ -13,6 +13,7 @@
 
 #include <assert.h>
 
+#include "decode/translator/mute.h"
 #include "decode/translator/translation.h"
 
 /* ---- borrowed registers ---------------------------------------------------------- */
@@ -68,7 +69,8 @@ struct translation_regs dec_translation_regs_start(const struct translation *t)
 {
 	return (struct translation_regs){
 		.known = dec_known_start(t->e->mode, t->is_watched),
-		.need = t->is_guarded				    ? 3 :
+		.used = t->is_mutable ? 1u << CAP_RCX : 0,
+		.need = t->is_guarded || t->e->mutes		    ? 3 :
 			t->is_watched || dec_log_counts(t->e->mode) ? 2 :
 								      1,
 	};
@@ -169,7 +171,8 @@ void dec_translation_check(struct translation *t)
 	b->debit_insn = t->debit_at;
 	b->debit = b->pending + t->n;
 	if (b->is_quiet)
-		emit_ctx_sub_flags(o, CTX_QUIET, b->debit);
+		emit_ctx_sub_flags(o, CTX_QUIET + 8 * dec_translation_quiet_cell(t),
+				   b->debit);
 	emit_ctx_sub_flags(o, CTX_BUDGET + 8 * b->cell, b->debit);
 	t->check_patch = emit_jcc_rel(o, CC_S);
 	if (t->has_saved_flags) {
@@ -289,6 +292,29 @@ static void translation_borrow(struct translation *t)
 	t->is_open = true;
 }
 
+int dec_translation_quiet_cell(const struct translation *t)
+{
+	return t->e->mutes ? t->block->cell : 0;
+}
+
+void dec_translation_head(struct translation *t)
+{
+	struct engine_block *b = t->block;
+	struct dec_mem sum = { .base = b->scratch[1],
+			       .index = b->scratch[2],
+			       .scale = 1 };
+
+	emit_store_imm32(&t->out, b->scratch[0], 0, b - t->e->blocks.data);
+	if (!dec_log_counts(t->e->mode))
+		return;
+	emit_ctx_load(&t->out, b->scratch[1], CTX_QUIET);
+	for (int i = 1; i < CTX_CELLS && t->e->mutes; i++) {
+		emit_ctx_load(&t->out, b->scratch[2], CTX_QUIET + 8 * i);
+		emit_lea(&t->out, b->scratch[1], &sum);
+	}
+	emit_store32(&t->out, b->scratch[0], 4, b->scratch[1]);
+}
+
 static void translation_header(struct translation *t)
 {
 	struct engine_block *b = t->block;
@@ -299,12 +325,10 @@ static void translation_header(struct translation *t)
 	assert(b->log_bytes < ENGINE_GUARD_BYTES);
 	if (b->log_bytes > 8)
 		emit_store_imm32(&t->out, b->scratch[0], b->log_bytes - 8, 0);
-	emit_store_imm32(&t->out, b->scratch[0], 0, b - t->e->blocks.data);
-	if (dec_log_counts(t->e->mode)) {
-		emit_ctx_load(&t->out, b->scratch[1], CTX_QUIET);
-		emit_store32(&t->out, b->scratch[0], 4, b->scratch[1]);
-	}
 	t->log_at = 8;
+	if (t->is_mutable)
+		return;
+	dec_translation_head(t);
 	if (!t->is_watched)
 		return;
 	for (int r = 0; r < DEC_GPRS; r++, t->log_at += 8) {
@@ -330,7 +354,10 @@ void dec_translation_advance(struct translation *t)
 				  .disp = t->log_at };
 
 	assert(b->log_bytes == t->log_at && "the record is as long as announced");
-	emit_lea(&t->out, b->scratch[0], &bumped);
+	if (t->is_mutable)
+		dec_translation_mute_advance(t);
+	else
+		emit_lea(&t->out, b->scratch[0], &bumped);
 	b->advanced_at = t->out.p - b->host;
 	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
 		emit_ctx_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
@@ -418,6 +445,9 @@ static void translation_slot(struct translation *t, const struct dec_insn *insn,
 		translation_log_memory(t, &insn->mem[s->which]);
 		break;
 	case DEC_SLOT_BEFORE:
+		t->reg_at[s->which] = t->log_at;
+		emit_store(o, scratch[0], t->log_at, s->which);
+		break;
 	case DEC_SLOT_GPR:
 		emit_store(o, scratch[0], t->log_at, s->which);
 		break;
@@ -425,6 +455,7 @@ static void translation_slot(struct translation *t, const struct dec_insn *insn,
 		translation_log_lanes(t, insn, s);
 		break;
 	case DEC_SLOT_STORE:
+		dec_translation_mute_store(t, &insn->mem[s->which]);
 		translation_log_store(t, insn, s);
 		break;
 	case DEC_SLOT_VEC:
@@ -467,10 +498,11 @@ void dec_translation_open(struct translation *t)
 		dec_translation_check(t);
 	if (!t->n)
 		return;
+	dec_translation_mute_release(t);
 	if (t->is_logged)
 		translation_borrow(t);
-	// The fast entry would pass the check for the signal by.
-	if (async)
+	// The fast entry would pass by the check for the signal, or the way out.
+	if (async || t->is_release)
 		t->block->fast = NULL;
 	if (!t->debit_at)
 		dec_translation_check(t);

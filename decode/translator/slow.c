@@ -14,6 +14,7 @@
 
 #include "decode/translator/emulate.h"
 #include "decode/translator/engine.h"
+#include "decode/translator/mute.h"
 #include "decode/translator/touch.h"
 
 // A reference larger than this is logged in bulk records of this size.
@@ -392,6 +393,7 @@ enum dec_verdict dec_engine_step_slow(struct dec_engine *e)
 	s.insn = *dec_engine_insn(e, e->ctx->rip);
 	if (s.insn.flow >= DEC_FLOW_SYSCALL)
 		return dec_engine_step(e);
+	dec_mute_step(e);
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
 	if (s.insn.is_rep)
 		n = dec_touch_count(&s.insn, s.gpr);

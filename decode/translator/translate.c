@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "decode/translator/emulate.h"
+#include "decode/translator/mute.h"
 #include "decode/translator/nat.h"
 #include "decode/translator/translation.h"
 
@@ -540,10 +541,14 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_guarded = e->guard && !t.is_logged && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
+	t.is_mutable = t.is_logged && e->mutes;
 	translation_decode(&t, rip);
 	t.block->guest_bytes = translation_end(&t) - rip;
 	t.block->is_quiet = translation_is_quiet(&t);
 	t.is_logged &= !t.block->is_quiet;
+	t.is_mutable &= t.is_logged;
+	dec_translation_mute_plan(&t);
+	t.block->is_mutable = t.is_mutable;
 	dec_translation_plan(&t);
 	if (translation_is_pad(&t))
 		translation_make_pad(&t);

@@ -46,6 +46,14 @@ struct translation_span {
 	int64_t lo, hi;
 };
 
+#define TRANSLATION_STORES 4 ///< of a block that may be muted, at most
+
+/** A store, by where its record has its registers; 0: none. */
+struct translation_store {
+	const struct dec_mem *mem;
+	uint32_t base_at, index_at;
+};
+
 struct translation {
 	struct dec_engine *e;
 	struct dec_emit out, cold; ///< its code; what hardly ever runs, elsewhere
@@ -71,6 +79,12 @@ struct translation {
 	uint32_t
 		nat_tested; ///< registers of dec_nat_fold() that the block has tested so far
 	struct translation_span nat_span[DEC_GPRS];
+	// Of mute.c:
+	bool is_mutable; ///< without a record where it stores in muted pages
+	bool is_release; ///< it is left before its first instruction, perhaps
+	int n_stores;
+	struct translation_store store[TRANSLATION_STORES];
+	uint32_t reg_at[DEC_GPRS]; ///< where the record has a register
 	// Of guard_emit.c:
 	bool is_guarded, is_guard_open;
 	bool has_kept_flags; ///< they are in the context
@@ -136,6 +150,12 @@ int dec_translation_dead(const struct translation *t, int from);
 
 /** Set debit_at, has_saved_flags and has_dead_flags. */
 void dec_translation_plan(struct translation *t);
+
+/** @return in which cell of ctx->quiet the block's instructions are counted. */
+int dec_translation_quiet_cell(const struct translation *t);
+
+/** Emit the header of the block's record, by all of its scratch registers but the first. */
+void dec_translation_head(struct translation *t);
 
 /** Emit the budget check, at debit_at. */
 void dec_translation_check(struct translation *t);

@@ -10,6 +10,7 @@
 #define TESTS_CPU_RUN_H
 
 #include "decode/translator/engine.h"
+#include "decode/translator/mute.h"
 #include "decode/machine/log.h"
 #include "decode/machine/trace.h"
 #include "tests/decode/cpu_build.h"
@@ -59,9 +60,11 @@ struct world {
 	struct log_reader reader;
 	int steps_seen;
 	enum dec_log_mode mode;
+	uint32_t muted; ///< bit n: page n of the scratch memory
 
 	uint64_t n_rounds, n_run, n_slow, n_dropped, n_native, n_perturbed;
-	uint64_t n_old; ///< rounds that ran as on a CPU without XSAVE and FSGSBASE, too
+	uint64_t n_old;	  ///< rounds that ran as on a CPU without XSAVE and FSGSBASE, too
+	uint64_t n_muted; ///< steps that store, of which there was no record
 	uint64_t n_mismatches;
 	struct map reported; ///< form key and kind of mismatch, told once
 };
@@ -290,6 +293,18 @@ static void compare_final(void)
 }
 
 /* Run the sequence in @p mode, with a stop at instruction @p middle. */
+/* Mute the pages w.muted, or no more. */
+static void mute(bool is_on)
+{
+	if (is_on && w.muted)
+		dec_mute_begin(&w.engine);
+	for (uint64_t i = 0; i < CPU_SCRATCH_BYTES >> 12; i++)
+		if (w.muted >> i & 1 && is_on)
+			dec_mute_page(&w.engine, (CPU_SCRATCH >> 12) + i);
+		else
+			dec_mute_end(&w.engine, (CPU_SCRATCH >> 12) + i);
+}
+
 static void run_machine(enum dec_log_mode mode, uint64_t middle)
 {
 	struct dec_engine *e = &w.engine;
@@ -301,6 +316,7 @@ static void run_machine(enum dec_log_mode mode, uint64_t middle)
 	dec_engine_flush(e);
 	dec_engine_set_mode(e, mode, mode == DEC_LOG_NONE ? NULL : w.log_buffer,
 			    mode == DEC_LOG_NONE ? 0 : w.log_bytes);
+	mute(true);
 	enter_start();
 	e->now = 0;
 	dec_engine_set_break(e, end, true);
@@ -312,6 +328,7 @@ static void run_machine(enum dec_log_mode mode, uint64_t middle)
 		stop = dec_engine_run(e, INT64_MAX);
 	dec_engine_set_break(e, end, false);
 	dec_engine_log_flush(e);
+	mute(false);
 	if (w.log_err)
 		fail_msg("%s", w.log_err->message);
 	if (stop != DEC_STOP_BREAK && e->ctx->rip != end) {

@@ -192,6 +192,9 @@ static void run_round(void)
 	run_log(DEC_LOG_FLOW, cpu_random(&w.seed) % 8 ? 0 : w.seq.n_steps / 2);
 	run_log(DEC_LOG_CALLS, 0);
 	run_log(DEC_LOG_STORES, 0);
+	w.muted = cpu_random(&w.seed) % 4 ? UINT32_MAX : cpu_random(&w.seed);
+	run_log(DEC_LOG_STORES, 0);
+	w.muted = 0;
 	run_log(DEC_LOG_ALL_STORES, 0);
 	run_log(DEC_LOG_ADDRESSES, 0);
 	w.mode = DEC_LOG_VALUES;
@@ -359,6 +362,7 @@ static void test_forms(void **state)
 		      w.n_perturbed);
 	print_message("%lu rounds without XSAVE and FSGSBASE, too\n", w.n_old);
 	assert_true(w.n_old || w.engine.ctx->lacks);
+	assert_true(w.n_muted || !w.engine.has_rorx);
 	if (w.n_mismatches)
 		fail_msg("%lu mismatches of %zu kinds", w.n_mismatches, w.reported.size);
 }
