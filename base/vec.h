@@ -67,13 +67,14 @@ static inline void vec_trim_(void **data, size_t *capacity, size_t size, size_t 
 		 (__typeof__((v)->data))__builtin_memset(&(v)->data[(v)->size++], 0, \
 							 sizeof(*(v)->data)))
 
-/** Append the element that follows. @return NULL or err_nomem. */
-#define vec_add(v, ...)                                  \
-	({                                               \
-		__typeof__((v)->data) at_ = vec_push(v); \
-		if (at_)                                 \
-			*at_ = __VA_ARGS__;              \
-		at_ ? NULL : &err_nomem;                 \
+/** Append the element that follows, as it was before the growth. @return NULL or err_nomem. */
+#define vec_add(v, ...)                                    \
+	({                                                 \
+		__typeof__(*(v)->data) one_ = __VA_ARGS__; \
+		__typeof__((v)->data) at_ = vec_push(v);   \
+		if (at_)                                   \
+			*at_ = one_;                       \
+		at_ ? NULL : &err_nomem;                   \
 	})
 
 /** Of indices 0 to @p n, those for which expression @p before (of @p i) holds come first.

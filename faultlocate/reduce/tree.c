@@ -76,8 +76,9 @@ static struct err *find_lines(const struct fl_tree *t, struct lines *ret)
 		struct line *l;
 
 		if (!i || t->data[i - 1] == '\n')
-			err = vec_add(&ret->all, (struct line){ .number = ret->all.size,
-								.depth = UINT32_MAX });
+			err = vec_add(&ret->all,
+				      (struct line){ .number = ret->all.size + 1,
+						     .depth = UINT32_MAX });
 		if (err)
 			break;
 		ret->of[i] = ret->all.size - 1;
