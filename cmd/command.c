@@ -3,6 +3,7 @@
 
 #include "cmd/command.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -78,10 +79,14 @@ void cmd_command_show_end(void)
 		fputs(TEXT_AGAIN, stderr);
 }
 
-void cmd_command_tell_trace(struct fl_trace *trace, const char *lost)
+void cmd_command_tell_trace(const struct capture *c, struct fl_trace *trace,
+			    const char *lost)
 {
 	const struct dec_where *end = fl_trace_end(trace);
-	const char *notes = dec_machine_notes(fl_trace_machine(trace));
+	const struct cap_info *info = capture_info(c);
+	_cleanup_free_ char *notes =
+		strdup(dec_machine_notes(fl_trace_machine(trace)) ?: "");
+	char *rest = notes, *line;
 
 	if (end->at == DEC_AT_DIVERGENCE)
 		log_note(
@@ -90,8 +95,11 @@ void cmd_command_tell_trace(struct fl_trace *trace, const char *lost)
 			end->position, lost);
 	else if (end->is_cut)
 		log_note("the capture ends early, at position %lu", end->position);
-	if (notes)
-		log_note("%s", text_line(notes));
+	for (size_t i = 0; i < info->n_missing && !end->is_cut; i++)
+		log_note("the capture is not complete: %s", text_line(info->missing[i]));
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			log_note("%s", text_line(line));
 }
 
 void cmd_command_add_notes(cJSON *o, const line_list *notes)

@@ -44,9 +44,10 @@ void cmd_command_show_way_back(void *ctx, uint64_t position);
 /** Take what they showed away. */
 void cmd_command_show_end(void);
 
-/** Say what the replay that made @p trace could not do. @p lost: what that means behind the end, "the
- * slice knows nothing". */
-void cmd_command_tell_trace(struct fl_trace *trace, const char *lost);
+/** Say what @p c lacks, and what the replay that made @p trace of it could not do. @p lost: what that means
+ * behind the end, "the slice knows nothing". */
+void cmd_command_tell_trace(const struct capture *c, struct fl_trace *trace,
+			    const char *lost);
 
 /** Add @p notes to @p o. */
 void cmd_command_add_notes(cJSON *o, const line_list *notes);

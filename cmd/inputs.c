@@ -187,7 +187,7 @@ static struct err *show(const struct asking *a)
 /* What could not be known is said, whatever came out. */
 static void tell_end(const struct asking *a)
 {
-	cmd_command_tell_trace(a->trace, "nothing is known");
+	cmd_command_tell_trace(a->capture, a->trace, "nothing is known");
 	if (a->inputs.n_unmeasured)
 		log_note(
 			"%lu calls of strcmp() and the like are too many to look at each: "

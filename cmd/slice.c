@@ -410,7 +410,7 @@ int cmd_slice(int argc, char **argv)
 	}
 	cmd_command_show_end();
 	if (!err)
-		cmd_command_tell_trace(s.trace, "the slice knows nothing");
+		cmd_command_tell_trace(s.capture, s.trace, "the slice knows nothing");
 	if (!err)
 		err = show(&s);
 	if (err)

@@ -92,6 +92,9 @@ grep -q 'first corruption, likely: .*canary.c:[0-9]* in main <code>n -= 3; // FA
 expect_status 1 "$FAULTLINE" suppress --json "$TMPDIR/gap.flt"
 jq -e '.notes | any(test("^the capture is not complete: what keyctl with command 0x7ff"))' \
 	"$TMPDIR/out" >/dev/null || fail "a gap: $(cat "$TMPDIR/out")"
+expect_status 0 "$FAULTLINE" slice "$TMPDIR/gap.flt"
+grep -q "note: the capture is not complete: what keyctl with command 0x7ff" "$TMPDIR/err" ||
+	fail "slice does not tell of a gap: $(cat "$TMPDIR/err")"
 cp -r "$TMPDIR/assert.flt" "$TMPDIR/cut.flt"
 truncate -s $(($(stat -c %s "$TMPDIR/cut.flt/events.flt") / 2)) "$TMPDIR/cut.flt/events.flt"
 expect_status 2 "$FAULTLINE" suppress "$TMPDIR/cut.flt"
