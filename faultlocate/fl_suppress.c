@@ -108,11 +108,11 @@ static struct err *read_frame(struct fl_suppressions *s, const struct reader *r,
 	return NULL;
 }
 
-/* Behind the kind may stand what memcheck wants to know of leaks and of system calls. */
+/* Behind the kind may stand what memcheck wants to know of leaks, system calls and sizes. */
 static bool is_more(const struct suppression *x, const char *text)
 {
 	return !strncmp(text, "match-leak-kinds:", 17) ||
-	       (!x->n && !strcmp(x->kind, "Param"));
+	       (!x->n && (!strcmp(x->kind, "Param") || !strcmp(x->kind, "FishyValue")));
 }
 
 static struct err *read_one(struct fl_suppressions *s, struct reader *r)
@@ -176,6 +176,8 @@ static bool is_kind(const char *kind, const char *rule, uint64_t size)
 		return strstr(rule, "LEAK");
 	if (!strcmp(kind, "Free"))
 		return ends_with(rule, "-FREE");
+	if (!strcmp(kind, "FishyValue"))
+		return !strncmp(rule, "NEGATIVE-", 9);
 	if (!strcmp(kind, "Overlap"))
 		return !strcmp(rule, "OVERLAP");
 	if (!strcmp(kind, "Param"))

@@ -366,12 +366,14 @@ static struct err *enter_allocator(struct hg_finder *f, const struct dec_step *s
 				   uint64_t rsp)
 {
 	const uint64_t *known = map_get(&f->entries, s->insn->rip);
+	struct err *err;
 
 	if (!known)
 		return NULL;
 	f->thread->allocator_rsp = rsp;
 	hg_derive_enter(&f->derive);
-	return hg_points_allocator(f, s, *known - 1);
+	err = hg_points_allocator(f, s, *known - 1);
+	return err ?: hg_points_enter(f, s);
 }
 
 static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)

@@ -826,6 +826,22 @@ static void check_release(struct dec_engine *e)
 		dec_guard_doubt(e, DEC_DOUBT_RELEASE, e->ctx->rip);
 }
 
+/* Is it asked for a negative number of bytes? */
+static bool asks_for_negative(const struct guard_call *c)
+{
+	static const uint8_t sizes[CAP_HEAP_FNS] = {
+		[CAP_HEAP_MALLOC] = 1,
+		[CAP_HEAP_CALLOC] = 1 | 2,
+		[CAP_HEAP_REALLOC] = 2,
+		[CAP_HEAP_ALIGNED_ALLOC] = 2,
+	};
+	bool is_negative = false;
+
+	for (int i = 0; i < 2 && c->hook.which < CAP_HEAP_FNS; i++)
+		is_negative |= sizes[c->hook.which] >> i & c->arg[i] >> 63;
+	return is_negative;
+}
+
 static void release(struct dec_guard *g, uint64_t addr, uint64_t site)
 {
 	uint64_t *root = map_get(&g->live, addr);
@@ -854,6 +870,8 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 			check_release(e);
 		if (h->which == DEC_HOOK_USABLE)
 			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
+		if (asks_for_negative(call))
+			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 		if (h->which == CAP_HEAP_FREE)
 			release(g, call->arg[0], call->returns);
 		memcpy(call->gpr, c->gpr, sizeof(call->gpr));

@@ -67,6 +67,21 @@ for i in 4 8; do
 done
 [ $wrong -ge 7 ] || fail "only $wrong programs are wrong"
 
+cat >"$TMPDIR/negative.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *volatile block = argc < 3 ? malloc(argc - 2l) : calloc(2, argc - 5l);
+	free(block);
+	return 0;
+}
+END
+gcc -O1 -s -fno-builtin -w -o "$TMPDIR/negative" "$TMPDIR/negative.c" || fail "cannot compile"
+was=$wrong
+same "$TMPDIR/negative"
+same "$TMPDIR/negative" 2 3
+[ $((wrong - was)) = 2 ] || fail "negative sizes: $((wrong - was)) of 2 are wrong"
+
 # Right ones: pointers in registers, vectors, memory, over realloc and the stack.
 cp tests/programs/memory.c "$TMPDIR/text"
 same "$TMPDIR/cursors"

@@ -338,6 +338,21 @@ KEEP static void overlaps(void)
 	free(p);
 }
 
+KEEP static void negative_sizes(void)
+{
+	long n = (long)same((void *)-4l), most = (long)same((void *)(-1ul >> 1));
+
+	same(malloc(n));	    // expect: NEGATIVE-SIZE
+	same(calloc(n, 2));	    // expect: NEGATIVE-COUNT
+	same(calloc(2, n));	    // expect: NEGATIVE-COUNT
+	same(realloc(NULL, n));	    // expect: NEGATIVE-COUNT
+	same(aligned_alloc(64, n)); // expect: NEGATIVE-COUNT
+	same(malloc(most));
+	same(calloc(most, most));
+	same(realloc(NULL, most));
+	free(same(malloc(0)));
+}
+
 /* Nothing is wrong here. What realloc moves a pointer to is where one to a block that is gone was, of the same
  * value: the allocator wrote it, and nobody saw that. */
 KEEP static void moved_pointers(void)
@@ -488,6 +503,7 @@ int main(int argc, char **argv)
 	if (is_all || !strcmp(part, "others")) {
 		leaks();
 		overlaps();
+		negative_sizes();
 		descriptors();
 	}
 	if (is_all || !strcmp(part, "frees"))
