@@ -235,6 +235,26 @@ static struct err *look_for_leaks(struct fl_check *c, struct dec_machine *m,
 
 /* ---- the access that ended it ------------------------------------------------------------------- */
 
+/* A jump, call or return that faults without an address leads to NULL, or to where no address is. */
+static void lead(struct dec_machine *m, const struct cap_regs *regs, const uint8_t *bytes,
+		 uint64_t *addr)
+{
+	struct dec_insn insn;
+	uint8_t reg;
+
+	if (!dec_insn_decode(bytes, 15, regs->rip, &insn) ||
+	    (insn.flow != DEC_FLOW_RET && insn.flow != DEC_FLOW_JMP_IND &&
+	     insn.flow != DEC_FLOW_CALL_IND))
+		return;
+	reg = insn.flow == DEC_FLOW_RET ? DEC_REG_NONE : dec_insn_target_reg(&insn);
+	if (reg != DEC_REG_NONE)
+		*addr = regs->gpr[reg];
+	else // else the operand itself is what cannot be accessed
+		err_destroy(dec_machine_read(
+			m, dec_insn_address(&insn.mem[0], regs->gpr, regs->fs_base, 0),
+			addr, sizeof(*addr)));
+}
+
 static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
 			      struct frames *frames, const struct dec_where *w)
 {
@@ -242,16 +262,23 @@ static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
 	struct cap_regs regs;
 	struct hg_judged x = { .addr = w->fault_addr };
 	uint8_t bytes[15] = {};
-	int reg;
+	bool is_code = false;
+	int reg = -1;
 	struct err *err = dec_machine_regs(m, &regs), *unread;
 
 	if (err)
 		return err;
 	for (int i = 0; i < 15; i++) { // the next page may be none
 		unread = dec_machine_read(m, regs.rip + i, bytes + i, 1);
+		is_code |= !unread;
 		err_destroy(unread);
 	}
-	reg = hg_access_fault(c->finder, bytes, regs.rip, regs.gpr, &x);
+	if (!is_code)
+		x.addr = regs.rip; // it was led there
+	else
+		reg = hg_access_fault(c->finder, bytes, regs.rip, regs.gpr, &x);
+	if (is_code && !w->fault_addr)
+		lead(m, &regs, bytes, &x.addr);
 	*e = (struct fl_error){ .time = w->position,
 				.rip = dec_frames_statement(frames, regs.rip),
 				.pc = regs.rip,

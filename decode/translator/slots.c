@@ -4,7 +4,6 @@
 #include "decode/translator/slots.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "decode/x86/zydis.h"
 
@@ -101,18 +100,16 @@ static bool slots_call(struct slots *s, const struct dec_insn *insn)
 	return true;
 }
 
-/* Where an indirect jump or call (ff /4, /2) leads: its register, or what its first operand holds. */
+/* Where an indirect jump or call leads. */
 static void slots_target(struct slots *s, const struct dec_insn *insn)
 {
-	const uint8_t *op = memchr(insn->bytes, 0xff, insn->len);
-	uint8_t rex;
+	uint8_t reg;
 
 	if (insn->flow != DEC_FLOW_JMP_IND && insn->flow != DEC_FLOW_CALL_IND)
 		return;
-	assert(op && op < insn->bytes + insn->len - 1);
-	rex = op > insn->bytes && (op[-1] & 0xf0) == 0x40 ? op[-1] : 0;
-	if (op[1] >> 6 == 3)
-		slots_add(s, DEC_SLOT_BEFORE, (op[1] & 7) | (rex & 1) << 3, 8);
+	reg = dec_insn_target_reg(insn);
+	if (reg != DEC_REG_NONE)
+		slots_add(s, DEC_SLOT_BEFORE, reg, 8);
 	else
 		slots_add(s, DEC_SLOT_LOAD, 0, 8);
 }

@@ -3,6 +3,7 @@
 
 #include "decode/x86/insn.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +71,18 @@ bool dec_insn_zydis(const uint8_t *bytes, uint64_t avail, ZydisDecodedInstructio
 		ops ? ZydisDecoderDecodeFull(insn_decoder(), bytes, avail, d, ops) :
 		      ZydisDecoderDecodeInstruction(insn_decoder(), NULL, bytes, avail,
 						    d));
+}
+
+uint8_t dec_insn_target_reg(const struct dec_insn *insn)
+{
+	const uint8_t *op = memchr(insn->bytes, 0xff, insn->len); // ff /2, ff /4
+	uint8_t rex;
+
+	assert(op && op < insn->bytes + insn->len - 1);
+	if (op[1] >> 6 != 3)
+		return DEC_REG_NONE;
+	rex = op > insn->bytes && (op[-1] & 0xf0) == 0x40 ? op[-1] : 0;
+	return (op[1] & 7) | (rex & 1) << 3;
 }
 
 enum dec_flow dec_insn_flow(const ZydisDecodedInstruction *d,

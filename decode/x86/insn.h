@@ -119,6 +119,10 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 
 enum { DEC_REG_NAME = 8 }; ///< bytes
 
+/** @return the register that says where @p insn, an indirect jump or call, leads; DEC_REG_NONE: its first operand
+ * in memory does. */
+uint8_t dec_insn_target_reg(const struct dec_insn *insn);
+
 /** Have the operand of @p insn that is relative to rip, or has a displacement, lie @p by bytes further
  * on: what is executed is another instruction then, of the same length to whoever goes on behind
  * it. @return false: it has none, or one that does not reach. */

@@ -26,6 +26,14 @@ check_case() {
 	found=$(jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out")
 	# What find() gave is what was wrong, in it or with it.
 	[ "$found" = "$want" ] || fail "$1 -$2, case $3: '$found', not '$want'"
+	# Calls and returns to nowhere: that is what is told, not where it stood.
+	case $3 in
+	35) want=0 ;;
+	36 | 37) want=0x4142434445464748 ;;
+	*) return ;;
+	esac
+	jq -e --arg want $want '.findings[0].values.r == $want' "$TMPDIR/out" >/dev/null ||
+		fail "$1 -$2, case $3: $(jq -c '.findings[0].values' "$TMPDIR/out"), not $want"
 }
 
 for i in $(seq 0 "$n"); do

@@ -86,6 +86,8 @@ int main(int argc, char **argv)
 	case 33: sum = strlen(same((void *)0x123456789000)); HERE; break; // expect: WILD-DEREF
 	case 34: mprotect(p = mmap(NULL, 4096, 3, 0x22, -1, 0), 4096, PROT_READ); p[7] = 1; HERE; break; // expect: WILD-DEREF
 	case 35: call = (void (*)(void))null; call(); HERE; break; // expect: NULL-DEREF
+	case 36: __asm__ volatile("push %0\n ret" : : "r"(same((void *)0x4142434445464748))); HERE; break; // expect: WILD-DEREF
+	case 37: call = same((void *)0x4142434445464748); call(); HERE; break; // expect: WILD-DEREF
 	default:
 		if (null)
 			sum = null->value;
