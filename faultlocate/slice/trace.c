@@ -324,27 +324,33 @@ static struct err *note_modules(struct fl_trace *t)
 static struct err *harvest_made(void *ctx, struct log_block *b)
 {
 	struct harvest *h = ctx;
-	const struct dec_insn *last = &b->insn[b->n_insns - 1];
+	const struct dec_insn *last = b->n_insns ? &b->insn[b->n_insns - 1] : NULL;
 
 	for (uint32_t i = 0; i < b->n_insns; i++)
 		if (fl_trace_intern(h->t, &b->insn[i]) == UINT32_MAX)
 			return &err_nomem;
-	return b->n_insns && last->flow == DEC_FLOW_CALL ?
+	return last && last->flow == DEC_FLOW_CALL ?
 		       fl_flow_entry(h->t->flow, last->target) :
 		       NULL;
 }
 
-/* An indirect jump or call. */
+/* An indirect jump or call: others have no record, unless the log is made to do harm. */
 static struct err *harvest_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				 uint32_t n_ran, uint64_t time)
 {
 	struct harvest *h = ctx;
-	uint32_t last = b->n_insns - 1;
-	uint64_t from = b->insn[last].rip, to = log_word(rec, b->slot_at[last]);
-	size_t i = (from * 31 ^ to * 0x9e3779b97f4a7c15) >> 20 & (SEEN - 1);
+	const struct dec_insn *last = n_ran ? &b->insn[n_ran - 1] : NULL;
+	uint64_t from, to;
+	size_t i;
 
 	(void)time;
-	if (n_ran <= last || (h->seen[i].from == from && h->seen[i].to == to))
+	if (!last || n_ran < b->n_insns ||
+	    (last->flow != DEC_FLOW_JMP_IND && last->flow != DEC_FLOW_CALL_IND))
+		return NULL;
+	from = last->rip;
+	to = log_word(rec, b->slot_at[n_ran - 1]);
+	i = (from * 31 ^ to * 0x9e3779b97f4a7c15) >> 20 & (SEEN - 1);
+	if (h->seen[i].from == from && h->seen[i].to == to)
 		return NULL;
 	h->seen[i].from = from;
 	h->seen[i].to = to;
