@@ -61,7 +61,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "method", KEY_METHOD, "METHOD", 0,
 	  "idthdd* (the default) and idthdd: by the parts that bytes had in the failure; "
-	  "ddmin: delta debugging by bytes; chars, lines, tokens: by these",
+	  "ddmin: delta debugging by bytes, as published; chars, lines, tokens: by these",
 	  0 },
 	{ "at", KEY_AT, "PLACE", 0,
 	  "for idthdd: what is wrong is wrong here, a place as of `faultline inputs --at' "
@@ -512,10 +512,10 @@ static struct err *search(struct reducing *r)
 	r->begun_s = clock_now_s();
 	err = fl_reduce_create(&o, &r->search);
 	if (!err)
-		err = r->plan.has_tree ?
+		err = r->args->method <= IDTHDD_STAR ?
 			      fl_tree_reduce(r->search, &r->plan.tree,
 					     r->args->method == IDTHDD_STAR, &r->step1) :
-			      fl_reduce_ddmin(r->search);
+			      fl_reduce_ddmin(r->search, r->args->method == DDMIN);
 	r->seconds = clock_now_s() - r->begun_s;
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, TEXT_AGAIN);

@@ -230,7 +230,7 @@ static struct err *take_tree(struct making *m, const struct fl_inputs *in)
 	return err;
 }
 
-/* Without a tree the methods that use one are ddmin: say why. */
+/* Without a tree the methods that use one go by the text alone, or are ddmin: say why. */
 static struct err *make_tree(struct making *m, const struct fl_plan_options *po)
 {
 	struct analysis a = {};
@@ -239,12 +239,14 @@ static struct err *make_tree(struct making *m, const struct fl_plan_options *po)
 	if (!err && a.inputs.has_tree)
 		err = take_tree(m, &a.inputs);
 	else if (!err)
-		note(m, "the tree of dependences is too large: ddmin it is");
+		note(m,
+		     "the tree of dependences is too large: roles are not made use of");
 	if (err && err->code != ERR_NOMEM) {
 		char text[512];
 
 		snprintf(text, sizeof(text),
-			 "no tree of dependences (%.400s): ddmin it is", err->message);
+			 "no tree of dependences (%.400s): roles are not known",
+			 err->message);
 		note(m, text);
 		err_destroy(err);
 		err = NULL;
@@ -447,6 +449,7 @@ static struct err *take(struct fl_plan *p, const struct fl_text *t)
 	p->args = t[PLAN_ARGS];
 	p->env = t[PLAN_ENV];
 	p->data = t[PLAN_DATA];
+	p->tree = (struct fl_tree){ .n_bytes = p->data.size, .data = p->data.data };
 	return t[PLAN_ROLES].size ? take_tree_texts(p, t) : NULL;
 }
 

@@ -24,8 +24,8 @@ struct fl_plan {
 	char *notes;		   ///< lines, "" for none
 	uint8_t *bytes;		   ///< that args, env, data lie in
 	uint32_t *nodes, *parents; ///< the tree's
-	bool has_tree;
-	struct fl_tree tree; ///< of the data's bytes
+	bool has_tree;		   ///< no: of the tree only the data's bytes are known
+	struct fl_tree tree;	   ///< of the data's bytes
 };
 
 /** Which method needs what of the capture. */

@@ -72,8 +72,10 @@ void fl_reduce_destroyp(struct fl_reduce **r);
  * away) alone. *@p ret: it is interesting, and is what there is now. */
 struct err *fl_reduce_try(struct fl_reduce *r, const bool *keep, bool *ret);
 
-/** Delta debugging of what there is now. @return NULL also when it was interrupted. */
-struct err *fl_reduce_ddmin(struct fl_reduce *r);
+/** Delta debugging of what there is now. @p is_published: behind a part that could go, begin with the
+ * first one again, as Zeller and Hildebrandt do; else go on where it was: half the runs. @return NULL
+ * also when it was interrupted. */
+struct err *fl_reduce_ddmin(struct fl_reduce *r, bool is_published);
 
 /**
  * The same over groups: units of one number in @p group (of all n_units) go together, or not at
@@ -83,6 +85,15 @@ struct err *fl_reduce_ddmin(struct fl_reduce *r);
  */
 struct err *fl_reduce_groups(struct fl_reduce *r, const uint32_t *group, bool most_stay);
 #define FL_GROUP_STAYS UINT32_MAX
+
+/**
+ * Ask about each group once, in the order of their numbers (as above), several at a time as long as
+ * such can go: a group that stays in the end could not go when it was asked about.
+ *
+ * @param group  As above; NULL: each unit.
+ * @param chunk  So many at first; 0: always one.
+ */
+struct err *fl_reduce_pass(struct fl_reduce *r, const uint32_t *group, size_t chunk);
 
 /** What there is now comes into @p ret, valid as long as nothing more is asked of @p r.
  * @return NULL or ERR_NOMEM. */

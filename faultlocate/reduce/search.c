@@ -275,6 +275,7 @@ struct atoms {
 	VEC(uint32_t) all; ///< that are left, in their order
 	bool complements_only;
 	bool is_one_by_one; ///< most have to stay: larger parts would be asked for in vain
+	bool is_published; ///< behind a part that could go, the first one is asked about next
 };
 
 /* Part @p i of @p n of the atoms that are left: [from, to) of them. */
@@ -361,6 +362,8 @@ static struct err *descend(struct fl_reduce *r, struct atoms *a, bool *is_in)
 			// Those before it could not go, and probably cannot now.
 			s.first = (s.first + s.round.found) % parts;
 			cut(a, parts, s.first, true);
+			if (a->is_published)
+				s.first = 0;
 			parts = parts - 1 > 2 ? parts - 1 : 2;
 		} else if (parts < a->all.size) {
 			s.first = 0;
@@ -382,51 +385,181 @@ static int by_number(const void *a, const void *b)
 // More of them are cut into parts first all the same.
 #define ONE_BY_ONE 128
 
-/* @p group: of all units; NULL: each is one by itself. */
-static struct err *minimize(struct fl_reduce *r, const uint32_t *group, bool most_stay)
+/* The atoms of what is left: @p group of all units; NULL: each is one by itself. @p is_in: for each
+ * number of an atom false, free(). */
+static struct err *make_atoms(const struct fl_reduce *r, const uint32_t *group,
+			      struct atoms *a, bool **is_in)
 {
-	struct atoms a = { .complements_only = group };
-	_cleanup_free_ bool *is_in = NULL;
 	struct err *err = NULL;
 	uint32_t most = 0;
 	size_t n = 0;
 
-	a.of = calloc(r->o.n_units + 1, sizeof(*a.of));
-	if (!a.of)
+	a->of = calloc(r->o.n_units + 1, sizeof(*a->of));
+	if (!a->of)
 		return &err_nomem;
 	for (size_t i = 0; i < r->kept.size && !err; i++) {
 		uint32_t unit = r->kept.data[i], atom = group ? group[unit] : unit;
 
-		a.of[unit] = atom;
+		a->of[unit] = atom;
 		if (atom == FL_GROUP_STAYS)
 			continue;
 		most = atom > most ? atom : most;
-		err = vec_add(&a.all, atom);
+		err = vec_add(&a->all, atom);
 	}
-	is_in = calloc((size_t)most + 1, sizeof(*is_in));
-	if (!is_in)
+	*is_in = calloc((size_t)most + 1, sizeof(**is_in));
+	if (!*is_in)
 		err = err ?: &err_nomem;
-	qsort(a.all.data, a.all.size, sizeof(*a.all.data), by_number);
-	for (size_t i = 0; i < a.all.size; i++)
-		if (!i || a.all.data[i] != a.all.data[i - 1])
-			a.all.data[n++] = a.all.data[i];
-	a.all.size = n;
-	a.is_one_by_one = most_stay && n <= ONE_BY_ONE;
-	if (!err)
-		err = descend(r, &a, is_in);
-	vec_deinit(&a.all);
-	free(a.of);
+	qsort(a->all.data, a->all.size, sizeof(*a->all.data), by_number);
+	for (size_t i = 0; i < a->all.size; i++)
+		if (!i || a->all.data[i] != a->all.data[i - 1])
+			a->all.data[n++] = a->all.data[i];
+	a->all.size = n;
 	return err;
 }
 
-struct err *fl_reduce_ddmin(struct fl_reduce *r)
+static void atoms_deinit(struct atoms *a)
 {
-	return minimize(r, NULL, false);
+	vec_deinit(&a->all);
+	free(a->of);
+}
+
+static struct err *minimize(struct fl_reduce *r, const uint32_t *group, bool most_stay,
+			    bool is_published)
+{
+	struct atoms a = { .complements_only = group, .is_published = is_published };
+	_cleanup_free_ bool *is_in = NULL;
+	struct err *err = make_atoms(r, group, &a, &is_in);
+
+	a.is_one_by_one = most_stay && a.all.size <= ONE_BY_ONE;
+	if (!err)
+		err = descend(r, &a, is_in);
+	atoms_deinit(&a);
+	return err;
+}
+
+struct err *fl_reduce_ddmin(struct fl_reduce *r, bool is_published)
+{
+	return minimize(r, NULL, false, is_published);
 }
 
 struct err *fl_reduce_groups(struct fl_reduce *r, const uint32_t *group, bool most_stay)
 {
-	return minimize(r, group, most_stay);
+	return minimize(r, group, most_stay, false);
+}
+
+/* ---- one pass ---------------------------------------------------------------------------------- */
+
+/*
+ * Atoms [at, all.size) were not asked about yet. Candidates of a round are without the next chunk, or
+ * half of it, a quarter, ...; or, where each is asked about alone, without one of those that follow.
+ */
+struct pass {
+	struct round round;
+	const struct atoms *a;
+	size_t at, chunk;
+	bool is_alone;
+	bool *is_in; ///< of atoms: in the chunk at hand
+};
+
+static struct err *make_less(struct fl_reduce *r, const struct round *n, size_t i,
+			     list *ret)
+{
+	const struct pass *p = (const struct pass *)n;
+	size_t from = p->at + (p->is_alone ? i : 0);
+	size_t to = from + (p->is_alone ? 1 : p->chunk >> i);
+
+	ret->size = 0;
+	if (vec_reserve(ret, r->kept.size + 1))
+		return &err_nomem;
+	for (size_t k = from; k < to; k++)
+		p->is_in[p->a->all.data[k]] = true;
+	for (size_t k = 0; k < r->kept.size; k++) {
+		uint32_t unit = r->kept.data[k], atom = p->a->of[unit];
+
+		if (atom == FL_GROUP_STAYS || !p->is_in[atom])
+			ret->data[ret->size++] = unit;
+	}
+	for (size_t k = from; k < to; k++)
+		p->is_in[p->a->all.data[k]] = false;
+	return NULL;
+}
+
+/* Ask about the next @p chunk atoms, then half of these, ... @p gone: so many went; @p most: so many
+ * could not; 0: all went. */
+static struct err *go_on(struct fl_reduce *r, struct pass *p, size_t chunk, size_t *gone,
+			 size_t *most)
+{
+	size_t n = 64 - __builtin_clzl(chunk);
+	struct err *err;
+
+	p->is_alone = false;
+	p->chunk = chunk;
+	p->round.n = n;
+	err = play(r, &p->round);
+	*gone = p->round.found < n ? chunk >> p->round.found : 0;
+	*most = p->round.found ? chunk >> (p->round.found - 1) : 0;
+	p->at += *gone;
+	return err;
+}
+
+/* Of the next @p most atoms not all can go: leave out those before the first that has to stay. */
+static struct err *find_first(struct fl_reduce *r, struct pass *p, size_t most)
+{
+	struct err *err = NULL;
+
+	while (most > 1 && !err && !r->stats.was_interrupted) {
+		size_t gone, could_not;
+
+		err = go_on(r, p, most / 2, &gone, &could_not);
+		most = (could_not ?: most) - gone;
+	}
+	p->at++;
+	return err;
+}
+
+/* Each alone, up to one that can go. */
+static struct err *one_of(struct fl_reduce *r, struct pass *p, bool *has_gone)
+{
+	struct err *err;
+
+	p->is_alone = true;
+	p->round.n = p->a->all.size - p->at;
+	err = play(r, &p->round);
+	*has_gone = p->round.found < p->round.n;
+	p->at += p->round.found + *has_gone;
+	return err;
+}
+
+struct err *fl_reduce_pass(struct fl_reduce *r, const uint32_t *group, size_t chunk)
+{
+	struct atoms a = {};
+	struct pass p = { .round.make = make_less, .a = &a };
+	struct err *err = make_atoms(r, group, &a, &p.is_in);
+	bool is_always_one = !chunk, has_gone;
+
+	while (!err && p.at < a.all.size && !r->stats.was_interrupted) {
+		size_t left = a.all.size - p.at, begun = p.at, gone, most;
+
+		if (is_always_one || chunk <= 1) {
+			err = one_of(r, &p, &has_gone);
+			chunk = 2;
+			continue;
+		}
+		chunk = chunk < left ? chunk : left;
+		err = go_on(r, &p, chunk, &gone, &most);
+		if (!most) {
+			chunk *= 2;
+			continue;
+		}
+		if (!err)
+			err = find_first(r, &p, most - gone);
+		// The next one that stays may be as far away.
+		gone = p.at - begun - 1;
+		chunk = gone ?: chunk / 4;
+	}
+	free(p.is_in);
+	atoms_deinit(&a);
+	return err;
 }
 
 struct err *fl_reduce_text(struct fl_reduce *r, struct fl_text *ret)

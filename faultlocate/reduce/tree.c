@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "faultlocate/inputs/inputs.h"
+#include "faultlocate/reduce/text.h"
 
-#define LINES_LEAST 4 // fewer are not worth it
-
-/* The candidates of the first step: bytes that have one of these roles. */
+/* The candidates of the first step: bytes that have one of these roles; strong ones alone first. */
+#define STRONG_ONES 3
 static const uint8_t proposals[] = {
 	FL_ROLE_DERIVED_STRONG,
 	FL_ROLE_DERIVED_STRONG | FL_ROLE_CONTROL_STRONG,
@@ -19,13 +19,14 @@ static const uint8_t proposals[] = {
 	FL_ROLE_DERIVED | FL_ROLE_CONTROL | FL_ROLE_ADDRESS,
 };
 
+/* @p is_strong: what is left had strong roles alone. */
 static struct err *remove_irrelevant(struct fl_reduce *r, const struct fl_tree *t,
-				     bool *is_found)
+				     bool *is_found, bool *is_strong)
 {
 	_cleanup_free_ bool *keep = calloc(t->n_bytes + 1, sizeof(*keep));
 	struct err *err = keep ? NULL : &err_nomem;
 
-	*is_found = false;
+	*is_found = *is_strong = false;
 	for (size_t i = 0; i < sizeof(proposals) && !*is_found && !err; i++) {
 		size_t n = 0;
 
@@ -35,89 +36,8 @@ static struct err *remove_irrelevant(struct fl_reduce *r, const struct fl_tree *
 		}
 		if (n && n < t->n_bytes)
 			err = fl_reduce_try(r, keep, is_found);
+		*is_strong = *is_found && i < STRONG_ONES;
 	}
-	return err;
-}
-
-/* ---- lines, the nearest first -------------------------------------------------------------------- */
-
-/** A line of what is left. */
-struct line {
-	uint32_t number;
-	uint32_t depth; ///< of its nearest byte in the tree; UINT32_MAX: none is in it
-};
-
-static int nearest_first(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-/** The lines of an input. */
-struct lines {
-	VEC(struct line) all;
-	uint32_t *of; ///< of each byte
-};
-
-static struct err *find_lines(const struct fl_tree *t, struct lines *ret)
-{
-	_cleanup_free_ uint32_t *depth = calloc(t->n_nodes, sizeof(*depth));
-	struct err *err = NULL;
-
-	ret->of = calloc(t->n_bytes + 1, sizeof(*ret->of));
-	if (!ret->of || !depth)
-		return &err_nomem;
-	for (size_t i = 2; i < t->n_nodes; i++)
-		depth[i] = depth[t->parents[i]] + 1;
-	for (size_t i = 0; i < t->n_bytes && !err; i++) {
-		struct line *l;
-
-		if (!i || t->data[i - 1] == '\n')
-			err = vec_add(&ret->all,
-				      (struct line){ .number = ret->all.size + 1,
-						     .depth = UINT32_MAX });
-		if (err)
-			break;
-		ret->of[i] = ret->all.size - 1;
-		l = &ret->all.data[ret->of[i]];
-		if (t->roles[i] && depth[t->nodes[i]] < l->depth)
-			l->depth = depth[t->nodes[i]];
-	}
-	return err;
-}
-
-/* Try the nearest line, the two nearest, four, ...; then leave out of them what can go. */
-static struct err *keep_nearest(struct fl_reduce *r, const struct fl_tree *t,
-				const struct lines *l)
-{
-	_cleanup_free_ bool *is_in = calloc(l->all.size + 1, sizeof(*is_in));
-	_cleanup_free_ bool *keep = calloc(t->n_bytes + 1, sizeof(*keep));
-	bool is_found = false;
-	struct err *err = is_in && keep ? NULL : &err_nomem;
-
-	for (size_t n = 1; n < l->all.size && !is_found && !err; n *= 2) {
-		for (size_t i = n / 2; i < n; i++)
-			is_in[l->all.data[i].number] = true;
-		for (size_t i = 0; i < t->n_bytes; i++)
-			keep[i] = is_in[l->of[i]];
-		err = fl_reduce_try(r, keep, &is_found);
-	}
-	return err ?: fl_reduce_groups(r, l->of, false);
-}
-
-static struct err *reduce_lines(struct fl_reduce *r, const struct fl_tree *t)
-{
-	struct lines l = {};
-	struct err *err = find_lines(t, &l);
-
-	qsort(l.all.data, l.all.size, sizeof(*l.all.data), nearest_first);
-	if (!err && l.all.size >= LINES_LEAST)
-		err = keep_nearest(r, t, &l);
-	vec_deinit(&l.all);
-	free(l.of);
 	return err;
 }
 
@@ -280,20 +200,37 @@ static struct err *reduce_levels(struct fl_reduce *r, struct levels *l, bool is_
 	return err;
 }
 
+/* Each byte alone, until none can go. */
+static struct err *make_minimal(struct fl_reduce *r)
+{
+	size_t before;
+	struct err *err = NULL;
+
+	do {
+		before = fl_reduce_stats(r).n_units;
+		err = fl_reduce_pass(r, NULL, 0);
+	} while (!err && fl_reduce_stats(r).n_units < before);
+	return err;
+}
+
 struct err *fl_tree_reduce(struct fl_reduce *r, const struct fl_tree *t, bool is_star,
 			   size_t *step1)
 {
 	struct levels l = { .t = t };
-	bool is_found;
-	struct err *err = remove_irrelevant(r, t, &is_found);
+	bool is_found = false, is_strong = false;
+	struct err *err = t->roles ? remove_irrelevant(r, t, &is_found, &is_strong) :
+				     NULL;
 
-	if (!err && fl_reduce_stats(r).n_units > t->n_bytes / 2)
-		err = reduce_lines(r, t);
 	*step1 = fl_reduce_stats(r).n_units;
-	if (!err)
+	is_strong &= *step1 <= t->n_bytes / 2;
+	if (!err && !is_strong && fl_text_is_one(t)) {
+		err = fl_text_reduce(r, t);
+		return err || !is_star ? err : make_minimal(r);
+	}
+	if (!err && t->roles)
 		err = reduce_levels(r, &l, is_star);
 	if (!err && !l.deepest)
-		err = fl_reduce_ddmin(r);
+		err = fl_reduce_ddmin(r, false);
 	levels_deinit(&l);
 	return err;
 }

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#include "faultlocate/reduce/reduce.h"
+#include "faultlocate/inputs/inputs.h"
+#include "faultlocate/reduce/tree.h"
 #include "tests/unit.h"
 
 struct asked {
@@ -57,24 +58,34 @@ static void asked_deinit(struct asked *a)
 	vec_deinit(&a->seen);
 }
 
-/* Reduce @p input by bytes, so many at once. @p runs: in order. @return the result, free(). */
-static char *reduced(const char *input, struct asked *a, unsigned at_once, uint64_t *runs)
+/* Begin to reduce @p input by bytes, so many at once. */
+static struct fl_reduce *begin(const char *input, struct asked *a, unsigned at_once,
+			       fl_units *units)
 {
 	struct fl_reduce_options o = { .data = (const uint8_t *)input,
 				       .size = strlen(input),
 				       .at_once = at_once,
 				       .test = answer,
 				       .ctx = a };
-	fl_units units = {};
 	struct fl_reduce *r;
+
+	assert_null(fl_units_split(FL_UNIT_BYTES, o.data, o.size, units));
+	o.units = units->data;
+	o.n_units = units->size;
+	assert_null(fl_reduce_create(&o, &r));
+	return r;
+}
+
+/* ddmin of @p input. @p runs: in order. @return the result, free(). */
+static char *reduced_as(const char *input, struct asked *a, unsigned at_once,
+			bool is_published, uint64_t *runs)
+{
+	fl_units units = {};
+	struct fl_reduce *r = begin(input, a, at_once, &units);
 	struct fl_text t;
 	char *ret;
 
-	assert_null(fl_units_split(FL_UNIT_BYTES, o.data, o.size, &units));
-	o.units = units.data;
-	o.n_units = units.size;
-	assert_null(fl_reduce_create(&o, &r));
-	assert_null(fl_reduce_ddmin(r));
+	assert_null(fl_reduce_ddmin(r, is_published));
 	assert_null(fl_reduce_text(r, &t));
 	ret = strndup((const char *)t.data, t.size);
 	*runs = fl_reduce_stats(r).runs;
@@ -82,6 +93,11 @@ static char *reduced(const char *input, struct asked *a, unsigned at_once, uint6
 	fl_reduce_destroy(r);
 	vec_deinit(&units);
 	return ret;
+}
+
+static char *reduced(const char *input, struct asked *a, unsigned at_once, uint64_t *runs)
+{
+	return reduced_as(input, a, at_once, false, runs);
 }
 
 static void test_ddmin(void **state)
@@ -128,27 +144,95 @@ static void test_groups(void **state)
 	const uint32_t group[] = { 0, 0, 1, FL_GROUP_STAYS, 7, 7 };
 	const bool keep[] = { true, true, true, true, false, true };
 	struct asked a = { .needed = "c" };
-	struct fl_reduce_options o = { .data = (const uint8_t *)input,
-				       .size = 6,
-				       .at_once = 2,
-				       .test = answer,
-				       .ctx = &a };
 	fl_units units = {};
 	struct fl_reduce *r;
 	struct fl_text t;
 	bool is_fine;
 
 	(void)state;
-	assert_null(fl_units_split(FL_UNIT_BYTES, o.data, o.size, &units));
-	o.units = units.data;
-	o.n_units = units.size;
-	assert_null(fl_reduce_create(&o, &r));
+	r = begin(input, &a, 2, &units);
 	assert_null(fl_reduce_try(r, keep, &is_fine));
 	assert_true(is_fine);
 	assert_null(fl_reduce_groups(r, group, false));
 	assert_null(fl_reduce_text(r, &t));
 	assert_int_equal(t.size, 2);
 	assert_memory_equal(t.data, "cd", 2);
+	fl_reduce_destroy(r);
+	vec_deinit(&units);
+	asked_deinit(&a);
+}
+
+/* Behind a part that could go ddmin asks about the first one again. */
+static void test_published(void **state)
+{
+	static const char input[] = "a-b--c---d----e-----f------g-----h----i---k--l-m";
+	uint64_t runs[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct asked a = { .needed = "abcdefghiklm" };
+		char *got = reduced_as(input, &a, 1, !i, &runs[i]);
+
+		assert_string_equal(got, "abcdefghiklm");
+		free(got);
+		asked_deinit(&a);
+	}
+	assert_true(runs[0] > runs[1]);
+}
+
+/* Each group once, in their order; larger pieces as long as such can go. */
+static void test_pass(void **state)
+{
+	struct asked a = { .needed = "xy" };
+	char input[65] = "";
+	struct fl_reduce *r;
+	fl_units units = {};
+	struct fl_text t;
+
+	(void)state;
+	memset(input, '-', 64);
+	input[20] = 'x';
+	input[50] = 'y';
+	r = begin(input, &a, 1, &units);
+	assert_null(fl_reduce_pass(r, NULL, 32));
+	assert_null(fl_reduce_text(r, &t));
+	assert_int_equal(t.size, 2);
+	assert_memory_equal(t.data, "xy", 2);
+	assert_in_range(a.n, 8, 26);
+	fl_reduce_destroy(r);
+	vec_deinit(&units);
+	asked_deinit(&a);
+}
+
+/* Elements in brackets, all on one line and all of them with a part in control: as a parser has it. */
+static void test_text(void **state)
+{
+	struct asked a = { .needed = "#!", .units = "()" };
+	uint8_t roles[4096];
+	const uint32_t nodes[4096] = {}, parents[2] = {};
+	struct fl_tree tree = {
+		.roles = roles, .nodes = nodes, .parents = parents, .n_nodes = 2
+	};
+	char input[4096] = "(";
+	struct fl_reduce *r;
+	fl_units units = {};
+	struct fl_text t;
+	size_t step1;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		snprintf(input + strlen(input), 40, "(item, (%s, %d), ()),",
+			 i == 70 ? "#, !" : "a", i);
+	strcat(input, ")");
+	memset(roles, FL_ROLE_CONTROL, sizeof(roles));
+	tree.data = (const uint8_t *)input;
+	tree.n_bytes = strlen(input);
+	r = begin(input, &a, 1, &units);
+	assert_null(fl_tree_reduce(r, &tree, true, &step1));
+	assert_int_equal(step1, tree.n_bytes);
+	assert_null(fl_reduce_text(r, &t));
+	assert_true(t.size <= 8);
+	assert_in_range(a.n, 20, 80); // ddmin: thousands
 	fl_reduce_destroy(r);
 	vec_deinit(&units);
 	asked_deinit(&a);
@@ -182,9 +266,9 @@ static void test_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ddmin),
-		cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_ddmin),  cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_groups), cmocka_unit_test(test_published),
+		cmocka_unit_test(test_pass),   cmocka_unit_test(test_text),
 		cmocka_unit_test(test_units),
 	};
 

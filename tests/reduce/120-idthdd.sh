@@ -3,7 +3,7 @@
 # Copyright 2026 The Faultline authors
 #
 # Paper 002, section 4.2: the running example of 59 bytes, 10 by roles, then 7; against ddmin.
-# IDTHDD* is 1-minimal. Without a crash to go back from it is ddmin, and says so.
+# IDTHDD* is 1-minimal. Without a crash to go back from it goes by the text alone, and says so.
 . tests/lib.sh
 
 need gojq
@@ -88,7 +88,7 @@ echo 'that=4711' >>many
 for ((i = 0; i < 12; i++)); do echo "other=$i"; done >>many
 want_status=134 make_capture l ./lines <many
 reduce idthdd l
-[ "$(jq .bytes_after_roles json)" -lt 60 ] && grep -q '=4711' idthdd/stdin && [ "$(jq .bytes json)" -le 8 ] ||
+grep -q '=4711' idthdd/stdin && [ "$(jq .bytes json)" -le 8 ] ||
 	fail "lines: $(cat json idthdd/stdin)"
 runs=$(jq .runs json)
 reduce ddmin l
@@ -130,7 +130,7 @@ E
 chmod +x seventeen.sh
 make_capture e "$sets" words
 reduce 'idthdd*' e --oracle ./seventeen.sh
-grep -q 'note: no tree of dependences (no signal ended.*ddmin it is' err || fail "nothing said: $(cat err)"
+grep -q 'note: no tree of dependences (no signal ended.*roles are not known' err || fail "nothing said: $(cat err)"
 [ "$(cat 'idthdd*/words')" = 17 ] || fail "$(cat 'idthdd*/words')"
 reduce idthdd c --at ParseBody
 exit 0

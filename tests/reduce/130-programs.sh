@@ -68,7 +68,7 @@ write_inputs() {
 	{
 		lines 0 9 's/foo%d/bar%d/g' && echo 's/seed/31/'
 		lines 10 39 's/foo%d/bar%d/g' && echo '/^31/s/$/337/'
-		lines 40 59 's/foo%d/bar%d/g'
+		lines 40 79 's/foo%d/bar%d/g'
 	} >sed.in
 	{
 		printf 'scale=4\ndefine f(x) {\n auto y\n y=x*x\n if (y>100) { y=y-100 }\n return (y)\n}\n'

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Passes go from the text's end to its start: what is used stands before its uses mostly, and can go
+ * when these have.
+ */
+
+#include "faultlocate/reduce/text.h"
+
+#include <string.h>
+
+#include "faultlocate/inputs/inputs.h"
+
+#define LINES_LEAST 4 // fewer are not worth it
+#define NEAREST 4     // so many times as many lines are tried next
+
+bool fl_text_is_one(const struct fl_tree *t)
+{
+	for (size_t i = 0; i < t->n_bytes; i++)
+		if (t->data[i] < ' ' && !strchr("\t\n\r", t->data[i]))
+			return false;
+	return t->n_bytes && !memchr(t->data, 0, t->n_bytes);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+/** A line. */
+struct line {
+	uint32_t number;
+	uint32_t depth; ///< of its nearest byte in the tree; UINT32_MAX: none is in it
+};
+
+/** The lines of a text. */
+struct lines {
+	VEC(struct line) all;
+	uint32_t *of; ///< of each byte
+};
+
+static int nearest_first(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static struct err *find_lines(const struct fl_tree *t, struct lines *ret)
+{
+	_cleanup_free_ uint32_t *depth = calloc(t->n_nodes, sizeof(*depth));
+	struct err *err = NULL;
+
+	ret->of = calloc(t->n_bytes + 1, sizeof(*ret->of));
+	if (!ret->of || !depth)
+		return &err_nomem;
+	for (size_t i = 2; i < t->n_nodes; i++)
+		depth[i] = depth[t->parents[i]] + 1;
+	for (size_t i = 0; i < t->n_bytes && !err; i++) {
+		struct line *l;
+
+		if (!i || t->data[i - 1] == '\n')
+			err = vec_add(&ret->all, (struct line){ .number = ret->all.size,
+								.depth = UINT32_MAX });
+		if (err)
+			break;
+		ret->of[i] = ret->all.size - 1;
+		l = &ret->all.data[ret->of[i]];
+		if (t->roles[i] && depth[t->nodes[i]] < l->depth)
+			l->depth = depth[t->nodes[i]];
+	}
+	return err;
+}
+
+/* Try the nearest line, the four nearest, ... */
+static struct err *keep_nearest(struct fl_reduce *r, const struct fl_tree *t)
+{
+	struct lines l = {};
+	struct err *err = find_lines(t, &l);
+	size_t n_lines = l.all.size;
+	_cleanup_free_ bool *is_in = calloc(n_lines + 1, sizeof(*is_in));
+	_cleanup_free_ bool *keep = calloc(t->n_bytes + 1, sizeof(*keep));
+	bool is_found = n_lines < LINES_LEAST;
+
+	if (!is_in || !keep)
+		err = err ?: &err_nomem;
+	qsort(l.all.data, n_lines, sizeof(*l.all.data), nearest_first);
+	for (size_t n = 1, had = 0; n < n_lines && !is_found && !err;
+	     had = n, n *= NEAREST) {
+		for (size_t i = had; i < n; i++)
+			is_in[l.all.data[i].number] = true;
+		for (size_t i = 0; i < t->n_bytes; i++)
+			keep[i] = is_in[l.of[i]];
+		err = fl_reduce_try(r, keep, &is_found);
+	}
+	vec_deinit(&l.all);
+	free(l.of);
+	return err;
+}
+
+/* ---- brackets ------------------------------------------------------------------------------------ */
+
+/*
+ * Lines, statements and elements at a depth of brackets, with what is in brackets within them. A bracket
+ * without its other one counts as any character.
+ */
+struct nest {
+	const uint8_t *data;
+	const uint32_t *kept;
+	size_t n;
+	uint32_t *depth; ///< of each byte that is left; a bracket's is that outside of it
+	uint32_t deepest;
+};
+
+/* @return the bracket that closes @p c; 0: none opens. */
+static uint8_t closing(uint8_t c)
+{
+	return c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : 0;
+}
+
+static struct err *find_nest(struct nest *t)
+{
+	_cleanup_free_ size_t *open = malloc((t->n + 1) * sizeof(*open));
+	_cleanup_free_ int8_t *step = calloc(t->n + 1, sizeof(*step));
+	size_t n_open = 0;
+	uint32_t depth = 0;
+
+	t->depth = malloc((t->n + 1) * sizeof(*t->depth));
+	if (!open || !step || !t->depth)
+		return &err_nomem;
+	for (size_t i = 0; i < t->n; i++) {
+		uint8_t c = t->data[t->kept[i]];
+		size_t k = n_open;
+
+		if (closing(c))
+			open[n_open++] = i;
+		if (!strchr(")]}", c))
+			continue;
+		while (k && closing(t->data[t->kept[open[k - 1]]]) != c)
+			k--;
+		if (!k)
+			continue;
+		n_open = k - 1;
+		step[open[n_open]] = 1;
+		step[i] = -1;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		depth -= step[i] < 0;
+		t->depth[i] = depth;
+		depth += step[i] > 0;
+		t->deepest = depth > t->deepest ? depth : t->deepest;
+	}
+	return NULL;
+}
+
+/* Ask about what @p separators separate at depth @p depth. @p has_more: there is more inside. */
+static struct err *ask_depth(struct fl_reduce *r, const struct fl_tree *t, uint32_t depth,
+			     const char *separators, bool *has_more)
+{
+	struct nest nest = { .data = t->data };
+	_cleanup_free_ uint32_t *group = malloc((t->n_bytes + 1) * sizeof(*group));
+	uint32_t n = t->n_bytes;
+	struct err *err;
+
+	nest.kept = fl_reduce_kept(r, &nest.n);
+	err = group ? find_nest(&nest) : &err_nomem;
+	for (size_t i = 0; i < nest.n && !err; i++) {
+		uint8_t c = t->data[nest.kept[i]];
+		bool is_outside = nest.depth[i] < depth;
+
+		group[nest.kept[i]] = is_outside ? FL_GROUP_STAYS : n;
+		if (is_outside || (nest.depth[i] == depth && strchr(separators, c)))
+			n--;
+	}
+	*has_more = !err && nest.deepest > depth;
+	free(nest.depth);
+	return err ?: fl_reduce_pass(r, group, (t->n_bytes - n) / 2);
+}
+
+static struct err *reduce_nest(struct fl_reduce *r, const struct fl_tree *t)
+{
+	bool has_more;
+	struct err *err = ask_depth(r, t, 0, "\n", &has_more);
+
+	if (!err)
+		err = ask_depth(r, t, 0, "\n;,", &has_more);
+	for (uint32_t depth = 1; has_more && !err; depth++)
+		err = ask_depth(r, t, depth, "\n;,", &has_more);
+	return err;
+}
+
+/* ---- words --------------------------------------------------------------------------------------- */
+
+/* A word, or a part of one: what is left of bytes [from, to) of the input. */
+typedef VEC(struct fl_unit) pieces;
+
+struct words {
+	const struct fl_tree *t;
+	struct fl_reduce *r;
+	bool *is_left; ///< of each byte, before something was asked
+	pieces all;    ///< that are looked at
+	pieces parts;  ///< of them, that are asked about
+	uint32_t *group;
+};
+
+/* The bytes that are left of [from, to), into *@p ret, @p n of them. */
+static const uint32_t *left_of(const struct words *w, struct fl_unit u, size_t *n)
+{
+	size_t size, from = 0, to;
+	const uint32_t *kept = fl_reduce_kept(w->r, &size);
+
+	for (size_t most = size; from < most;) {
+		size_t mid = (from + most) / 2;
+
+		if (kept[mid] < u.from)
+			from = mid + 1;
+		else
+			most = mid;
+	}
+	for (to = from; to < size && kept[to] < u.to;)
+		to++;
+	*n = to - from;
+	return kept + from;
+}
+
+static struct err *find_words(struct words *w)
+{
+	size_t n;
+	const uint32_t *kept = fl_reduce_kept(w->r, &n);
+	_cleanup_free_ uint8_t *text = malloc(n + 1);
+	fl_units units = {};
+	struct err *err = text ? NULL : &err_nomem;
+
+	for (size_t i = 0; i < n && text; i++)
+		text[i] = w->t->data[kept[i]];
+	if (!err)
+		err = fl_units_split(FL_UNIT_TOKENS, text, n, &units);
+	w->all.size = 0;
+	for (size_t i = 0; i < units.size && !err; i++)
+		err = vec_add(&w->all,
+			      (struct fl_unit){ kept[units.data[i].from],
+						kept[units.data[i].to - 1] + 1 });
+	vec_deinit(&units);
+	return err;
+}
+
+static void note_left(struct words *w)
+{
+	size_t n;
+	const uint32_t *kept = fl_reduce_kept(w->r, &n);
+
+	memset(w->is_left, 0, w->t->n_bytes * sizeof(*w->is_left));
+	for (size_t i = 0; i < n; i++)
+		w->is_left[kept[i]] = true;
+}
+
+/* Ask about the parts. */
+static struct err *ask(struct words *w, size_t chunk)
+{
+	memset(w->group, 0xff, w->t->n_bytes * sizeof(*w->group)); // FL_GROUP_STAYS
+	for (size_t i = 0; i < w->parts.size; i++)
+		for (size_t k = w->parts.data[i].from; k < w->parts.data[i].to; k++)
+			w->group[k] = w->parts.size - i;
+	return fl_reduce_pass(w->r, w->group, chunk);
+}
+
+/* Has something of the bytes between @p from and @p to, or of them, gone? */
+static bool has_gone(const struct words *w, size_t from, size_t to)
+{
+	size_t n, was = 0;
+
+	left_of(w, (struct fl_unit){ from, to }, &n);
+	for (size_t i = from; i < to; i++)
+		was += w->is_left[i];
+	return was > n;
+}
+
+/* Where something has gone, ask about the words there: what stayed for its sake may go now. */
+static struct err *ask_beside(struct words *w)
+{
+	struct err *err = NULL;
+
+	do {
+		err = find_words(w);
+		w->parts.size = 0;
+		for (size_t i = 0; i < w->all.size && !err; i++) {
+			size_t from = i ? w->all.data[i - 1].to : 0;
+			size_t to = i + 1 < w->all.size ? w->all.data[i + 1].from :
+							  w->t->n_bytes;
+
+			if (has_gone(w, from, to))
+				err = vec_add(&w->parts, w->all.data[i]);
+		}
+		note_left(w);
+		if (!err)
+			err = ask(w, 0);
+	} while (w->parts.size && !err && !fl_reduce_stats(w->r).was_interrupted);
+	return err;
+}
+
+static struct err *ask_words(struct words *w, bool most_go)
+{
+	struct err *err = find_words(w);
+
+	w->parts.size = 0;
+	for (size_t i = 0; i < w->all.size && !err; i++)
+		err = vec_add(&w->parts, w->all.data[i]);
+	note_left(w);
+	if (!err)
+		err = ask(w, most_go ? w->all.size / 2 : 1);
+	return err ?: ask_beside(w);
+}
+
+/* Cut word @p u, @p n bytes at @p left, in halves. */
+static struct err *halve(struct words *w, struct fl_unit u, const uint32_t *left,
+			 size_t n)
+{
+	struct err *err = NULL;
+
+	if (n >= 2)
+		err = vec_add(&w->parts, (struct fl_unit){ u.from, left[n / 2] });
+	if (n >= 2 && !err)
+		err = vec_add(&w->parts, (struct fl_unit){ left[n / 2], u.to });
+	return err;
+}
+
+/* Of those with more than two bytes the first and the last one. */
+static struct err *trim(struct words *w, struct fl_unit u, const uint32_t *left, size_t n)
+{
+	struct err *err = NULL;
+
+	(void)u;
+	if (n >= 3)
+		err = vec_add(&w->parts, (struct fl_unit){ left[0], left[0] + 1 });
+	if (n >= 3 && !err)
+		err = vec_add(&w->parts,
+			      (struct fl_unit){ left[n - 1], left[n - 1] + 1 });
+	return err;
+}
+
+/* Ask about parts of the words, again of those of which something has gone. */
+static struct err *ask_parts(struct words *w,
+			     struct err *(*part)(struct words *w, struct fl_unit u,
+						 const uint32_t *left, size_t n))
+{
+	struct err *err = find_words(w);
+
+	while (w->all.size && !err) {
+		_cleanup_free_ size_t *had = calloc(w->all.size, sizeof(*had));
+		size_t n_again = 0;
+
+		if (!had)
+			return &err_nomem;
+		w->parts.size = 0;
+		for (size_t i = 0; i < w->all.size && !err; i++) {
+			const uint32_t *left = left_of(w, w->all.data[i], &had[i]);
+
+			err = part(w, w->all.data[i], left, had[i]);
+		}
+		if (!err)
+			err = ask(w, 0);
+		for (size_t i = 0; i < w->all.size; i++) {
+			size_t n;
+
+			left_of(w, w->all.data[i], &n);
+			if (n < had[i])
+				w->all.data[n_again++] = w->all.data[i];
+		}
+		w->all.size = n_again;
+		if (fl_reduce_stats(w->r).was_interrupted)
+			break;
+	}
+	return err;
+}
+
+static struct err *reduce_words(struct fl_reduce *r, const struct fl_tree *t,
+				bool most_go)
+{
+	struct words w = { .t = t, .r = r };
+	struct err *err;
+
+	w.group = malloc((t->n_bytes + 1) * sizeof(*w.group));
+	w.is_left = malloc((t->n_bytes + 1) * sizeof(*w.is_left));
+	err = w.group && w.is_left ? ask_words(&w, most_go) : &err_nomem;
+	if (!err)
+		note_left(&w);
+	if (!err)
+		err = ask_parts(&w, halve);
+	if (!err)
+		err = ask_parts(&w, trim);
+	if (!err)
+		err = ask_beside(&w);
+	vec_deinit(&w.all);
+	vec_deinit(&w.parts);
+	free(w.group);
+	free(w.is_left);
+	return err;
+}
+
+struct err *fl_text_reduce(struct fl_reduce *r, const struct fl_tree *t)
+{
+	size_t before = fl_reduce_stats(r).n_units;
+	struct err *err = t->roles ? keep_nearest(r, t) : NULL;
+
+	if (!err)
+		err = reduce_nest(r, t);
+	return err ?: reduce_words(r, t, fl_reduce_stats(r).n_units == before);
+}
