@@ -520,6 +520,23 @@ static void heap_progress(void *ctx, const struct dec_where *w)
 			h->o->progress, w->position / 1000000);
 }
 
+/* Behind the jumps of modules with lines there may be calls of others (dec_frames_jump_end()). Variables
+ * ask where each jump was. */
+static struct err *heap_jumps(struct heap_trace *h)
+{
+	struct dec_span code = {};
+	struct err *err = NULL;
+
+	if (h->o->n_vars)
+		return NULL;
+	// Of none, if there is none.
+	err = dec_machine_log_jumps(h->machine, code);
+	for (size_t i = 0;
+	     !err && dec_symbols_next_debug(h->symbols, &i, &code.start, &code.end);)
+		err = dec_machine_log_jumps(h->machine, code);
+	return err;
+}
+
 /* A module was mapped, which is known from here on, and what is to be watched in it. */
 static struct err *heap_mapped(void *ctx, const struct dec_where *w)
 {
@@ -531,6 +548,8 @@ static struct err *heap_mapped(void *ctx, const struct dec_where *w)
 		err = dec_heap_calls_mapped(&h->calls, heap_watch, h);
 	if (!err)
 		err = dec_heap_mute_watch(&h->mute, h->machine);
+	if (!err)
+		err = heap_jumps(h);
 	if (!err)
 		err = dec_heap_stores_flush(&h->stores);
 	return err ? err : dec_heap_roots_mapped(&h->roots, h->now, heap_watch, NULL, h);
@@ -706,6 +725,8 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 		err = dec_heap_calls_mapped(&h.calls, heap_watch, &h);
 	if (!err)
 		err = dec_heap_mute_watch(&h.mute, h.machine);
+	if (!err)
+		err = heap_jumps(&h);
 	if (!err)
 		err = heap_roots_start(&h);
 	if (!err)

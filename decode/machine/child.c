@@ -715,6 +715,10 @@ static void child_serve(uint32_t command)
 	case CHILD_RELEASE:
 		dec_mute_set_release(&replay.engine, slot->arg[0]);
 		break;
+	case CHILD_JUMPS:
+		if (dec_engine_tell_jumps(&replay.engine, slot->arg[0], slot->arg[1]))
+			result = CHILD_FAILED;
+		break;
 	case CHILD_MUTE:
 		result = child_mute(slot->arg[0]);
 		break;

@@ -43,6 +43,7 @@ struct dec_machine {
 	enum dec_log_mode mode;
 	VEC(struct machine_break) breaks;
 	VEC(uint64_t) watches, releases;
+	VEC(struct dec_span) jumps;	      ///< dec_machine_log_jumps()
 	struct dec_span heed[MACHINE_HEEDED]; ///< where writes are heeded
 	size_t n_heed;
 	bool is_written; ///< some of that, perhaps
@@ -94,6 +95,15 @@ static struct err *machine_tell_break(struct dec_machine *m, uint64_t rip,
 	return err || answer->result == CHILD_OK ? err : &err_nomem;
 }
 
+static struct err *machine_tell_jumps(struct dec_machine *m, const struct dec_span *code)
+{
+	const struct dec_answer *answer;
+	struct err *err =
+		dec_wire_ask(m->wire, CHILD_JUMPS, code->start, code->end, &answer);
+
+	return err || answer->result == CHILD_OK ? err : &err_nomem;
+}
+
 /* Tell the child what is watched; what it knows already changes nothing. */
 static struct err *machine_tell_watches(struct dec_machine *m)
 {
@@ -105,6 +115,8 @@ static struct err *machine_tell_watches(struct dec_machine *m)
 	for (size_t i = 0; !err && i < m->releases.size; i++)
 		err = dec_wire_ask(m->wire, CHILD_RELEASE, m->releases.data[i], 0,
 				   &answer);
+	for (size_t i = 0; !err && i < m->jumps.size; i++)
+		err = machine_tell_jumps(m, &m->jumps.data[i]);
 	return err;
 }
 
@@ -157,6 +169,7 @@ void dec_machine_destroy(struct dec_machine *m)
 	vec_deinit(&m->breaks);
 	vec_deinit(&m->watches);
 	vec_deinit(&m->releases);
+	vec_deinit(&m->jumps);
 	free(m);
 }
 
@@ -252,6 +265,15 @@ struct err *dec_machine_log_release_at(struct dec_machine *m, uint64_t rip)
 	if (vec_add(&m->releases, rip))
 		return &err_nomem;
 	return dec_wire_ask(m->wire, CHILD_RELEASE, rip, 0, &answer);
+}
+
+struct err *dec_machine_log_jumps(struct dec_machine *m, struct dec_span code)
+{
+	if (vec_find(&m->jumps, s, s->start == code.start && s->end == code.end))
+		return NULL;
+	if (vec_add(&m->jumps, code))
+		return &err_nomem;
+	return machine_tell_jumps(m, &code);
 }
 
 struct err *dec_machine_mute(struct dec_machine *m, const struct dec_mute *mutes,

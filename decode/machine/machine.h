@@ -173,6 +173,11 @@ struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on);
 struct err *dec_machine_break_if(struct dec_machine *m, uint64_t rip,
 				 const struct dec_agent_conditions *only_if);
 
+/** Memory [start, end). */
+struct dec_span {
+	uint64_t start, end;
+};
+
 /** Log all 16 general registers whenever @p rip is reached, or no longer; where blocks are counted,
  * the one that begins there has a record then (but not with DEC_LOG_NONE). */
 struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip, bool is_on);
@@ -180,6 +185,10 @@ struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip, bool is
 /** .. where a function begins that frees or writes what its first argument points to: it unmutes
  * (dec_machine_mute()). */
 struct err *dec_machine_log_release_at(struct dec_machine *m, uint64_t rip);
+
+/** In a log of calls or of stores jumps alone give a block a record where they are in @p code, or in
+ * what was named before, and no more anywhere else. @return ERR_OS, err_nomem. */
+struct err *dec_machine_log_jumps(struct dec_machine *m, struct dec_span code);
 
 /** A page whose stores need not be logged. */
 struct dec_mute {
@@ -213,11 +222,6 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 struct err *dec_machine_run_logged(struct dec_machine *m, enum dec_log_mode mode,
 				   dec_log_fn fn, void *ctx, uint64_t position,
 				   struct dec_where *ret);
-
-/** Memory [start, end). */
-struct dec_span {
-	uint64_t start, end;
-};
 
 /** From here on heed writes to @p n spans, at most 64, on all ways that the machine goes; it costs
  * next to nothing. @p n: 0 stops it. Not astray. @return ERR_RANGE (too many). */

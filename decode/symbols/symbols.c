@@ -365,6 +365,19 @@ bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip)
 	return u->cus.size > 0;
 }
 
+bool dec_symbols_next_debug(struct dec_symbols *s, size_t *i, uint64_t *start,
+			    uint64_t *end)
+{
+	while (*i < s->mappings.size) {
+		const struct dec_sym_mapping *m = &s->mappings.data[(*i)++];
+
+		*start = m->start, *end = m->end;
+		if (dec_symbols_has_debug(s, m->start))
+			return true;
+	}
+	return false;
+}
+
 /* ---- places -------------------------------------------------------------------------- */
 
 /** The nearest row before @p line with a line number, in the same sequence; or NULL. */

@@ -146,6 +146,11 @@ bool dec_symbols_extent(struct dec_symbols *s, uint64_t addr, uint64_t *start,
  * a store in memcpy() is its caller's statement, here as on any other machine. */
 bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip);
 
+/** Go through the code of modules that have DWARF, as dec_symbols_has_debug() says: @p *i is 0 at first.
+ * @return whether there is more: from @p start to @p end. */
+bool dec_symbols_next_debug(struct dec_symbols *s, size_t *i, uint64_t *start,
+			    uint64_t *end);
+
 /** Entry addresses of function @p name in any module (also out-of-line copies such as
  * name.isra.0, name.part.0), up to @p max. @return how many there are. */
 size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *ret,

@@ -295,6 +295,19 @@ void dec_engine_set_watch(struct dec_engine *e, uint64_t rip, bool is_on)
 	dec_engine_invalidate(e, rip, 1);
 }
 
+int dec_engine_tell_jumps(struct dec_engine *e, uint64_t start, uint64_t end)
+{
+	const struct engine_code code = { start, end };
+
+	if (vec_find(&e->told_jumps, s, s->start == start && s->end == end))
+		return 0;
+	if (vec_add(&e->told_jumps, code))
+		return -1;
+	e->tells_some_jumps = true;
+	dec_engine_flush(e);
+	return 0;
+}
+
 /* ---- the log ----------------------------------------------------------------------- */
 
 /* Make the end of @p buffer fault, so that no check of the room left is needed while

@@ -172,6 +172,11 @@ struct dec_engine_move {
 	int64_t by;
 };
 
+/** Guest code [start, end). */
+struct engine_code {
+	uint64_t start, end;
+};
+
 struct dec_engine {
 	struct dec_ctx *ctx;
 	struct dec_world world;
@@ -187,6 +192,8 @@ struct dec_engine {
 	struct map watched;   ///< guest address -> 1: log the registers there
 	struct map releases;  ///< guest address -> 1: dec_mute_set_release()
 	bool mutes;	      ///< pages may be muted: mute.h
+	bool tells_some_jumps; ///< dec_engine_tell_jumps() said which:
+	VEC(struct engine_code) told_jumps;
 	struct map code_pages; ///< guest page that holds translated code -> index + 1
 			       ///< of a block there, 0: none
 	uint32_t n_gone;       ///< of the blocks
@@ -289,6 +296,10 @@ void dec_engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr
 
 /** Log the general registers wherever @p rip is executed, from now on; or no longer. */
 void dec_engine_set_watch(struct dec_engine *e, uint64_t rip, bool is_on);
+
+/** A jump has a record of its own (dec_insn_is_told()) where it is of code in [start, end), or was
+ * said to be before, and nowhere else. @return -1: out of memory. */
+int dec_engine_tell_jumps(struct dec_engine *e, uint64_t start, uint64_t end);
 
 /** Let block @p b, at such a place, do the comparison or pass it by. */
 void dec_engine_arm(struct dec_engine *e, struct engine_block *b, bool is_on);

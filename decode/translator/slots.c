@@ -25,12 +25,13 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 	}
 }
 
-bool dec_insn_is_told(const struct dec_insn *insn, enum dec_log_mode mode)
+bool dec_insn_is_told(const struct dec_insn *insn, enum dec_log_mode mode,
+		      bool tells_jumps)
 {
 	struct dec_known known = {};
 	struct dec_slot slots[DEC_SLOTS];
 
-	if (mode != DEC_LOG_JUMPS &&
+	if (tells_jumps && mode != DEC_LOG_JUMPS &&
 	    (insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND))
 		return true;
 	return !dec_log_counts(mode) || dec_insn_slots(insn, mode, &known, slots);

@@ -22,7 +22,8 @@ enum dec_log_mode {
 	DEC_LOG_FLOW, ///< blocks
 	DEC_LOG_JUMPS, ///< blocks with an indirect jump or call at the end, and where it leads: others are
 	///< announced and counted (DEC_REC_QUIET)
-	DEC_LOG_CALLS, ///< calls and returns, and of blocks those with one of them or a jump at the end:
+	DEC_LOG_CALLS, ///< calls and returns, and of blocks those with one of them or a jump at the end
+	///< (dec_engine_tell_jumps()):
 	///< others are counted (DEC_REC_QUIET)
 	DEC_LOG_STORES, ///< .. and stores outside the stack with values, and blocks with one
 	DEC_LOG_ALL_STORES, ///< blocks, stores with values, calls
@@ -81,8 +82,9 @@ int dec_insn_rsp_step(const struct dec_insn *insn);
 int dec_insn_cleared_from(const struct dec_insn *insn);
 
 /** @return whether a block that @p insn is part of has a record under @p mode
- * for its sake. Behind jumps there may be another's code: that is a call. */
-bool dec_insn_is_told(const struct dec_insn *insn, enum dec_log_mode mode);
+ * for its sake. @p tells_jumps: behind its jumps there may be another's code, which is a call. */
+bool dec_insn_is_told(const struct dec_insn *insn, enum dec_log_mode mode,
+		      bool tells_jumps);
 
 /** @return whether @p insn must be stepped in C under @p mode. */
 bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode);

@@ -389,8 +389,13 @@ static void translation_sides(struct translation *t)
 /* Has the block nothing for the log? Then it is as if nothing was logged, but counted apart. */
 static bool translation_is_quiet(const struct translation *t)
 {
+	const struct dec_engine *e = t->e;
+	const uint64_t rip = t->block->rip;
+	bool tells_jumps = !e->tells_some_jumps ||
+			   vec_find(&e->told_jumps, s, rip >= s->start && rip < s->end);
+
 	for (int i = 0; i < t->n; i++)
-		if (dec_insn_is_told(&t->insn[i], t->e->mode))
+		if (dec_insn_is_told(&t->insn[i], e->mode, tells_jumps))
 			return false;
 	return t->is_logged && !t->is_watched && t->n;
 }

@@ -238,11 +238,11 @@ static void check_quiet(int to)
 		struct dec_insn insn;
 
 		if (!dec_insn_decode(w.native.code + (rip - CPU_CODE), 15, rip, &insn) ||
-		    (dec_insn_is_told(&insn, w.mode) && !is_muted(i, &insn))) {
+		    (dec_insn_is_told(&insn, w.mode, true) && !is_muted(i, &insn))) {
 			mismatch(i, "the log has no record of %#lx", rip);
 			return;
 		}
-		w.n_muted += dec_insn_is_told(&insn, w.mode);
+		w.n_muted += dec_insn_is_told(&insn, w.mode, true);
 		if (w.mode == DEC_LOG_STORES && !w.muted)
 			check_all_stored(i, &insn, NULL, NULL, 0);
 	}

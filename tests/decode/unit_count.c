@@ -114,7 +114,7 @@ struct count {
 	struct err *log_err;
 	enum dec_log_mode mode;
 	uint64_t fault_now, fault_rip, fault_addr;
-	uint64_t n_jumps; ///< of which the log tells where they lead
+	uint64_t n_jumps; ///< of which the log tells where they lead; or tells at all
 };
 
 static struct count c;
@@ -173,6 +173,9 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 			    c.regs[time + n_ran].rip);
 		c.n_jumps++;
 	}
+	if (c.mode == DEC_LOG_CALLS && n_ran)
+		c.n_jumps += b->insn[n_ran - 1].flow == DEC_FLOW_JMP ||
+			     b->insn[n_ran - 1].flow == DEC_FLOW_JMP_IND;
 	return NULL;
 }
 
@@ -389,6 +392,44 @@ static void test_jumps(void **state)
 	end_log();
 	assert_int_equal(c.n_jumps, n);
 	assert_true(n > 6);
+}
+
+static uint64_t count_told_jumps(void)
+{
+	use_mode(DEC_LOG_CALLS);
+	enter_start();
+	c.n_jumps = 0;
+	assert_int_equal(dec_engine_run(&c.engine, c.n), DEC_STOP_POSITION);
+	end_log();
+	return c.n_jumps;
+}
+
+/* Of jumps those that somebody asks for are in a log of calls. */
+static void test_told_jumps(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	begin(count_begin);
+	n = count_told_jumps();
+	assert_true(n > 9);
+	assert_int_equal(dec_engine_tell_jumps(&c.engine, 0, 0), 0);
+	assert_int_equal(count_told_jumps(), 0);
+	// The first jump is run seven times.
+	for (uint64_t p = 0; c.n_jumps < 7; p++) {
+		assert_true(p < c.n);
+		assert_int_equal(dec_engine_tell_jumps(&c.engine, c.regs[p].rip,
+						       c.regs[p].rip + 1),
+				 0);
+		count_told_jumps();
+	}
+	assert_int_equal(c.n_jumps, 7);
+	assert_int_equal(dec_engine_tell_jumps(&c.engine, guest(count_begin),
+					       guest(count_end)),
+			 0);
+	assert_int_equal(count_told_jumps(), n);
+	vec_deinit(&c.engine.told_jumps);
+	c.engine.tells_some_jumps = false;
 }
 
 /* A breakpoint stops before its instruction, each time it is reached, and only then. */
@@ -636,6 +677,7 @@ int main(void)
 		cmocka_unit_test(test_every_position),
 		cmocka_unit_test(test_strides),
 		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_told_jumps),
 		cmocka_unit_test(test_breakpoints),
 		cmocka_unit_test(test_beside_breakpoints),
 		cmocka_unit_test(test_long),
