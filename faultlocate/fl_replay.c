@@ -223,6 +223,80 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 	return fl_cpoints_end(a->cpoints, &end, a->run.end == CAP_END_SIGNAL);
 }
 
+/* ---- visits alone ------------------------------------------------------------------------- */
+
+/** A replay that looks at calls alone: the history that there is says how far it was then. */
+struct visiting {
+	struct fl_analysis *a;
+	struct hg_view *view; ///< behind `next`
+	struct hg_op next;
+	bool has_next;
+	uint64_t app_ops; ///< before `next`
+};
+
+static struct err *on_visit(void *ctx, uint64_t time, size_t index, bool is_return)
+{
+	struct visiting *v = ctx;
+	struct hg_position at = { .time = time };
+
+	// An allocation that returns by the same instruction comes before the visit; what the first
+	// instruction of a function does comes behind it.
+	while (v->has_next && v->next.time < time + is_return) {
+		v->app_ops++;
+		v->has_next = hg_view_forward(v->view, &v->next);
+	}
+	at.app_ops = v->app_ops;
+	return fl_cpoints_visit(v->a->cpoints, &at, index, is_return);
+}
+
+/* Variables come and go with stores, the allocator's chunks have a history of their own. */
+static bool can_visit(const struct fl_options *o, const struct fl_analysis *a)
+{
+	return a->sides[FL_SIDE_APP].graph && !a->sides[FL_SIDE_CHUNKS].graph &&
+	       !a->variables.size && !o->without_allocator &&
+	       capture_info(a->capture)->mode != CAP_MODE_FLIGHT;
+}
+
+static struct err *visit(const struct fl_options *o, struct fl_analysis *a)
+{
+	const struct dec_heap_options options = {
+		.progress = o->with_progress ? "looked for C-points in" : NULL,
+		.resolve = fl_cpoints_resolve,
+		.resolve_ctx = a->cpoints,
+	};
+	_cleanup_(hg_view_destroyp) struct hg_view *view = NULL;
+	struct visiting v = { .a = a };
+	const struct dec_heap_events events = { .ctx = &v, .watch = on_visit };
+	const struct hg_position end = { .time = a->run.instructions,
+					 .app_ops = hg_graph_ops(
+						 a->sides[FL_SIDE_APP].graph) };
+	double start_s = clock_now_s();
+	struct dec_run run = {};
+	struct err *err = hg_view_create(a->sides[FL_SIDE_APP].graph, 0, &view);
+
+	if (err)
+		return err;
+	v.view = view;
+	v.has_next = hg_view_forward(view, &v.next);
+	fl_cpoints_rewind(a->cpoints);
+	err = dec_heap_trace(a->capture, a->symbols, &options, &events, &run);
+	a->phases.replay_s += clock_lap_s(&start_s);
+	dec_run_deinit(&run);
+	if (err || (a->run.end != CAP_END_EXIT && a->run.end != CAP_END_SIGNAL))
+		return err;
+	return fl_cpoints_end(a->cpoints, &end, a->run.end == CAP_END_SIGNAL);
+}
+
+struct err *fl_replay_visits(const struct fl_options *o, struct fl_analysis *a)
+{
+	struct err *err;
+
+	if (!fl_replay_wants_whole(o, a) && can_visit(o, a))
+		return visit(o, a);
+	err = fl_replay_once(o, a);
+	return err ? err : fl_replay_types(a);
+}
+
 // The sources of all statements that changed the heap may have C-point comments.
 static struct err *look_for_comments(struct fl_analysis *a, bool *is_new)
 {

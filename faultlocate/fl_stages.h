@@ -28,6 +28,10 @@ struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a);
 /** The same without looking for comments: what an earlier replay left is dropped. */
 struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a);
 
+/** Replay once more for the visits of C-points that were added since: with all that happened where
+ * fl_replay_wants_whole(), else of the calls alone, if that will do. */
+struct err *fl_replay_visits(const struct fl_options *o, struct fl_analysis *a);
+
 /** Something is violated, or may have been written before realloc() gave it its type: what was stored in nodes of no declared type tells more of the statements around
  * (fl_missing.h). @return whether the replay was without it and is short enough to be made once more;
  * from here on it is with it. */

@@ -276,10 +276,7 @@ struct err *fl_violation_place(struct fl_analysis *a, const struct fl_options *o
 	if (err || !n)
 		return err;
 	a->visit = NULL; // the replay makes the visits anew
-	fl_replay_wants_whole(o, a);
-	err = fl_replay_once(o, a);
-	if (!err)
-		err = fl_replay_types(a);
+	err = fl_replay_visits(o, a);
 	clock_lap_s(&start_s);
 	in.graph = a->sides[FL_SIDE_APP].graph;
 	if (!err)
