@@ -194,8 +194,10 @@ struct err *dec_wire_ask(struct dec_wire *w, uint32_t command, uint64_t a, uint6
 		for (int i = 0; i < CAP_GPRS; i++)
 			answer->regs.gpr[i] = word();
 	answer->reg_bytes = pick(CHILD_REG_BYTES + 1);
-	// Nobody may count on there being an end.
-	if ((command == CHILD_RANGE || command == CHILD_THREAD) && in.at >= in.n_answers)
+	// Nobody may count on there being an end; and code that is all zeros is long.
+	if ((command == CHILD_RANGE || command == CHILD_THREAD ||
+	     command == CHILD_READ) &&
+	    in.at >= in.n_answers)
 		answer->result = CHILD_NOT_THERE;
 	return err;
 }
