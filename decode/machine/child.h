@@ -25,7 +25,7 @@
 #define CHILD_SLOTS 66 ///< 64 checkpoints, the running one, and its successor
 #define CHILD_LOG_BYTES (512u << 10)
 #define CHILD_TEXT_BYTES 8192
-#define CHILD_DATA_BYTES 65536
+#define CHILD_DATA_BYTES 98304
 #define CHILD_REG_BYTES 160
 
 /** argv[0] of a child. Defined in child.c, so that whoever starts a child also links

@@ -14,8 +14,11 @@
 #include "decode/machine/call_args.h"
 #include "decode/machine/layout.h"
 #include "decode/machine/nullify_int.h"
+#include "decode/machine/signal.h"
 #include "decode/machine/threads.h"
 #include "decode/x86/zydis.h"
+
+#define VECTOR_BYTES 64 ///< that one store writes, at most
 
 static const uint8_t call_regs[] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10, CAP_R8, CAP_R9 };
 
@@ -67,6 +70,22 @@ static uint8_t read_value(struct nul_run *n, const struct nul_access *a, uint64_
 	return a->size;
 }
 
+/* Where what is read by access @p a comes from. */
+static struct nul_leaf leaf_read(struct nul_run *n, const struct nul_access *a)
+{
+	struct nul_leaf leaf = dec_nullify_get(n, a->addr, a->size);
+
+	// A pointer in a variable: what it was loaded through before counts.
+	if (a->via) {
+		leaf.via = a->via;
+		leaf.beyond = a->beyond;
+		if (a->addr - leaf.at + a->size < VECTOR_BYTES + a->size)
+			leaf.via_since = a->via_since;
+	}
+	leaf.bytes = read_value(n, a, &leaf.value);
+	return leaf;
+}
+
 /* What instruction @p at computes, told before it does. */
 static struct nul_value value_of(struct nul_run *n, uint32_t at,
 				 const struct nul_access *a, int n_accesses)
@@ -86,13 +105,7 @@ static struct nul_value value_of(struct nul_run *n, uint32_t at,
 
 		if (a[k].is_def)
 			continue;
-		leaf = dec_nullify_get(n, a[k].addr, a[k].size);
-		// A pointer in a variable: what it was loaded through before counts.
-		if (a[k].via) {
-			leaf.via = a[k].via;
-			leaf.beyond = a[k].beyond;
-		}
-		leaf.bytes = read_value(n, &a[k], &leaf.value);
+		leaf = leaf_read(n, &a[k]);
 		dec_nullify_add(&v, &leaf);
 	}
 	if (!v.n) {
@@ -100,8 +113,9 @@ static struct nul_value value_of(struct nul_run *n, uint32_t at,
 		// The address of something that lies where it lies cannot be wrong.
 		if (i->insn.mnemonic == ZYDIS_MNEMONIC_LEA)
 			s |= NUL_RIGHT;
-		v = (struct nul_value){ .n = 1,
-					.leaf = { { .made = s, .assigned = s } } };
+		v = (struct nul_value){
+			.n = 1, .leaf = { { .made = s, .assigned = s, .since = s } }
+		};
 	} else if (!i->is_copy) {
 		v.is_computed = true;
 	}
@@ -132,10 +146,15 @@ static void define_memory(struct nul_run *n, uint32_t at, const struct nul_acces
 				 .assigned = here,
 				 .via = a->via,
 				 .beyond = a->beyond,
+				 .since = here,
+				 .via_since = a->via_since,
 				 .at = a->addr };
 	const struct nul_insn *i = &n->insns.data[at];
+	bool is_copy = i->is_copy && v->n == 1 && !v->is_computed && i->reads;
 
-	if (a->is_named && i->is_copy && v->n == 1 && !v->is_computed && i->reads) {
+	if (is_copy)
+		leaf.since = v->leaf[0].since;
+	if (a->is_named && is_copy) {
 		leaf = v->leaf[0];
 		if (!is_param)
 			leaf.assigned = here;
@@ -403,15 +422,35 @@ struct nul_thread *dec_nullify_thread(struct nul_run *n)
 	t->tid = tid;
 	for (unsigned reg = 0; reg < DEC_REG_FLAGS; reg++) {
 		struct nul_leaf leaf = { .made = dec_nullify_of_reg(reg),
-					 .assigned = dec_nullify_of_reg(reg) };
+					 .assigned = dec_nullify_of_reg(reg),
+					 .since = dec_nullify_of_reg(reg) };
 
 		t->reg[reg] = (struct nul_value){ .n = 1, .leaf = { leaf } };
 	}
 	return t;
 }
 
+/* What division @p i fails by: the divisor, if that is 0; else @p v, all that it uses. */
+static struct nul_value divisor_of(struct nul_run *n, const struct nul_insn *i,
+				   const struct nul_access *a, int n_accesses,
+				   const struct nul_value *v)
+{
+	uint32_t reg = i->insn.gpr_read & ~(BIT(CAP_RAX) | BIT(CAP_RDX) | i->addrs);
+	struct nul_leaf leaf;
+
+	if (n_accesses == 1) {
+		leaf = leaf_read(n, a);
+		if (leaf.bytes && !leaf.value)
+			return (struct nul_value){ .n = 1, .leaf = { leaf } };
+	} else if (reg && !(uint32_t)n->r->engine.ctx->gpr[__builtin_ctz(reg)]) {
+		return n->t->reg[__builtin_ctz(reg)];
+	}
+	return *v;
+}
+
 /* What the instruction may fail by: its addresses, a target, a divisor. */
 static void keep_causes(struct nul_run *n, const struct nul_insn *i,
+			const struct nul_access *a, int n_accesses,
 			const struct nul_value *v)
 {
 	bool is_division = i->insn.mnemonic == ZYDIS_MNEMONIC_DIV ||
@@ -421,13 +460,25 @@ static void keep_causes(struct nul_run *n, const struct nul_insn *i,
 	for (uint64_t left = i->addrs; left; left &= left - 1)
 		dec_nullify_merge(&n->cause, &n->t->reg[__builtin_ctzll(left)]);
 	if (is_division)
-		n->cause = *v;
+		n->cause = divisor_of(n, i, a, n_accesses, v);
 	if (i->insn.flow == DEC_FLOW_RET || i->insn.flow == DEC_FLOW_JMP_IND ||
 	    i->insn.flow == DEC_FLOW_CALL_IND)
 		n->jump = *v;
 }
 
-static enum dec_verdict data(struct nul_run *n, uint32_t at, bool is_corrupt,
+/* What becomes of an instruction. */
+enum fate { EXECUTED, LEFT_OUT, COPIES_CLEAN };
+
+/* @return what becomes of instruction @p i, which uses something corrupt and is no point. */
+static enum fate fate_of(const struct nul_run *n, const struct nul_insn *i,
+			 const struct nul_access *a, int n_accesses)
+{
+	bool is_copy = is_movs(i) && n_accesses == 2 && !a[0].is_def != !a[1].is_def;
+
+	return is_copy && !(n->t->corrupt & i->addrs) ? COPIES_CLEAN : LEFT_OUT;
+}
+
+static enum dec_verdict data(struct nul_run *n, uint32_t at, enum fate fate,
 			     const struct nul_access *a, int n_accesses,
 			     const struct nul_value *value)
 {
@@ -435,13 +486,11 @@ static enum dec_verdict data(struct nul_run *n, uint32_t at, bool is_corrupt,
 	uint64_t params = n->t->params;
 	enum dec_verdict v;
 
-	if (is_corrupt) {
-		if (is_movs(i) && n_accesses == 2 && !(n->t->corrupt & i->addrs) &&
-		    !a[0].is_def != !a[1].is_def)
-			v = copy_clean(n, i, a[0].is_def ? &a[1] : &a[0],
-				       a[0].is_def ? &a[0] : &a[1]);
-		else
-			v = omit(n, at, a, n_accesses);
+	if (fate == COPIES_CLEAN) {
+		v = copy_clean(n, i, a[0].is_def ? &a[1] : &a[0],
+			       a[0].is_def ? &a[0] : &a[1]);
+	} else if (fate == LEFT_OUT) {
+		v = omit(n, at, a, n_accesses);
 	} else {
 		v = dec_nullify_execute(n);
 		if (v == DEC_PAUSE)
@@ -454,8 +503,7 @@ static enum dec_verdict data(struct nul_run *n, uint32_t at, bool is_corrupt,
 	}
 	// What is omitted defines nothing in memory.
 	if (!n->quick)
-		define(n, at, a, is_corrupt && !is_movs(i) ? 0 : n_accesses, value,
-		       params);
+		define(n, at, a, fate == LEFT_OUT ? 0 : n_accesses, value, params);
 	return v;
 }
 
@@ -476,27 +524,31 @@ static enum dec_verdict step(struct nul_run *n, uint32_t at)
 	struct nul_access a[NUL_ACCESSES];
 	struct nul_insn *i;
 	struct nul_value value = {};
-	bool is_corrupt;
+	bool is_left_out, is_corrupt;
 	int n_accesses;
 
 	i = &n->insns.data[at];
 	dec_nullify_count(n, i);
 	n->ret->n_slow++;
-	is_corrupt = i->has_point && is_point(n, i);
+	is_left_out = i->has_point && is_point(n, i);
 	n_accesses = dec_nullify_accesses(n, i, a);
-	n->was_touched = is_corrupt || is_touched(n, i, a, n_accesses);
+	n->was_touched = is_left_out || is_touched(n, i, a, n_accesses);
 	if (!n->quick) {
 		value = value_of(n, at, a, n_accesses);
-		keep_causes(n, i, &value);
+		keep_causes(n, i, a, n_accesses, &value);
 	}
-	is_corrupt |= n->t->corrupt & (i->reads | i->addrs);
+	is_corrupt = is_left_out || n->t->corrupt & (i->reads | i->addrs);
 	for (int k = 0; k < n_accesses && !is_corrupt; k++)
 		is_corrupt = !a[k].is_def &&
 			     dec_nullify_is_corrupt(n, a[k].addr, a[k].size);
 	if (i->insn.flow == DEC_FLOW_SYSCALL)
 		return system_call(n, at);
 	if (i->insn.flow == DEC_FLOW_NEXT)
-		return data(n, at, is_corrupt, a, n_accesses, &value);
+		return data(n, at,
+			    is_left_out ? LEFT_OUT :
+			    is_corrupt	? fate_of(n, i, a, n_accesses) :
+					  EXECUTED,
+			    a, n_accesses, &value);
 	if (i->insn.flow >= DEC_FLOW_TSC && i->insn.flow <= DEC_FLOW_RANDOM) {
 		n->t->corrupt &= ~i->writes;
 		return dec_nullify_execute(n);
@@ -609,9 +661,12 @@ static void tell_crash(struct nul_run *n)
 		n->ret->n_causes = tell(n, &n->stray, n->ret->causes);
 		return;
 	}
-	n->ret->n_causes = tell(
-		n, is_wild || (last->insn.flow == DEC_FLOW_RET) ? &n->jump : &n->cause,
-		n->ret->causes);
+	// A branch that is refused faults where it stands, by where it was to go.
+	if (is_wild || last->insn.flow == DEC_FLOW_RET ||
+	    dec_replay_is_refused_branch(n->r))
+		n->ret->n_causes = tell(n, &n->jump, n->ret->causes);
+	else
+		n->ret->n_causes = tell(n, &n->cause, n->ret->causes);
 }
 
 static void tell_omitted(struct nul_run *n)
@@ -631,6 +686,7 @@ static void find_killed(struct nul_run *n)
 	uint32_t at = dec_nullify_insn(n, n->r->engine.ctx->rip);
 	struct nul_access a[NUL_ACCESSES];
 	struct nul_value value;
+	int n_accesses;
 
 	if (n->t->tid == dec_threads_current(n->r)->tid)
 		return;
@@ -638,8 +694,9 @@ static void find_killed(struct nul_run *n)
 	n->last = at;
 	if (at == UINT32_MAX || n->quick || n->has_no_memory)
 		return;
-	value = value_of(n, at, a, dec_nullify_accesses(n, &n->insns.data[at], a));
-	keep_causes(n, &n->insns.data[at], &value);
+	n_accesses = dec_nullify_accesses(n, &n->insns.data[at], a);
+	value = value_of(n, at, a, n_accesses);
+	keep_causes(n, &n->insns.data[at], a, n_accesses, &value);
 }
 
 static void tell_all(struct nul_run *n)

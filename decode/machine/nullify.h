@@ -71,6 +71,9 @@ struct dec_origin {
 	struct dec_source assigned; ///< the last assignment to a variable, no parameter
 	struct dec_source address;  ///< of the place that it was loaded from
 	struct dec_source beyond;   ///< of the place that this address was loaded from
+	/** Of a place in a block of the allocator's: the call that gave it back, behind where that address was
+	 * made; or (is_arrival) the return that gave it out, behind where the value was. Else NONE. */
+	struct dec_source block;
 	uint64_t at;	///< MADE: memory that it was put into then; 0: none or not known
 	uint64_t value; ///< when it was loaded, or returned; `bytes` of it, 0: not known
 	uint8_t bytes;
@@ -78,8 +81,9 @@ struct dec_origin {
 
 /** A call under way. */
 struct dec_nullify_call {
-	uint64_t entry, ret;		///< the function's; where it returns to
-	uint64_t slot;			///< where the return address lies
+	uint64_t entry, ret; ///< the function's; where it returns to
+	uint64_t slot;	     ///< where the return address lies
+	uint64_t tail;	     ///< the jump by which the function left for another; 0: none
 	uint64_t saved[DEC_SAVED_REGS]; ///< rbx, rbp, r12 to r15 as the caller has them
 };
 
@@ -103,6 +107,15 @@ enum dec_nullify_mode {
 	DEC_NULLIFY_MODES
 };
 
+/** What a function of the allocator's does. */
+enum dec_nullify_allocator {
+	DEC_NULLIFY_OTHER,
+	DEC_NULLIFY_MALLOC,
+	DEC_NULLIFY_CALLOC,
+	DEC_NULLIFY_REALLOC,
+	DEC_NULLIFY_FREE,
+};
+
 /** What is asked. */
 struct dec_nullify {
 	enum dec_nullify_mode mode;
@@ -114,7 +127,8 @@ struct dec_nullify {
 	struct dec_point points[DEC_POINTS_MAX];
 	uint32_t n_points;
 	uint64_t allocator
-		[DEC_KNOWN_ENTRIES]; ///< entries of malloc(), free() ...; 0: none
+		[DEC_KNOWN_ENTRIES];	 ///< entries of malloc(), free() ...; 0: none
+	uint8_t does[DEC_KNOWN_ENTRIES]; ///< enum dec_nullify_allocator, of each
 	uint64_t no_return[DEC_KNOWN_ENTRIES];	      ///< of exit(), abort() ...
 	uint64_t counted[DEC_POINTS_MAX];	      ///< instructions to count; 0: none
 	struct dec_nullify_call calls[DEC_CHAIN_MAX]; ///< under way then, innermost first

@@ -16,12 +16,18 @@
 const uint8_t dec_nullify_kept[DEC_SAVED_REGS] = { CAP_RBX, CAP_RBP, CAP_R12,
 						   CAP_R13, CAP_R14, CAP_R15 };
 
-static bool has(const uint64_t *entries, uint64_t rip)
+/* @return the number of @p rip among @p entries; -1: it is none of them. */
+static int number_of(const uint64_t *entries, uint64_t rip)
 {
 	for (int i = 0; i < DEC_KNOWN_ENTRIES && entries[i]; i++)
 		if (entries[i] == rip)
-			return true;
-	return false;
+			return i;
+	return -1;
+}
+
+static bool has(const uint64_t *entries, uint64_t rip)
+{
+	return number_of(entries, rip) >= 0;
 }
 
 static void mark_regs(struct nul_run *n, uint64_t regs)
@@ -233,10 +239,10 @@ static struct nul_leaf leaf_here(struct nul_run *n, uint32_t i, bool is_arrival)
 {
 	nul_source s = dec_nullify_made(n, i, is_arrival);
 
-	return (struct nul_leaf){ .made = s, .assigned = s };
+	return (struct nul_leaf){ .made = s, .assigned = s, .since = s };
 }
 
-static bool push_frame(struct nul_run *n, uint64_t slot, uint64_t ret)
+static bool push_frame(struct nul_run *n, uint64_t slot, uint64_t ret, nul_source called)
 {
 	struct nul_thread *t = n->t;
 	const struct dec_ctx *c = n->r->engine.ctx;
@@ -246,6 +252,7 @@ static bool push_frame(struct nul_run *n, uint64_t slot, uint64_t ret)
 		return false;
 	f->slot = slot;
 	f->ret = ret;
+	f->called = called;
 	f->entry = c->rip;
 	f->arg = t->reg[CAP_RDI];
 	memcpy(f->saved, c->gpr, sizeof(f->saved));
@@ -271,6 +278,7 @@ void dec_nullify_begin(struct nul_run *n)
 		f->slot = from->slot;
 		f->ret = from->ret;
 		f->entry = from->entry;
+		f->tail = from->tail;
 		for (size_t k = 0; k < sizeof(dec_nullify_kept); k++)
 			f->saved[dec_nullify_kept[k]] = from->saved[k];
 	}
@@ -281,6 +289,7 @@ void dec_nullify_tell_call(const struct nul_frame *f, struct dec_nullify_call *r
 	ret->entry = f->entry;
 	ret->ret = f->ret;
 	ret->slot = f->slot;
+	ret->tail = f->tail;
 	for (size_t k = 0; k < sizeof(dec_nullify_kept); k++)
 		ret->saved[k] = f->saved[dec_nullify_kept[k]];
 }
@@ -291,15 +300,40 @@ static void land(struct nul_run *n)
 	struct nul_thread *t = n->t;
 	uint64_t rip = n->r->engine.ctx->rip;
 	struct nul_frame *f = t->frames.size ? &t->frames.data[t->frames.size - 1] : NULL;
+	int k;
 
 	if (!f)
 		return;
 	// Through a stub, and perhaps what looks up where it leads.
 	if (n->r->engine.ctx->gpr[CAP_RSP] == f->slot)
 		f->entry = rip;
-	if (!f->is_allocators && has(n->ask->allocator, rip)) {
-		f->is_allocators = true;
-		t->n_allocators++;
+	k = f->is_allocators ? -1 : number_of(n->ask->allocator, rip);
+	if (k < 0)
+		return;
+	f->is_allocators = true;
+	if (!t->n_allocators++ && !n->quick)
+		dec_nullify_block_asked(n, f, n->ask->does[k]);
+}
+
+/* Jump @p i, which was executed, may have led out of its function by a stub of the procedure linkage table: as a
+ * call does whose return address is the function's own. */
+static void note_tail(struct nul_run *n, const struct nul_insn *i)
+{
+	const struct nul_thread *t = n->t;
+	struct nul_frame *f = t->frames.size ? &t->frames.data[t->frames.size - 1] : NULL;
+	uint64_t at = n->r->engine.ctx->rip;
+	struct dec_insn insn;
+
+	if (!f || n->r->engine.ctx->gpr[CAP_RSP] != f->slot)
+		return;
+	for (int k = 0; k < STUB_STEPS; k++, at += insn.len) {
+		if (!code_insn(n, at, &insn))
+			return;
+		if (insn.flow == DEC_FLOW_JMP_IND && insn.n_mem &&
+		    insn.mem[0].is_absolute)
+			f->tail = i->insn.rip;
+		if (insn.flow != DEC_FLOW_NEXT)
+			return;
 	}
 }
 
@@ -316,7 +350,7 @@ static enum dec_verdict call(struct nul_run *n, uint32_t i)
 	dec_nullify_put(n, slot, 8, &leaf);
 	n->t->params = BIT(CAP_RDI) | BIT(CAP_RSI) | BIT(CAP_RDX) | BIT(CAP_RCX) |
 		       BIT(CAP_R8) | BIT(CAP_R9);
-	if (!push_frame(n, slot, ret))
+	if (!push_frame(n, slot, ret, leaf.made))
 		n->has_no_memory = true;
 	else if (n->quick)
 		dec_nullify_note_call(n, &n->t->frames.data[--n->t->frames.size]);
@@ -356,13 +390,23 @@ static void keep_stray(struct nul_run *n, uint64_t slot)
 	n->stray_rip = n->r->engine.ctx->rip;
 }
 
+/* @return what the user's call of the allocator that is under way asked for. */
+static uint64_t asked_by(const struct nul_thread *t)
+{
+	const struct nul_frame *f = vec_find(&t->frames, x, x->is_allocators);
+
+	return f ? f->asked : 0;
+}
+
 static enum dec_verdict ret(struct nul_run *n)
 {
 	struct nul_thread *t = n->t;
 	struct dec_ctx *c = n->r->engine.ctx;
 	uint64_t slot = c->gpr[CAP_RSP];
+	struct nul_value was;
 	struct nul_leaf leaf;
 	enum dec_verdict v;
+	uint64_t asked;
 	uint32_t to;
 
 	if (dec_nullify_is_corrupt(n, slot, 8))
@@ -375,6 +419,8 @@ static enum dec_verdict ret(struct nul_run *n)
 		dec_nullify_note_return(n, slot);
 		return v;
 	}
+	asked = t->n_allocators ? asked_by(t) : 0;
+	was = t->n_allocators ? (struct nul_value){} : t->reg[CAP_RAX];
 	pop_frames(t, slot);
 	t->params = 0;
 	to = dec_nullify_insn(n, c->rip);
@@ -382,6 +428,10 @@ static enum dec_verdict ret(struct nul_run *n)
 		return v;
 	n->now = n->r->engine.now;
 	leaf = leaf_here(n, to, true);
+	if (!t->n_allocators)
+		dec_nullify_block_given(n, asked, leaf.made);
+	if (was.n == 1 && !was.is_computed)
+		leaf.since = was.leaf[0].since;
 	leaf.value = c->gpr[CAP_RAX];
 	leaf.bytes = 8;
 	t->reg[CAP_RAX] = t->reg[DEC_REG_VEC] =
@@ -428,13 +478,15 @@ enum dec_verdict dec_nullify_flow(struct nul_run *n, uint32_t at, bool is_corrup
 		return v;
 	case DEC_FLOW_JMP:
 		v = dec_nullify_execute(n);
+		if (!n->quick)
+			note_tail(n, &n->insns.data[at]);
 		land(n);
 		return v;
 	case DEC_FLOW_CALL_IND:
+	case DEC_FLOW_CALL:
+		// One that is a point is corrupt, too.
 		if (is_corrupt)
 			return pass_call(n, i);
-		return call(n, at);
-	case DEC_FLOW_CALL:
 		return call(n, at);
 	case DEC_FLOW_RET:
 		return ret(n);

@@ -155,6 +155,7 @@ static void set_via(const struct nul_run *n, const struct dec_mem *mem,
 		if (!v || !v->n || (a->via && !(a->via & NUL_RIGHT)))
 			continue;
 		a->via = v->leaf[0].made;
+		a->via_since = v->leaf[0].since;
 		a->beyond = v->leaf[0].via;
 	}
 }

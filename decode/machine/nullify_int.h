@@ -5,7 +5,8 @@
  * @file
  * What the files of a nullifying run share: nullify.c (an instruction at a time), nullify_flow.c
  * (where it goes on), nullify_shadow.c (what is known of memory), nullify_insn.c (of an
- * instruction), nullify_quick.c (what is clean, in emitted code). Private to them.
+ * instruction), nullify_blocks.c (of the allocator's blocks), nullify_quick.c (what is clean, in emitted
+ * code). Private to them.
  */
 #ifndef DECODE_MACHINE_NULLIFY_INT_H
 #define DECODE_MACHINE_NULLIFY_INT_H
@@ -24,6 +25,9 @@ typedef uint64_t nul_source;
 /** Where a value comes from (struct dec_origin). */
 struct nul_leaf {
 	nul_source made, assigned, via, beyond;
+	/** Where the value came into being, and that of the address by which it was read from `at`: stores and
+	 * returns are gone through, too, but the allocator's. */
+	nul_source since, via_since;
 	uint64_t at;
 	uint64_t value; ///< that was loaded or returned, `bytes` of it; 0: not known
 	uint8_t bytes;
@@ -53,8 +57,10 @@ struct nul_insn {
 /** A call under way. */
 struct nul_frame {
 	uint64_t slot; ///< where its return address lies
-	uint64_t ret, entry;
+	uint64_t ret, entry, tail;
+	nul_source called; ///< by which instruction
 	bool is_allocators;
+	uint64_t asked;		  ///< bytes of a block that it is to give out; 0: none
 	uint64_t saved[CAP_GPRS]; ///< at the call
 	uint64_t saved_corrupt;
 	struct nul_leaf saved_leaf[CAP_GPRS];
@@ -78,7 +84,7 @@ struct nul_access {
 	bool is_def, is_named; ///< named: a variable's own place
 	bool has_corrupt_addr;
 	uint64_t addr, size;
-	nul_source via, beyond;
+	nul_source via, via_since, beyond;
 };
 
 #define NUL_ACCESSES 48
@@ -113,6 +119,12 @@ struct nul_overrun {
 	struct nul_leaf leaf;
 };
 
+/** A block of the allocator's. */
+struct nul_block {
+	uint64_t addr, size;
+	nul_source out, back; ///< the last time it was given out, given back; 0: not seen
+};
+
 struct nul_run {
 	struct dec_replay *r;
 	const struct dec_nullify *ask;
@@ -131,6 +143,8 @@ struct nul_run {
 	struct nul_value stray;
 	uint64_t stray_rip;
 	VEC(struct nul_overrun) overruns; ///< in turn
+	VEC(struct nul_block) blocks;
+	struct map block_of;	///< address -> its number
 	struct nul_value cause; ///< what its addresses, or its divisor, are made of
 	bool has_no_memory;
 	uint64_t n_corrupt; ///< bytes
@@ -167,12 +181,27 @@ void dec_nullify_forget(struct nul_run *n);
 nul_source dec_nullify_made(const struct nul_run *n, uint32_t insn, bool is_arrival);
 nul_source dec_nullify_of_reg(unsigned reg);
 
+/** @return since the beginning; 0: it was there before. */
+uint64_t dec_nullify_position(nul_source s);
+
 void dec_nullify_tell(const struct nul_run *n, const struct nul_leaf *leaf,
 		      struct dec_origin *ret);
 
 /** Add the leaves of @p from to @p to, up to as many as fit. */
 void dec_nullify_merge(struct nul_value *to, const struct nul_value *from);
 void dec_nullify_add(struct nul_value *to, const struct nul_leaf *leaf);
+
+/* ---- nullify_blocks.c ------------------------------------------------------------ */
+
+/** Call @p f of the user's has come to the beginning of a function of the allocator's that does @p kind. */
+void dec_nullify_block_asked(struct nul_run *n, struct nul_frame *f,
+			     enum dec_nullify_allocator kind);
+
+/** That for @p size bytes (0: none) has returned to @p here. */
+void dec_nullify_block_given(struct nul_run *n, uint64_t size, nul_source here);
+
+/** @return struct dec_origin.block of what @p leaf is of. */
+nul_source dec_nullify_block_of(const struct nul_run *n, const struct nul_leaf *leaf);
 
 /* ---- nullify_insn.c ------------------------------------------------------------------ */
 

@@ -99,12 +99,21 @@ void dec_nullify_mark(struct nul_run *n, uint64_t addr, uint64_t size, bool is_c
 	}
 }
 
+/* How many cells [addr, addr+size) has a part of; an address that is about to fault may be the last there
+ * is, behind which none begins. */
+static uint64_t cells_of(uint64_t addr, uint64_t size)
+{
+	return (addr % CELL + size + CELL - 1) / CELL;
+}
+
 void dec_nullify_put(struct nul_run *n, uint64_t addr, uint64_t size,
 		     const struct nul_leaf *leaf)
 {
 	struct page *p = NULL;
 
-	for (uint64_t at = addr & ~(uint64_t)(CELL - 1); at < addr + size; at += CELL) {
+	for (uint64_t k = 0; k < cells_of(addr, size); k++) {
+		uint64_t at = (addr & ~(uint64_t)(CELL - 1)) + k * CELL;
+
 		if (!p || at % PAGE == 0)
 			p = page_make(n, at);
 		if (!p)
@@ -150,8 +159,8 @@ struct nul_leaf dec_nullify_get(const struct nul_run *n, uint64_t addr, uint64_t
 {
 	struct nul_leaf ret = {};
 
-	for (uint64_t at = addr & ~(uint64_t)(CELL - 1); at < addr + size && size <= 8;
-	     at += CELL) {
+	for (uint64_t k = 0; size <= 8 && k < cells_of(addr, size); k++) {
+		uint64_t at = (addr & ~(uint64_t)(CELL - 1)) + k * CELL;
 		const struct page *p = page_of(n, at);
 		const struct nul_leaf *l = p ? &p->cell[at % PAGE / CELL] : NULL;
 
@@ -160,9 +169,14 @@ struct nul_leaf dec_nullify_get(const struct nul_run *n, uint64_t addr, uint64_t
 	}
 	if (ret.made)
 		return ret;
-	ret.made = ret.assigned = before(addr, size);
+	ret.made = ret.assigned = ret.since = before(addr, size);
 	ret.at = addr;
 	return ret;
+}
+
+uint64_t dec_nullify_position(nul_source s)
+{
+	return KIND(s) == DEC_ORIGIN_MADE ? s & (BIT(40) - 1) : 0;
 }
 
 static void tell_source(const struct nul_run *n, nul_source s, struct dec_source *ret)
@@ -192,6 +206,7 @@ void dec_nullify_tell(const struct nul_run *n, const struct nul_leaf *leaf,
 	tell_source(n, leaf->assigned, &ret->assigned);
 	tell_source(n, leaf->via, &ret->address);
 	tell_source(n, leaf->beyond, &ret->beyond);
+	tell_source(n, dec_nullify_block_of(n, leaf), &ret->block);
 	ret->at = leaf->at;
 	ret->value = leaf->value;
 	ret->bytes = leaf->bytes;
@@ -258,6 +273,8 @@ void dec_nullify_forget(struct nul_run *n)
 	vec_deinit(&n->threads);
 	vec_deinit(&n->insns);
 	vec_deinit(&n->overruns);
+	vec_deinit(&n->blocks);
+	map_deinit(&n->block_of);
 	vec_deinit(&n->joins);
 	map_deinit(&n->insn_of);
 	if (n->quick) {

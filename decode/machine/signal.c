@@ -131,6 +131,14 @@ static bool replay_branch_at(struct dec_replay *r, uint64_t rip, struct dec_insn
 		insn->flow == DEC_FLOW_RET);
 }
 
+bool dec_replay_is_refused_branch(struct dec_replay *r)
+{
+	struct dec_insn insn;
+
+	return replay_branch_at(r, r->engine.ctx->rip, &insn) &&
+	       replay_is_refused(&r->engine, &insn);
+}
+
 bool dec_replay_is_refused_call(struct dec_replay *r, uint64_t *next)
 {
 	struct dec_insn insn;

@@ -17,6 +17,10 @@
  * itself comes by its fault. */
 enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done);
 
+/** @return whether the guest stands at an indirect branch that the CPU refuses, because where it goes is no
+ * canonical address. */
+bool dec_replay_is_refused_branch(struct dec_replay *r);
+
 /** @return whether the guest stands at a call that the CPU refuses, because where it goes is no
  * canonical address. @p next: what it pushes all the same. */
 bool dec_replay_is_refused_call(struct dec_replay *r, uint64_t *next);

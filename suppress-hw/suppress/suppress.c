@@ -20,9 +20,15 @@
 #define NEAR (UINT64_C(1) << 17)
 #define NEAR_TIMES 16
 
-static const char *const allocator[] = { "malloc",	   "free",     "calloc",
-					 "realloc",	   "memalign", "aligned_alloc",
-					 "posix_memalign", "cfree" };
+static const struct {
+	const char *name;
+	enum dec_nullify_allocator does;
+} allocator[] = {
+	{ "malloc", DEC_NULLIFY_MALLOC },	 { "free", DEC_NULLIFY_FREE },
+	{ "calloc", DEC_NULLIFY_CALLOC },	 { "realloc", DEC_NULLIFY_REALLOC },
+	{ "memalign", DEC_NULLIFY_OTHER },	 { "aligned_alloc", DEC_NULLIFY_OTHER },
+	{ "posix_memalign", DEC_NULLIFY_OTHER }, { "cfree", DEC_NULLIFY_FREE }
+};
 static const char *const no_return[] = {
 	"exit",		  "_exit", "abort", "__assert_fail", "__stack_chk_fail",
 	"__fortify_fail", "err",   "errx",  "longjmp",	     "__libc_start_main",
@@ -61,6 +67,11 @@ void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, siz
 			ret->is_own = true;
 		}
 	dec_symbols_place(s->ret->symbols, ret->rip, &ret->place);
+}
+
+uint64_t sup_caller(struct sup_session *s, const struct dec_nullify_call *c)
+{
+	return sup_is_own(s, c->tail) ? c->tail + 1 : c->ret;
 }
 
 bool sup_is_ordered(const struct sup_session *s)
@@ -134,7 +145,7 @@ static bool has_to_follow_more(struct sup_session *s)
 	     i++) {
 		const struct dec_nullify_frame *f = &t->frames[i];
 
-		if ((!f->branch && sup_is_own(s, f->call.ret - 1)) ||
+		if ((!f->branch && sup_is_own(s, sup_caller(s, &f->call) - 1)) ||
 		    is_any_before(f->by, f->n_branch) || is_any_before(f->arg, f->n_arg))
 			return true;
 	}
@@ -197,20 +208,30 @@ static struct err *mapped(void *ctx, const struct dec_where *w)
 			       w->map.file_offset);
 }
 
-static void find_entries(struct sup_session *s, const char *const *names, size_t n,
-			 uint64_t to[DEC_KNOWN_ENTRIES])
+/* Add to the @p k entries of @p to those of @p name. @return how many there are then. */
+static size_t find_entries(struct sup_session *s, const char *name,
+			   uint64_t to[DEC_KNOWN_ENTRIES], size_t k)
 {
-	size_t k = 0;
+	size_t left = DEC_KNOWN_ENTRIES - k;
+	size_t some = dec_symbols_entries(s->ret->symbols, name, &to[k], left);
 
-	for (size_t i = 0; i < n && k < DEC_KNOWN_ENTRIES; i++) {
-		size_t some = dec_symbols_entries(s->ret->symbols, names[i], &to[k],
-						  DEC_KNOWN_ENTRIES - k);
-
-		k += some < DEC_KNOWN_ENTRIES - k ? some : DEC_KNOWN_ENTRIES - k;
-	}
+	return k + (some < left ? some : left);
 }
 
-/* Replay to the end. */
+static void find_known(struct sup_session *s)
+{
+	size_t n = 0, k = 0;
+
+	for (size_t i = 0; i < sizeof(allocator) / sizeof(*allocator); i++) {
+		size_t first = n;
+
+		n = find_entries(s, allocator[i].name, s->ask.allocator, n);
+		memset(&s->ask.does[first], allocator[i].does, n - first);
+	}
+	for (size_t i = 0; i < sizeof(no_return) / sizeof(*no_return); i++)
+		k = find_entries(s, no_return[i], s->ask.no_return, k);
+}
+
 /* What the recording lacks may be what matters. */
 static struct err *tell_gaps(struct sup_session *s)
 {
@@ -223,6 +244,7 @@ static struct err *tell_gaps(struct sup_session *s)
 	return err;
 }
 
+/* Replay to the end. */
 static struct err *find_crash(struct sup_session *s, const struct sup_options *o)
 {
 	struct dec_machine_options mo = { .output_fd = -1, .mapped = mapped, .ctx = s };
@@ -250,10 +272,7 @@ static struct err *find_crash(struct sup_session *s, const struct sup_options *o
 			       dec_machine_divergence(s->machine) ?: "?");
 	s->end = w.position;
 	s->ret->has_crashed = w.end == CAP_END_SIGNAL && is_crash(w.end_value);
-	find_entries(s, allocator, sizeof(allocator) / sizeof(*allocator),
-		     s->ask.allocator);
-	find_entries(s, no_return, sizeof(no_return) / sizeof(*no_return),
-		     s->ask.no_return);
+	find_known(s);
 	return NULL;
 }
 
@@ -440,6 +459,7 @@ static struct err *make_round(struct sup_session *s, bool *goes_on)
 	struct err *err;
 
 	*goes_on = false;
+	s->first = first;
 	if (!step)
 		return &err_nomem;
 	if (!s->told.is_overrun || s->crash_before != s->told.crash)
@@ -541,6 +561,27 @@ static struct err *suppress_reordered(struct sup_session *s)
 	return err;
 }
 
+/* @return when what @p step left out went wrong. */
+static uint64_t time_of(const struct sup_result *ret, const struct sup_step *step)
+{
+	const struct sup_point *p = &ret->points.data[step->first];
+
+	return p->is_use ? 0 : p->position;
+}
+
+/* Of all that was suppressed until nothing crashed any more what took place first is the first corruption: what
+ * crashed behind it may be what leaving that out led to. */
+static void choose_step(struct sup_result *ret)
+{
+	for (size_t i = 0; i < ret->steps.size && ret->is_removed; i++) {
+		const struct sup_step *step = &ret->steps.data[i],
+				      *found = &ret->steps.data[ret->found];
+
+		if (step->n && (!found->n || time_of(ret, step) < time_of(ret, found)))
+			ret->found = i;
+	}
+}
+
 static struct err *suppress(struct sup_session *s)
 {
 	struct err *err = find_crash(s, s->o);
@@ -551,6 +592,7 @@ static struct err *suppress(struct sup_session *s)
 		err = suppress_recorded(s);
 	if (!err && s->o->reorders)
 		err = suppress_reordered(s);
+	choose_step(s->ret);
 	return err || !s->ret->has_crashed ? err : say_how_it_ended(s);
 }
 

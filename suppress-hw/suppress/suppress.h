@@ -31,6 +31,7 @@ struct sup_place {
 /** A point of suppression. */
 struct sup_point {
 	struct dec_point at; ///< counted from where the last run began
+	bool is_use;	     ///< it used what nothing defined since the program began
 	int weight;	     ///< of those of a step the likelier one has more
 	uint64_t position;   ///< in the run that crashed
 	uint64_t
@@ -69,7 +70,9 @@ struct sup_result {
 	struct dec_symbols *symbols;
 	bool has_crashed; ///< the recorded run did: else all below is empty
 	VEC(struct sup_step) steps;
-	size_t found; ///< the one that is reported: the last; of blocks that were overrun, the first
+	/** The step that is reported: if it does not crash any more, that whose likeliest point was the first to
+	 * take place; else the last. */
+	size_t found;
 	VEC(struct sup_point) points;
 	VEC(struct sup_ordering) orderings;
 	unsigned n_orderings;	    ///< runs with others, that did not crash

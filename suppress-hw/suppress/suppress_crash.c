@@ -137,7 +137,7 @@ static struct err *trace_giving_up(struct sup_session *s)
 	const char *name;
 
 	while (outer < s->told.n_frames &&
-	       !sup_is_own(s, s->told.frames[outer].call.ret - 1))
+	       !sup_is_own(s, sup_caller(s, &s->told.frames[outer].call) - 1))
 		outer++;
 	if (outer >= s->told.n_frames)
 		return NULL;
@@ -156,12 +156,45 @@ static bool is_stack_used_up(const struct sup_session *s)
 	       s->outcome.fault_addr + NEAR_STACK - s->told.stack < 2 * NEAR_STACK;
 }
 
-/* Calls without an end: what the outermost one that is known decided by. Further in there is no
- * room for what comes behind. */
+/* Does @p o lie in memory that no call under way has for itself? */
+static bool is_link(const struct sup_session *s, const struct dec_origin *o)
+{
+	return o->at && (o->at < s->told.stack ||
+			 o->at > s->told.frames[s->told.n_frames - 1].call.slot);
+}
+
+/* What leads from a call to the next, of all that are known. Of those that lead round in a circle the
+ * one that was made last closed it. */
+static struct err *trace_links(struct sup_session *s)
+{
+	struct sup_result *ret = s->ret;
+	size_t n = ret->points.size, latest = n;
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; i < s->told.n_frames; i++) {
+		const struct dec_nullify_frame *f = &s->told.frames[i];
+
+		for (uint32_t k = 0; k < f->n_branch && sup_is_own(s, f->branch) && !err;
+		     k++)
+			if (is_link(s, &f->by[k]))
+				err = sup_trace(s, &f->by[k], SUP_READ);
+	}
+	for (size_t i = n; i < ret->points.size; i++)
+		if (ret->points.data[i].position > ret->points.data[latest].position)
+			latest = i;
+	if (ret->points.size > n) {
+		ret->points.data[n] = ret->points.data[latest];
+		ret->points.size = n + 1;
+	}
+	return err;
+}
+
+/* Calls without an end: what they decided by. If not by links, what the outermost one that is known
+ * decided by: further in there is no room for what comes behind. */
 static struct err *trace_recursion(struct sup_session *s)
 {
 	size_t n = s->ret->points.size;
-	struct err *err = NULL;
+	struct err *err = trace_links(s);
 
 	for (uint32_t i = s->told.n_frames; i-- > 0 && s->ret->points.size == n && !err;)
 		if (sup_is_own(s, s->told.frames[i].branch))
@@ -239,6 +272,6 @@ void sup_crash_place(struct sup_session *s, struct sup_place *ret)
 	uint64_t callers[DEC_CHAIN_MAX];
 
 	for (uint32_t i = 0; i < s->told.n_frames; i++)
-		callers[i] = s->told.frames[i].call.ret;
+		callers[i] = sup_caller(s, &s->told.frames[i].call);
 	sup_place(s, s->told.crash ?: s->outcome.rip, callers, s->told.n_frames, ret);
 }

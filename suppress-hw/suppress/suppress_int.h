@@ -29,6 +29,8 @@ struct sup_session {
 	/** The crash before, what it was by, and how often the same has come one after the other. */
 	uint64_t crash_before, point_before;
 	unsigned n_alike;
+	size_t first;	  ///< of the points of this round
+	unsigned n_found; ///< sources that led to one of these, be it there already
 	size_t overrun_first; ///< the first point by which the same block's end was written over
 	fl_races races;			///< of the recorded run, once
 	bool has_races;			///< they were looked for
@@ -54,6 +56,10 @@ void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, siz
 
 /** @return whether @p rip is code of the user's. */
 bool sup_is_own(struct sup_session *s, uint64_t rip);
+
+/** @return behind which instruction call @p c was made: where it returns to; where a jump took the place
+ * of a call of the user's, behind that. */
+uint64_t sup_caller(struct sup_session *s, const struct dec_nullify_call *c);
 
 /** @return whether runs have their variables elsewhere. */
 bool sup_is_ordered(const struct sup_session *s);

@@ -73,7 +73,7 @@ static struct err *place_recorded(struct sup_session *s, struct sup_point *p)
 
 		err = reach(s, begin, &ask, p->at.rip, p->position, &told);
 		for (uint32_t i = 0; i < told.n_frames; i++)
-			callers[i] = told.frames[i].call.ret;
+			callers[i] = sup_caller(s, &told.frames[i].call);
 		if (!err)
 			sup_place(s, p->at.rip - p->at.is_arrival, callers, told.n_frames,
 				  &p->place);
@@ -125,16 +125,17 @@ struct err *sup_recount(struct sup_session *s, uint64_t begin)
 	return err;
 }
 
-static bool is_known(const struct sup_session *s, const struct sup_point *p)
+/* @return the number of that point; SIZE_MAX: it is none yet. */
+static size_t number_of(const struct sup_session *s, const struct sup_point *p)
 {
 	for (size_t i = 0; i < s->ret->points.size; i++) {
 		const struct sup_point *q = &s->ret->points.data[i];
 
 		if (q->at.rip == p->at.rip && q->position == p->position &&
 		    q->at.is_arrival == p->at.is_arrival)
-			return true;
+			return i;
 	}
-	return false;
+	return SIZE_MAX;
 }
 
 /* The instance that @p from names, of the run that crashed (@p is_recorded: of the recorded
@@ -147,18 +148,21 @@ static struct err *add_point(struct sup_session *s, const struct dec_source *fro
 	uint64_t callers[DEC_CHAIN_MAX];
 	struct dec_nullified told;
 	struct err *err = NULL;
+	size_t known;
 
 	p.at.is_arrival = from->is_arrival;
 	p.at.reg = CAP_RAX;
 	p.at.size = at && !from->is_arrival ? written_bytes(s, from->rip) : 0;
 	p.at.addr = p.at.size ? at : 0;
-	if (is_known(s, &p) || s->ret->points.size >= DEC_POINTS_MAX)
+	known = number_of(s, &p);
+	s->n_found += known != SIZE_MAX && known >= s->first;
+	if (known != SIZE_MAX || s->ret->points.size >= DEC_POINTS_MAX)
 		return NULL;
 	if (!is_recorded && (s->ask.n_points || sup_is_ordered(s))) {
 		err = reach(s, s->begin, &s->ask, p.at.rip, p.position, &told);
 		p.at.nth = told.counts[0] + 1;
 		for (uint32_t i = 0; !err && i < told.n_frames; i++)
-			callers[i] = told.frames[i].call.ret;
+			callers[i] = sup_caller(s, &told.frames[i].call);
 		if (!err)
 			sup_place(s, p.at.rip - p.at.is_arrival, callers, told.n_frames,
 				  &p.place);
@@ -171,7 +175,10 @@ static struct err *add_point(struct sup_session *s, const struct dec_source *fro
 			p.place = before;
 	}
 	// Nobody's before the program's own code runs.
-	return err || !p.place.is_own ? err : vec_add(&s->ret->points, p);
+	if (err || !p.place.is_own)
+		return err;
+	s->n_found++;
+	return vec_add(&s->ret->points, p);
 }
 
 struct err *sup_trace_crash(struct sup_session *s)
@@ -180,9 +187,14 @@ struct err *sup_trace_crash(struct sup_session *s)
 				   .rip = s->told.crash,
 				   .position = s->outcome.position };
 
-	return s->told.crash == s->outcome.rip && s->told.is_known ?
-		       add_point(s, &here, 0, false) :
-		       NULL;
+	size_t n = s->ret->points.size;
+	struct err *err = NULL;
+
+	if (s->told.crash == s->outcome.rip && s->told.is_known)
+		err = add_point(s, &here, 0, false);
+	if (s->ret->points.size > n)
+		s->ret->points.data[n].is_use = true;
+	return err;
 }
 
 static struct err *trace_source(struct sup_session *s, const struct dec_source *from,
@@ -210,11 +222,11 @@ static struct err *trace_past(struct sup_session *s, const struct dec_location *
 	ask.asked = *asked;
 	err = sup_branch(s, begin, &ask, written + 1 - begin, &outcome, &told);
 	for (uint32_t i = 0; !err && i < told.n_causes; i++) {
-		size_t n = s->ret->points.size;
+		unsigned n = s->n_found;
 
 		err = trace_source(s, &told.causes[i].made, told.causes[i].at, begin,
 				   true, depth + 1);
-		if (!err && n == s->ret->points.size)
+		if (!err && n == s->n_found)
 			err = trace_source(s, &told.causes[i].address, 0, begin, true,
 					   depth + 1);
 	}
@@ -245,17 +257,20 @@ static struct err *trace_source(struct sup_session *s, const struct dec_source *
 	}
 }
 
-/* A pointer that leads nowhere is to blame, before a number, before a pointer that is right. */
+#define PAGE 4096u
+
+/* A pointer that leads nowhere is to blame, before a number that leads far away, before another one,
+ * before a pointer that is right. */
 static int weight_of(struct sup_session *s, const struct dec_origin *o)
 {
 	uint8_t byte;
 	struct err *err;
 
 	if (o->bytes != 8)
-		return 2;
+		return o->value < PAGE ? 2 : 3;
 	err = dec_machine_read(s->machine, o->value, &byte, 1);
 	err_destroy(err);
-	return err ? 3 : 1;
+	return err ? 4 : 1;
 }
 
 /* The allocator wrote there for itself behind what the address comes from: the program reads what
@@ -267,24 +282,34 @@ static bool is_given_back(const struct dec_origin *o)
 		o->made.position > o->address.position);
 }
 
+/* The block that it was read from was given back by then, or given out behind where somebody else defined it. */
+static bool is_of_another_life(const struct dec_origin *o)
+{
+	return o->block.kind == DEC_ORIGIN_MADE &&
+	       (!o->block.is_arrival || !o->made.is_right);
+}
+
 /* What defined it; where nothing did, or the allocator, that made the memory, the last
  * assignment of it to a variable; where there is none, what defined its address, or that
  * one's. */
 static struct err *trace_all(struct sup_session *s, const struct dec_origin *o,
 			     enum sup_which which)
 {
-	size_t n = s->ret->points.size;
+	unsigned n = s->n_found;
 	struct err *err = NULL;
 
+	if (which == SUP_READ && is_of_another_life(o))
+		return add_point(s, &o->block, 0, false);
 	if (which != SUP_ASSIGNED)
 		err = which == SUP_READ && is_given_back(o) ?
 			      add_point(s, &o->made, o->at, false) :
 			      trace_source(s, &o->made, o->at, s->begin, false, 0);
-	if (!err && n == s->ret->points.size && o->assigned.kind == DEC_ORIGIN_MADE)
+	if (!err && n == s->n_found && o->assigned.kind == DEC_ORIGIN_MADE &&
+	    sup_is_own(s, o->assigned.rip))
 		err = trace_source(s, &o->assigned, 0, s->begin, false, 0);
-	if (!err && n == s->ret->points.size)
+	if (!err && n == s->n_found)
 		err = trace_source(s, &o->address, 0, s->begin, false, 0);
-	if (!err && n == s->ret->points.size)
+	if (!err && n == s->n_found)
 		err = trace_source(s, &o->beyond, 0, s->begin, false, 0);
 	return err;
 }

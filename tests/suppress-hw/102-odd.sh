@@ -4,7 +4,8 @@
 #
 # What cannot be suppressed is said: a program that does not crash, one whose crash nothing
 # defined, wrong options, no capture. At -O2, with calls in the tails of functions and registers
-# for variables, the same line; and with the stack protector and an assertion.
+# for variables, the same line; and with the stack protector and an assertion. A program that means to
+# abort() is not kept from it, and what was suppressed before is told.
 . tests/lib.sh
 
 need gojq gcc
@@ -47,7 +48,17 @@ int main(int argc, char **argv)
 	return n;
 }
 END
-for program in fine sent canary; do
+cat >"$TMPDIR/means.c" <<'END'
+#include <stdlib.h>
+static int *p;
+int main(void)
+{
+	p = NULL; // FAULT
+	*p = 1;
+	abort();
+}
+END
+for program in fine sent means canary; do
 	gcc -g -O0 -w -U_FORTIFY_SOURCE -fstack-protector-all -o "$TMPDIR/$program" "$TMPDIR/$program.c" ||
 		fail "compiling $program"
 done
@@ -58,6 +69,13 @@ want_status=134 make_capture "$TMPDIR/sent.flt" "$TMPDIR/sent"
 expect_status 1 "$FAULTLINE" suppress "$TMPDIR/sent.flt"
 grep -q "^not removed: .*sent.c:9 in main.*nothing more is known" "$TMPDIR/out" ||
 	fail "abort() by nothing: $(cat "$TMPDIR/out")"
+want_status=139 make_capture "$TMPDIR/means.flt" "$TMPDIR/means"
+expect_status 1 "$FAULTLINE" suppress --json "$TMPDIR/means.flt"
+jq -e '.removed == false and .suppressed_last[0].line == 5' "$TMPDIR/out" >/dev/null ||
+	fail "means to abort(): $(cat "$TMPDIR/out")"
+expect_status 1 "$FAULTLINE" suppress "$TMPDIR/means.flt"
+grep -q "^what was suppressed last: .*means.c:5 in main" "$TMPDIR/out" ||
+	fail "means to abort(): $(cat "$TMPDIR/out")"
 for how in canary assert; do
 	[ $how = canary ] && args=x || args=
 	want_status=134 make_capture "$TMPDIR/$how.flt" "$TMPDIR/canary" $args
