@@ -5,9 +5,6 @@
 
 #define PAGE DEC_HEAP_PLAIN_BYTES
 
-// A store that begins in a page may have so many bytes in the next one, at most.
-#define BEYOND 64
-
 // Smaller blocks have no page to themselves.
 #define LARGE (3 * PAGE)
 
@@ -94,7 +91,7 @@ static bool mute_is_data(struct heap_mute *m, uint64_t addr)
 	struct dec_span s;
 
 	if (!dec_symbols_extent(m->symbols, addr, &s.start, &s.end) ||
-	    addr + PAGE + BEYOND > s.end ||
+	    addr + PAGE + DEC_MUTE_BEYOND > s.end ||
 	    dec_heap_calls_lie_in(m->calls, s.start, s.end))
 		return false;
 	return vec_find(&m->data, d, d->start == s.start) || !vec_add(&m->data, s);
@@ -106,7 +103,7 @@ static void mute_plain(struct heap_mute *m, uint64_t page)
 	size_t i = mute_rank(m, addr);
 	struct heap_large *b = i < m->large.size ? &m->large.data[i] : NULL;
 
-	if (b && b->start <= addr && addr + PAGE + BEYOND <= b->end) {
+	if (b && b->start <= addr && addr + PAGE + DEC_MUTE_BEYOND <= b->end) {
 		mute_add(m, page, b->start);
 		b->is_muted = true;
 	} else if (mute_is_data(m, addr)) {

@@ -205,6 +205,9 @@ enum dec_mute_owner {
 
 #define DEC_MUTES 4096 ///< at once, at most
 
+/** A store into a muted page may have so many bytes in the next one, less one: they are told as its own are. */
+#define DEC_MUTE_BEYOND 64
+
 /** In a log of DEC_LOG_STORES leave out blocks that store into muted pages alone, from here on, of @p mutes
  * and those that were named before. Before one of them is released, mapped anew or protected, DEC_REC_WRITE
  * tells what it holds, and it is muted no more; so with all before the machine starts anew or

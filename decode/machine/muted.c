@@ -10,9 +10,6 @@
 
 #define PAGE 4096u
 
-// What a store that begins in a page may have in the next one: 64 bytes less the first.
-#define BEYOND 64
-
 static struct dec_replay *replay;
 static VEC(struct dec_mute) muted;
 
@@ -22,7 +19,7 @@ static void muted_tell(const struct dec_mute *m)
 	uint64_t addr = m->page * PAGE;
 	uint64_t n = dec_guest_avail(&replay->guest, addr, PROT_READ);
 
-	n = n < PAGE + BEYOND ? n : PAGE + BEYOND;
+	n = n < PAGE + DEC_MUTE_BEYOND ? n : PAGE + DEC_MUTE_BEYOND;
 	for (uint64_t at = 0, some; at < n; at += some) {
 		some = n - at < PAGE ? n - at : PAGE;
 		dec_replay_log_write(replay, addr + at, (const uint8_t *)addr + at, some);

@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "decode/translator/engine.h"
+#include "decode/translator/mute.h"
 #include "decode/machine/log.h"
 #include "tests/decode/cpu_build.h"
 #include "tests/decode/cpu_state.h"
@@ -432,6 +433,52 @@ static void test_told_jumps(void **state)
 	c.engine.tells_some_jumps = false;
 }
 
+static uint64_t n_unmuted;
+
+static void on_unmute(void *ctx, uint64_t addr)
+{
+	(void)ctx;
+	dec_mute_end(&c.engine, addr >> 12);
+	n_unmuted++;
+}
+
+/* Where a function begins that releases, the world hears of what lies in a muted page, whether the block
+ * is run or its instructions one by one. */
+static void test_release(void **state)
+{
+	uint64_t p = 0, entry, page;
+	struct dec_insn insn;
+
+	(void)state;
+	begin(count_begin);
+	do {
+		assert_true(p < c.n);
+		assert_true(dec_insn_decode(c.native.code + (c.regs[p].rip - CPU_CODE),
+					    15, c.regs[p].rip, &insn));
+		p++;
+	} while (insn.flow != DEC_FLOW_CALL);
+	entry = c.regs[p].rip;
+	page = c.regs[p].rdi >> 12;
+	c.engine.world.unmute = on_unmute;
+	dec_engine_set_watch(&c.engine, entry, true);
+	dec_mute_set_release(&c.engine, entry);
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		use_mode(DEC_LOG_STORES);
+		if (!dec_mute_begin(&c.engine))
+			skip();
+		assert_true(dec_mute_page(&c.engine, page));
+		enter_start();
+		n_unmuted = 0;
+		for (p = is_whole ? c.n : 1; p <= c.n; p++)
+			assert_int_equal(dec_engine_run(&c.engine, p), DEC_STOP_POSITION);
+		end_log();
+		assert_true(n_unmuted);
+	}
+	dec_engine_set_watch(&c.engine, entry, false);
+	map_deinit(&c.engine.releases);
+	c.engine.world.unmute = NULL;
+}
+
 /* A breakpoint stops before its instruction, each time it is reached, and only then. */
 static void test_breakpoints(void **state)
 {
@@ -678,6 +725,7 @@ int main(void)
 		cmocka_unit_test(test_strides),
 		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_told_jumps),
+		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_breakpoints),
 		cmocka_unit_test(test_beside_breakpoints),
 		cmocka_unit_test(test_long),

@@ -5,7 +5,7 @@
  * `muted ROUNDS`: long loops that store into large blocks, statics and locals, of which nobody asks,
  * and everything that makes it matter what they stored: their memory is released and becomes
  * nodes' (48 bytes, not written to), in one thread or another, by way of realloc, after read(),
- * a signal handler, copies, and stores across pages.
+ * a signal handler, copies, and stores across pages, of which the next one was not stored to, too.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -93,6 +93,28 @@ static void *thread(void *arg)
 	return NULL;
 }
 
+/* One page alone is stored to, until a store begins there and ends in the next. */
+static void edge(void)
+{
+	unsigned char *p = malloc(LARGE), *page;
+	uint64_t v;
+
+	if (!p)
+		abort();
+	page = (unsigned char *)(((uintptr_t)p + 4095) & ~4095ul);
+	for (int i = 0; i < 20000; i++)
+		page[i % 4000] = next() >> 24;
+	v = (uint64_t)next() << 32 | next();
+	for (int i = 0; i < 9; i++) {
+		v *= 3;
+		memcpy(page + 4092, &v, 8);
+		__asm__ volatile("" ::: "memory"); // by itself
+	}
+	free(p);
+	for (int i = 0; i < 4; i++)
+		find();
+}
+
 static void round_of(int round)
 {
 	unsigned char *a = large(), *b = large(), *c;
@@ -135,6 +157,7 @@ int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 3;
 
+	edge();
 	signal(SIGUSR1, on_signal);
 	for (int i = 0; i < rounds; i++)
 		round_of(i);
