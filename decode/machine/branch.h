@@ -66,7 +66,7 @@ enum dec_moved_kind {
 	 * lies `to` bytes (signed) further on, whenever it is executed. */
 	DEC_MOVED_INSN,
 	/** `at` is the entry of the function of the allocator that `to`, an enum dec_moved_call, says:
-	 * its blocks get more room, and DEC_MAGIC_BYTES just behind them have values that nobody else may change.
+	 * its blocks get more room, and DEC_MAGIC_BYTES just before and behind them have values that nobody else may change.
 	 * Where they are changed when a block is given back, or at the end, the run ends with
 	 * SIGABRT, fault_addr being the first of them. */
 	DEC_MOVED_CALL,
@@ -77,7 +77,7 @@ enum dec_moved_call {
 	DEC_MOVED_CALLOC,
 	DEC_MOVED_REALLOC,
 	DEC_MOVED_FREE,
-	DEC_MOVED_USABLE, ///< malloc_usable_size(): from then on all of the block is the program's
+	DEC_MOVED_USABLE, ///< malloc_usable_size(): from then on all behind where the block begins is the program's
 };
 
 #define DEC_MAGIC_BYTES 16

@@ -17,16 +17,31 @@
 #define FAR (16u << 20) // no call writes so far behind where its argument leads to
 #define MAGIC 0xb7	// no letter, no small number, no part of a pointer
 
+#define ALL_MAGIC (2 * (uint64_t)DEC_MAGIC_BYTES) // before a block and behind it
+
 /** A call of the allocator's under way. */
 struct under_way {
-	uint64_t ret, slot, size;
+	uint64_t ret, slot;
+	uint64_t size;	 ///< bytes that were asked for
+	uint64_t before; ///< those before the block
+	uint64_t was;	 ///< the block that it is to take the place of; 0: none
+	bool is_size;	 ///< what it returns is how many there are
+};
+
+/** A block. */
+struct block {
+	uint64_t size;	 ///< bytes that were asked for
+	uint64_t before; ///< bytes before it that are its, too
+	bool is_watched; ///< nobody is to write beside it
 };
 
 static struct {
 	VEC(struct dec_moved) all;
 	VEC(struct dec_engine_move) insns; ///< of these, the engine's
 	struct map calls;		   ///< entry -> enum dec_moved_call
-	struct map blocks;		   ///< address -> bytes that were asked for
+	struct map block_of;		   ///< address -> its number
+	VEC(struct block) blocks;
+	VEC(uint64_t) unused; ///< numbers of blocks that are no more
 	VEC(struct under_way) under_way;
 	struct map
 		guarded; ///< address / GRAIN -> where what is to be left alone begins there
@@ -209,45 +224,91 @@ bool dec_layout_is_at(const struct dec_replay *r)
 				     (layout.under_way.size && returned(r)));
 }
 
-/* Has what lies behind block @p at changed? Then the run ends there. */
-static bool has_changed(struct dec_replay *r, uint64_t at, uint64_t size)
+static struct block *block_at(uint64_t at)
 {
-	const uint8_t *magic = (const uint8_t *)at + size;
+	const uint64_t *i = map_get(&layout.block_of, at);
 
-	if (dec_guest_avail(&r->guest, at + size, PROT_READ) < DEC_MAGIC_BYTES)
+	return i ? &layout.blocks.data[*i] : NULL;
+}
+
+/* Have values from @p at on changed that nobody is to change? Then the run ends there. */
+static bool has_changed(struct dec_replay *r, uint64_t at)
+{
+	const uint8_t *magic = (const uint8_t *)at;
+
+	if (dec_guest_avail(&r->guest, at, PROT_READ) < DEC_MAGIC_BYTES)
 		return false;
 	for (int i = 0; i < DEC_MAGIC_BYTES; i++) {
 		if (magic[i] == MAGIC)
 			continue;
 		dec_loose_end(r->loose, DEC_FATE_SIGNAL, SIGABRT,
-			      "what lies behind a block was changed");
-		r->loose->out->fault_addr = at + size + i;
-		layout.changed = at + size;
+			      "what lies beside a block was changed");
+		r->loose->out->fault_addr = at + i;
+		layout.changed = at;
 		return true;
 	}
 	return false;
 }
 
-/* Block @p at is given back, or its size is asked for. */
-static enum dec_verdict leave(struct dec_replay *r, uint64_t at)
+static bool has_block_changed(struct dec_replay *r, uint64_t at, const struct block *b)
 {
-	const uint64_t *size = map_get(&layout.blocks, at);
+	return b->is_watched && (has_changed(r, at + b->size) ||
+				 (b->before && has_changed(r, at - b->before)));
+}
 
-	if (!size)
+static void guard(struct dec_replay *r, uint64_t at)
+{
+	uint8_t magic[DEC_MAGIC_BYTES];
+
+	memset(magic, MAGIC, sizeof(magic));
+	if (dec_guest_write(&r->guest, at, magic, sizeof(magic)))
+		return;
+	for (uint64_t g = at / GRAIN; g <= (at + DEC_MAGIC_BYTES - 1) / GRAIN; g++)
+		if (map_put(&layout.guarded, g, at))
+			return;
+}
+
+static void unguard(uint64_t at)
+{
+	for (uint64_t g = at / GRAIN; g <= (at + DEC_MAGIC_BYTES - 1) / GRAIN; g++)
+		map_remove(&layout.guarded, g);
+}
+
+static void forget_block(uint64_t at)
+{
+	const uint64_t *i = map_get(&layout.block_of, at);
+
+	// One that is not known to be unused is not used either.
+	if (i && !vec_add(&layout.unused, *i))
+		map_remove(&layout.block_of, at);
+}
+
+/* The block that rdi leads to is given back, or its size is asked for: the allocator knows it by where
+ * what lies before it begins. */
+static enum dec_verdict leave(struct dec_replay *r, uint64_t *before)
+{
+	uint64_t *rdi = &r->engine.ctx->gpr[CAP_RDI], at = *rdi;
+	struct block *b = block_at(at);
+
+	*before = b ? b->before : 0;
+	if (!b)
 		return DEC_GO;
-	if (has_changed(r, at, *size))
+	if (has_block_changed(r, at, b))
 		return DEC_END;
-	for (uint64_t k = 0; k < 2; k++)
-		map_remove(&layout.guarded, (at + *size) / GRAIN + k);
-	map_remove(&layout.blocks, at);
+	if (b->is_watched) {
+		unguard(at + b->size);
+		if (b->before)
+			unguard(at - b->before);
+	}
+	b->is_watched = false;
+	*rdi -= b->before;
 	return DEC_GO;
 }
 
-/* The call that begins here is to allocate @p size bytes: see what it returns. */
-static void expect(struct dec_replay *r, uint64_t size)
+/* The call that begins here is to return what @p u says: see what it does. */
+static void expect(struct dec_replay *r, struct under_way u)
 {
-	struct under_way u = { .slot = r->engine.ctx->gpr[CAP_RSP], .size = size };
-
+	u.slot = r->engine.ctx->gpr[CAP_RSP];
 	if (dec_guest_avail(&r->guest, u.slot, PROT_READ) < 8)
 		return;
 	memcpy(&u.ret, (const void *)u.slot, 8);
@@ -262,31 +323,70 @@ static void expect(struct dec_replay *r, uint64_t size)
 		dec_engine_set_break(&r->engine, u.ret, true);
 }
 
+static void watch_block(struct dec_replay *r, uint64_t at, const struct under_way *u)
+{
+	struct block b = { .size = u->size, .before = u->before, .is_watched = true };
+	uint64_t i = layout.blocks.size;
+
+	forget_block(at);
+	if (layout.unused.size)
+		layout.blocks.data[i = layout.unused.data[--layout.unused.size]] = b;
+	else if (vec_add(&layout.blocks, b))
+		return;
+	if (map_put(&layout.block_of, at, i))
+		return;
+	guard(r, at + b.size);
+	if (b.before)
+		guard(r, at - b.before);
+}
+
 /* What was asked for by the call that has returned: by the first, where one went on in another. */
 static void come_back(struct dec_replay *r, uint64_t nat)
 {
-	uint64_t at = r->engine.ctx->gpr[CAP_RAX], size = UINT64_MAX;
-	uint8_t magic[DEC_MAGIC_BYTES];
+	uint64_t *rax = &r->engine.ctx->gpr[CAP_RAX];
+	struct under_way first = { .size = UINT64_MAX };
 
 	for (struct under_way *u; (u = returned(r));) {
-		size = u->size < size ? u->size : size;
+		if (u->size < first.size)
+			first = *u;
 		*u = layout.under_way.data[--layout.under_way.size];
 	}
-	if (!at || nat >> CAP_RAX & 1)
+	if (!*rax || nat >> CAP_RAX & 1)
 		return;
-	memset(magic, MAGIC, sizeof(magic));
-	if (dec_guest_write(&r->guest, at + size, magic, sizeof(magic)) ||
-	    map_put(&layout.blocks, at, size))
+	if (first.was)
+		forget_block(first.was);
+	if (first.is_size) {
+		*rax -= *rax > first.before ? first.before : 0;
 		return;
-	for (uint64_t k = 0; k < 2; k++)
-		if (map_put(&layout.guarded, (at + size) / GRAIN + k, at + size))
-			return;
+	}
+	*rax += first.before;
+	watch_block(r, *rax, &first);
+}
+
+/* realloc() begins. What the machine did not see being made has nothing before it, and keeps that. */
+static enum dec_verdict resize(struct dec_replay *r)
+{
+	uint64_t *g = r->engine.ctx->gpr, size = g[CAP_RSI];
+	bool is_new = !g[CAP_RDI];
+	struct under_way u = { .size = size, .was = g[CAP_RDI] };
+	enum dec_verdict v = leave(r, &u.before);
+
+	if (is_new)
+		u.before = DEC_MAGIC_BYTES;
+	if (v == DEC_GO && !size && !is_new)
+		forget_block(u.was);
+	if (v != DEC_GO || (!size && !is_new) || size + ALL_MAGIC < size)
+		return v;
+	g[CAP_RSI] += u.before + DEC_MAGIC_BYTES;
+	expect(r, u);
+	return v;
 }
 
 enum dec_verdict dec_layout_here(struct dec_replay *r, uint64_t nat)
 {
-	uint64_t *g = r->engine.ctx->gpr, size;
+	uint64_t *g = r->engine.ctx->gpr;
 	const uint64_t *call = map_get(&layout.calls, r->engine.ctx->rip);
+	struct under_way u = { .before = DEC_MAGIC_BYTES };
 	enum dec_verdict v = DEC_GO;
 
 	if (returned(r))
@@ -296,29 +396,34 @@ enum dec_verdict dec_layout_here(struct dec_replay *r, uint64_t nat)
 		return DEC_GO;
 	switch (*call) {
 	case DEC_MOVED_MALLOC:
-		size = g[CAP_RDI];
-		if (__builtin_add_overflow(size, DEC_MAGIC_BYTES, &g[CAP_RDI]))
+		u.size = g[CAP_RDI];
+		if (__builtin_add_overflow(u.size, ALL_MAGIC, &g[CAP_RDI])) {
+			g[CAP_RDI] = u.size;
 			return DEC_GO;
-		expect(r, size);
+		}
+		expect(r, u);
 		break;
 	case DEC_MOVED_CALLOC:
-		if (__builtin_mul_overflow(g[CAP_RDI], g[CAP_RSI], &size) ||
-		    size + DEC_MAGIC_BYTES < size)
+		if (__builtin_mul_overflow(g[CAP_RDI], g[CAP_RSI], &u.size) ||
+		    u.size + ALL_MAGIC < u.size)
 			return DEC_GO;
 		g[CAP_RDI] = 1;
-		g[CAP_RSI] = size + DEC_MAGIC_BYTES;
-		expect(r, size);
+		g[CAP_RSI] = u.size + ALL_MAGIC;
+		expect(r, u);
 		break;
 	case DEC_MOVED_REALLOC:
-		v = leave(r, g[CAP_RDI]);
-		size = g[CAP_RSI];
-		if (v != DEC_GO || !size || size + DEC_MAGIC_BYTES < size)
-			return v;
-		g[CAP_RSI] += DEC_MAGIC_BYTES;
-		expect(r, size);
+		return resize(r);
+	case DEC_MOVED_USABLE:
+		v = leave(r, &u.before);
+		u.is_size = true;
+		if (v == DEC_GO && u.before)
+			expect(r, u);
 		break;
 	default:
-		v = leave(r, g[CAP_RDI]);
+		u.was = g[CAP_RDI];
+		v = leave(r, &u.before);
+		if (v == DEC_GO)
+			forget_block(u.was);
 	}
 	return v;
 }
@@ -342,9 +447,11 @@ uint64_t dec_layout_guarded(uint64_t addr, uint64_t size)
 
 void dec_layout_end(struct dec_replay *r)
 {
-	for (size_t i = 0; r->is_laid_out && i < layout.blocks.capacity; i++)
-		if (layout.blocks.slots[i].key != MAP_EMPTY_KEY &&
-		    has_changed(r, layout.blocks.slots[i].key,
-				layout.blocks.slots[i].value))
+	for (size_t i = 0; r->is_laid_out && i < layout.block_of.capacity; i++) {
+		const struct map_slot *s = &layout.block_of.slots[i];
+
+		if (s->key != MAP_EMPTY_KEY &&
+		    has_block_changed(r, s->key, &layout.blocks.data[s->value]))
 			return;
+	}
 }

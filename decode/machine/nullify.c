@@ -122,7 +122,7 @@ static struct nul_value value_of(struct nul_run *n, uint32_t at,
 	return v;
 }
 
-/* Instruction @p at writes where behind a block nobody is to write: each instruction's first time there is
+/* Instruction @p at writes where beside a block nobody is to write: each instruction's first time there is
  * kept. */
 static void note_overrun(struct nul_run *n, uint32_t insn, uint64_t at)
 {
@@ -624,7 +624,7 @@ static void tell_asked(struct nul_run *n)
 	}
 }
 
-/* What lies behind a block has been changed: by which instructions, the first one first. */
+/* What lies beside a block has been changed: by which instructions, the first one first. */
 static void tell_overrun(struct nul_run *n)
 {
 	uint64_t at = dec_layout_changed();

@@ -156,7 +156,7 @@ struct dec_nullified {
 	struct dec_nullify_frame outermost;
 	uint64_t crash; ///< the instruction that crashed; 0: it did not
 	bool is_known;	///< that is one: control did not go astray
-	bool is_overrun; ///< what lies behind a block was changed (DEC_MOVED_CALL), by what causes[] has
+	bool is_overrun; ///< what lies beside a block was changed (DEC_MOVED_CALL), by what causes[] has
 	uint64_t stack; ///< the stack pointer at the end
 	uint32_t n_causes;
 	struct dec_origin causes[2 * DEC_ORIGINS_MAX];

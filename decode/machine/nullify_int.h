@@ -112,7 +112,7 @@ struct nul_quick {
 	uint64_t idle_since, wait;
 };
 
-/** An instruction wrote behind a block, where the layout keeps what is to be left alone: `at`. */
+/** An instruction wrote beside a block, where the layout keeps what is to be left alone: `at`. */
 struct nul_overrun {
 	uint32_t insn;
 	uint64_t at;

@@ -71,7 +71,7 @@ struct err *sup_variables_find(struct dec_machine *m, struct dec_symbols *s, uin
 void sup_variables_deinit(struct sup_variables *v);
 
 /** @return how many orderings of @p space there are in which each buffer has each of the others behind it
- * once. */
+ * once; of global ones before it, too. */
 size_t sup_orders(const struct sup_variables *v, enum sup_space space);
 
 /** Make the @p k-th of these, for branches that begin at v->begin, where @p m stands. @p apart: so many

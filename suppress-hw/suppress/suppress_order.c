@@ -79,10 +79,11 @@ static size_t frame_orders(const struct sup_variables *v, const struct sup_funct
 size_t sup_orders(const struct sup_variables *v, enum sup_space space)
 {
 	struct candidates c = {};
-	size_t most = space == SUP_HEAP; // behind each block the same
+	size_t most = space == SUP_HEAP; // beside each block the same
 
+	// Each buffer has each of the others behind it, and before it.
 	if (space == SUP_GLOBALS && !find_candidates(v, 0, v->n_globals, &c))
-		most = orders_of(&c, c.addresses.size);
+		most = 2 * orders_of(&c, c.addresses.size);
 	for (size_t i = 0; space == SUP_STACK && i < v->functions.size; i++) {
 		size_t n = frame_orders(v, &v->functions.data[i]);
 
@@ -205,21 +206,40 @@ static void put_pair(struct draft *d, uint32_t buffer, uint32_t address, uint64_
 	d->end = up(at + apart + a->placed.size, LINE);
 }
 
+/* @p address ends where @p buffer begins, as far as its alignment allows; with @p apart, before. */
+static void put_pair_before(struct draft *d, uint32_t buffer, uint32_t address,
+			    uint64_t apart)
+{
+	const struct sup_variable *b = &d->v->all.data[buffer];
+	const struct sup_variable *a = &d->v->all.data[address];
+	uint64_t at = up(d->end + a->align + a->placed.size, b->align);
+
+	d->by[address] = ((at - a->placed.size) & -(uint64_t)a->align) - a->at;
+	d->by[buffer] = at + apart - b->at;
+	d->end = up(at + apart + b->placed.size, LINE);
+}
+
 static struct err *order_globals(struct draft *d, size_t k, uint64_t apart,
 				 line_list *pairs)
 {
 	struct candidates c = {};
 	struct err *err = find_candidates(d->v, 0, d->v->n_globals, &c);
 	size_t n = orders_of(&c, c.addresses.size);
+	bool is_before = k >= n;
 
 	for (size_t i = 0; i < c.buffers.size && n && !err; i++) {
 		size_t j = (i + k) % n;
+		uint32_t b = c.buffers.data[i], a;
 
 		if (j >= c.addresses.size)
 			continue;
-		put_pair(d, c.buffers.data[i], c.addresses.data[j], apart);
-		err = lines_add(pairs, "%s, %s", name_of(d->v, c.buffers.data[i]),
-				name_of(d->v, c.addresses.data[j]));
+		a = c.addresses.data[j];
+		if (is_before)
+			put_pair_before(d, b, a, apart);
+		else
+			put_pair(d, b, a, apart);
+		err = lines_add(pairs, "%s, %s", name_of(d->v, is_before ? a : b),
+				name_of(d->v, is_before ? b : a));
 	}
 	candidates_deinit(&c);
 	return err;

@@ -40,4 +40,9 @@ for source in tests/suppress-hw/quiet/*.c; do
 		"$(jq '1 + (.steps | length) + .orderings_tried' "$TMPDIR/out")"
 	exposed=$((exposed + 1))
 done
-[ $exposed = 7 ] || fail "$exposed crash"
+[ $exposed = 9 ] || fail "$exposed crash"
+# What is right does not crash, however its blocks lie.
+gcc -g -O0 -w -o "$TMPDIR/right" tests/suppress-hw/right.c || fail "compiling right"
+make_capture "$TMPDIR/right.flt" "$TMPDIR/right"
+expect_status 0 "$FAULTLINE" suppress --reorder --json "$TMPDIR/right.flt"
+jq -e '.crashed == false and .orderings == []' "$TMPDIR/out" >/dev/null || fail "right: $(cat "$TMPDIR/out")"
