@@ -129,17 +129,18 @@ struct bench_work_kind {
 	const char *argv[8]; ///< some stand for the count, or for an input of that size
 	const char *counted; ///< what the count counts; NULL: it has one size only
 	uint64_t count, count_quick;
-	uint64_t growth_count; ///< at factor 1 of the suite growth; quick: a quarter
-	double record_limit;   ///< wanted ratio of recording to native, start-up apart
-	double replay_limit;   ///< of a plain replay's user time to native's; 0: none
-	double values_limit;   ///< and of one that logs all values
-	bool is_replayed;      ///< part of the suites replay and decode
-	bool is_only_replayed; ///< part of the suite replay alone
-	bool is_branched;      ///< part of the suite branch alone
-	bool is_served;	       ///< part of the suite serve, too
-	bool is_sliced;	       ///< part of the suite slice, without being replayed
-	bool is_only_sliced;   ///< part of the suite slice alone
-	bool is_tiny;	       ///< for the slowest peers
+	uint64_t suppress_count; ///< in the suite suppress; 0: it is no part of that
+	uint64_t growth_count;	 ///< at factor 1 of the suite growth; quick: a quarter
+	double record_limit;	 ///< wanted ratio of recording to native, start-up apart
+	double replay_limit;	 ///< of a plain replay's user time to native's; 0: none
+	double values_limit;	 ///< and of one that logs all values
+	bool is_replayed;	 ///< part of the suites replay and decode
+	bool is_only_replayed;	 ///< part of the suite replay alone
+	bool is_branched;	 ///< part of the suite branch alone
+	bool is_served;		 ///< part of the suite serve, too
+	bool is_sliced;		 ///< part of the suite slice, without being replayed
+	bool is_only_sliced;	 ///< part of the suite slice alone
+	bool is_tiny;		 ///< for the slowest peers
 };
 
 /** A program with its arguments, the same on every machine that has it. */

@@ -180,6 +180,20 @@ double bench_sum_below(int pid, double (*of)(int pid))
 	return sum;
 }
 
+struct err *bench_row_show_runs(struct bench *b, const struct bench_row *row,
+				const double *runs, size_t n)
+{
+	struct err *err = bench_row_add(&b->results, row, runs, n);
+	const struct bench_row *r = &b->results.rows.data[b->results.rows.size - 1];
+
+	if (!err)
+		fprintf(stderr, "%s%s: %s, %s, %s: %.4g %s (%.4g to %.4g)\n",
+			b->progress ? TEXT_AGAIN : "", row->suite, row->work,
+			row->command, row->metric, r->value.median, row->unit ?: "",
+			r->value.min, r->value.max);
+	return err;
+}
+
 struct err *bench_row_show(struct bench *b, const struct bench_row *row, double value)
 {
 	fprintf(stderr, "%s%s: %s, %s, %s: %.4g %s\n", b->progress ? TEXT_AGAIN : "",

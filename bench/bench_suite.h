@@ -75,6 +75,10 @@ struct err *bench_measure(struct bench *b, const char *work,
 /** Add @p row, of one value, and tell on stderr at once what it is: for suites that take hours. */
 struct err *bench_row_show(struct bench *b, const struct bench_row *row, double value);
 
+/** The same of a row of @p n runs, its median and range. */
+struct err *bench_row_show_runs(struct bench *b, const struct bench_row *row,
+				const double *runs, size_t n);
+
 /** Add a row "user time": what other work has of the processors hardly changes it. @p limit:
  * wanted ratio, or 0. */
 struct err *bench_measure_user(struct bench *b, const char *work,

@@ -54,9 +54,11 @@ static const struct {
 	  bench_suite_branch,
 	  true },
 	{ { "suppress", "what execution suppression costs, in its three implementations",
-	    "An instruction without which the run is about as long is left out behind its "
-	    "first twentieth; all behind that is instrumented, and its processor time "
-	    "compared with the plain replay's of the same. Native: the program's whole time.",
+	    "Runs of some seconds. An instruction without which the run is about as long is left "
+	    "out in its middle; all behind that is instrumented, and its processor time "
+	    "compared with the plain replay's of the same; so with a word of the stack that is "
+	    "NaT all the time; and of a whole run, of which the last tenth is instrumented. "
+	    "Native: the program's whole time.",
 	    false, 0 },
 	  bench_suite_suppress,
 	  false },
