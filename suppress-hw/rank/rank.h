@@ -44,7 +44,7 @@ struct rank_statement {
 	double suspicion;	     ///< by the method
 	double tie;		     ///< Tarantula's, among equals
 	uint32_t rank;		     ///< from 1; of equals the last one's
-	double score; ///< share of the ranked statements that come behind it
+	double score; ///< share of the statements that failing tests execute that need not be looked at
 };
 
 /** What a value is to its instruction: uses are counted in the order of operands. */

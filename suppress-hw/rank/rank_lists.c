@@ -21,6 +21,27 @@ static void add_row(struct rank_statement *s, const struct rank_row *row, bool i
 	s->n_ivmp += is_behind && row->ivmp && row->ivmp[i];
 }
 
+/* Does a run that fails still execute @p s? */
+static bool is_executed(const struct rank_rows *r, uint32_t s)
+{
+	for (size_t k = 0; k < r->n; k++)
+		if (r->rows[k].is_failed && !r->rows[k].is_over && r->rows[k].executed[s])
+			return true;
+	return false;
+}
+
+/* A score is of all that failing runs execute (paper 003, Definition 6), whichever of these a list is of: else the
+ * same rank would be worth less in the list of few. */
+static void score_again(const struct rank_rows *r, rank_ranked *list)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < r->n_statements; i++)
+		n += is_executed(r, i);
+	for (size_t i = 0; i < list->size && n > list->size; i++)
+		list->data[i].score = (double)(n - list->data[i].rank) / n;
+}
+
 struct err *rank_lists_make(const struct rank_rows *r, uint32_t of, rank_ranked *ret)
 {
 	uint32_t n_failed = 0, n_passed = 0;
@@ -48,9 +69,11 @@ struct err *rank_lists_make(const struct rank_rows *r, uint32_t of, rank_ranked 
 		if (s.is_ranked)
 			err = vec_add(ret, s);
 	}
-	if (!err)
-		rank_sort(ret->data, ret->size, RANK_IVMP, n_failed, n_passed);
-	return err;
+	if (err)
+		return err;
+	rank_sort(ret->data, ret->size, RANK_IVMP, n_failed, n_passed);
+	score_again(r, ret);
+	return NULL;
 }
 
 /* @return whether failing runs execute @p a and @p b alike: their lists are one. */
@@ -61,15 +84,6 @@ static bool is_same_list(const struct rank_rows *r, uint32_t a, uint32_t b)
 		    !r->rows[k].executed[a] != !r->rows[k].executed[b])
 			return false;
 	return true;
-}
-
-/* Does a run that fails still execute @p s? */
-static bool is_executed(const struct rank_rows *r, uint32_t s)
-{
-	for (size_t k = 0; k < r->n; k++)
-		if (r->rows[k].is_failed && !r->rows[k].is_over && r->rows[k].executed[s])
-			return true;
-	return false;
 }
 
 struct list {

@@ -42,7 +42,7 @@ typedef VEC(struct rank_statement) rank_ranked;
 
 /**
  * The list of statement @p of: what the failing runs that execute it execute, ranked by these
- * and all passing ones.
+ * and all passing ones; its scores are of all statements that runs execute that fail still.
  *
  * @param ret  Its names are borrowed from @p r; `id` is the index there. vec_deinit() it.
  */

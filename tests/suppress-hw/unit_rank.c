@@ -199,14 +199,27 @@ static void runs_that_are_over(void **state)
 	vec_deinit(&list);
 }
 
+/* Of five statements that failing runs execute, run 3 executes four, three of which are tied at the head. */
+static void scores_of_lists(void **state)
+{
+	struct rank_row rows[3];
+	struct rank_rows r = figure(rows);
+	rank_ranked list = {};
+
+	(void)state;
+	assert_null(rank_lists_make(&r, 3, &list));
+	assert_int_equal(list.size, 4);
+	assert_int_equal(list.data[0].rank, 3);
+	assert_true(fabs(list.data[0].score - 2 / 5.0) < 1e-12);
+	vec_deinit(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_that_are_over),
-		cmocka_unit_test(spanning),
-		cmocka_unit_test(ranks),
-		cmocka_unit_test(several_faults),
-		cmocka_unit_test(different_lists),
+		cmocka_unit_test(scores_of_lists), cmocka_unit_test(runs_that_are_over),
+		cmocka_unit_test(spanning),	   cmocka_unit_test(ranks),
+		cmocka_unit_test(several_faults),  cmocka_unit_test(different_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
