@@ -252,6 +252,8 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 				  "name one with --cpoint");
 	if (!err && !o->is_heap_only)
 		err = note_never_asked(a);
+	if (!err && !o->is_heap_only)
+		err = fl_uncounted_note(a);
 	if (!err)
 		err = note_empty_end(a);
 	if (!err)

@@ -98,6 +98,9 @@ struct err *fl_end_explain(struct fl_analysis *a);
 struct err *fl_note_add(struct fl_analysis *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** Note a pointer that the violated INDEGREE, if one is, does not count. @return NULL or ERR_NOMEM. */
+struct err *fl_uncounted_note(struct fl_analysis *a);
+
 /** Add what is to be said at the end: about types, the capture, C-points, a crash. */
 struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o);
 

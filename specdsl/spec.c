@@ -173,6 +173,18 @@ const struct spec_constraint *spec_constraint(const struct spec *s, size_t i)
 	return &s->rules.data[i]->pub;
 }
 
+static bool counts(const struct ast *n)
+{
+	return n && ((n->kind == AST_STANDARD && n->attr != ATTR_OUTDEGREE &&
+		      n->attr != ATTR_ISLEAF) ||
+		     counts(n->a) || counts(n->b) || counts(n->c));
+}
+
+bool spec_constraint_counts(const struct spec *s, size_t i)
+{
+	return counts(s->rules.data[i]->guard) || counts(s->rules.data[i]->body);
+}
+
 size_t spec_cpoints(const struct spec *s)
 {
 	return s->cpoints.size;

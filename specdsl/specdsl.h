@@ -179,6 +179,9 @@ struct spec_constraint {
 size_t spec_constraints(const struct spec *s);
 const struct spec_constraint *spec_constraint(const struct spec *s, size_t i);
 
+/** @return whether constraint @p i asks how many pointers lead into a node: INDEGREE, ISROOT and the like. */
+bool spec_constraint_counts(const struct spec *s, size_t i);
+
 /** @return how many statements there are, C-points aside: types, roots, attributes,
  * constants, constraints. What table 2.2 of paper 001 counts. */
 size_t spec_statements(const struct spec *s);

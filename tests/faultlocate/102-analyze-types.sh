@@ -97,3 +97,36 @@ wrong=$(grep -n WRONG "$TMPDIR/objects.c" | cut -d: -f1)
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/o" --spec "$TMPDIR/objects.spec" --cpoint join --json
 jq -e --argjson line "$wrong" '.faults | any(.line == $line)' "$TMPDIR/out" >/dev/null ||
 	fail "objects: not line $wrong: $(cat "$TMPDIR/out")"
+
+# INDEGREE counts pointers of nodes of declared types: that others lead there is told, with what to declare.
+cat >"$TMPDIR/links.c" <<'C'
+#include <stdlib.h>
+struct inode { long links; };
+struct entry { struct inode *inode; struct entry *next; };
+static struct entry *first;
+static void add(struct inode *i)
+{
+	struct entry *e = malloc(sizeof(*e));
+
+	*e = (struct entry){ i, first };
+	first = e;
+	i->links++;
+}
+int main(void)
+{
+	struct inode *i = calloc(1, sizeof(*i));
+
+	add(i);
+	add(i);
+	return 0;
+}
+C
+cc -g -o "$TMPDIR/links" "$TMPDIR/links.c" || fail "cannot compile"
+make_capture "$TMPDIR/l" "$TMPDIR/links"
+echo 'inode I; I.links == I.INDEGREE;' >"$TMPDIR/links.spec"
+expect_status 1 "$FAULTLINE" analyze "$TMPDIR/l" --spec "$TMPDIR/links.spec"
+grep -qxF "note: n1.INDEGREE does not count a pointer in n2, as its type 'entry' is not declared: \`entry;' does so" \
+	"$TMPDIR/out" || fail "not said: $(cat "$TMPDIR/out")"
+echo 'entry;' >>"$TMPDIR/links.spec"
+expect_status 0 "$FAULTLINE" analyze "$TMPDIR/l" --spec "$TMPDIR/links.spec"
+! grep -q 'not count' "$TMPDIR/out" || fail "said: $(cat "$TMPDIR/out")"
