@@ -33,12 +33,17 @@ struct dec_sym_range {
 
 typedef VEC(struct dec_sym_range) dec_sym_ranges;
 
+/** DIEs with code, by its addresses. */
+struct dec_sym_dies {
+	VEC(Dwarf_Die) die;
+	dec_sym_ranges ranges; ///< index: into die
+};
+
 /** A compile unit with code or data. The function index is made when first needed. */
 struct dec_sym_cu {
 	Dwarf_Die die;
-	bool has_functions; ///< functions and ranges are filled in
-	VEC(Dwarf_Die) functions;
-	dec_sym_ranges ranges; ///< index: into functions
+	bool has_functions; ///< they are filled in
+	struct dec_sym_dies functions;
 };
 
 /** An entry of a function: its own, or of a copy inlined elsewhere. */
@@ -77,6 +82,8 @@ struct dec_sym_unit {
 	uid_t owner;		  ///< local: whose file it is
 	VEC(struct dec_sym_cu) cus;
 	dec_sym_ranges cu_ranges; ///< index: into cus
+	struct map inner_of;	  ///< where a DIE is in memory -> index into inner
+	VEC(struct dec_sym_dies) inner; ///< the blocks and inlined calls below it
 	bool has_entries, has_symbols;
 	VEC(struct dec_sym_entry) entries;
 	VEC(struct dec_sym_symbol) symbols; ///< ascending by address, then rank

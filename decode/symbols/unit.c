@@ -106,6 +106,30 @@ static const struct dec_sym_range *find_range(const dec_sym_ranges *r, uint64_t 
 	return NULL;
 }
 
+/** Append @p die. @return -1: out of memory. */
+static int add_die(struct dec_sym_dies *to, const Dwarf_Die *die)
+{
+	Dwarf_Die copy = *die;
+
+	if (vec_add(&to->die, copy))
+		return -1;
+	return add_die_ranges(&to->ranges, &copy, (uint32_t)(to->die.size - 1));
+}
+
+/** @return that with code at @p pc, or NULL. */
+static const Dwarf_Die *find_die(const struct dec_sym_dies *d, uint64_t pc)
+{
+	const struct dec_sym_range *r = find_range(&d->ranges, pc);
+
+	return r ? &d->die.data[r->index] : NULL;
+}
+
+static void dies_deinit(struct dec_sym_dies *d)
+{
+	vec_deinit(&d->die);
+	vec_deinit(&d->ranges);
+}
+
 /* ---- opening --------------------------------------------------------------------- */
 
 /** List the compile units. @return -1: out of memory. */
@@ -289,11 +313,13 @@ void dec_sym_unit_close(struct dec_sym_unit *u)
 {
 	if (!u)
 		return;
-	for (size_t i = 0; i < u->cus.size; i++) {
-		vec_deinit(&u->cus.data[i].functions);
-		vec_deinit(&u->cus.data[i].ranges);
-	}
+	for (size_t i = 0; i < u->cus.size; i++)
+		dies_deinit(&u->cus.data[i].functions);
 	vec_deinit(&u->cus);
+	for (size_t i = 0; i < u->inner.size; i++)
+		dies_deinit(&u->inner.data[i]);
+	vec_deinit(&u->inner);
+	map_deinit(&u->inner_of);
 	dec_sym_names_destroy(u->names);
 	vec_deinit(&u->cu_ranges);
 	vec_deinit(&u->entries);
@@ -446,41 +472,58 @@ static int index_functions(struct dec_sym_cu *cu, Dwarf_Die *parent, int depth,
 				return -1;
 			continue;
 		}
-		if (tag != DW_TAG_subprogram)
-			continue;
-		if (vec_add(&cu->functions, die))
-			return -1;
-		if (add_die_ranges(&cu->ranges, &die, (uint32_t)(cu->functions.size - 1)))
+		if (tag == DW_TAG_subprogram && add_die(&cu->functions, &die))
 			return -1;
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return 0;
 }
 
-/** Find the child block or inlined call of @p die that holds @p pc, looking through
- * children that are none. */
-static bool inner_scope(Dwarf_Die *die, Dwarf_Addr pc, Dwarf_Die *ret)
+/** List the blocks and inlined calls below @p die, looking through children that are none.
+ * @return -1: out of memory. */
+static int index_inner(struct dec_sym_dies *to, Dwarf_Die *die)
 {
+	const void *last = NULL;
 	Dwarf_Die child;
 
 	if (dwarf_child(die, &child) != 0)
-		return false;
+		return 0;
 	do {
 		int tag = dwarf_tag(&child);
 
-		if (tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine)
-			continue;
-		if (dwarf_haspc(&child, pc) == 1) {
-			*ret = child;
-			return true;
-		}
+		if (!dec_sym_is_next(&child, &last))
+			break;
+		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
+		    add_die(to, &child))
+			return -1;
 	} while (dwarf_siblingof(&child, &child) == 0);
-	return false;
+	sort_ranges(&to->ranges);
+	return 0;
+}
+
+/** Those of @p die: the loop of an interpreter has hundreds, and thousands of addresses are asked
+ * for. @return NULL: out of memory. */
+static const struct dec_sym_dies *inner_of(struct dec_sym_unit *u, Dwarf_Die *die)
+{
+	const uint64_t *at = map_get(&u->inner_of, (uintptr_t)die->addr);
+	struct dec_sym_dies *made;
+
+	if (at)
+		return &u->inner.data[*at];
+	made = vec_push(&u->inner);
+	if (!made || map_put(&u->inner_of, (uintptr_t)die->addr, u->inner.size - 1) ||
+	    index_inner(made, die)) {
+		log_warn("out of memory: blocks of '%s' are missing", u->path);
+		return NULL;
+	}
+	return made;
 }
 
 void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
 			 struct dec_sym_scopes *ret)
 {
 	const struct dec_sym_range *r;
+	const struct dec_sym_dies *inner;
+	const Dwarf_Die *die;
 	Dwarf_Addr pc = addr - u->debug_bias;
 	const void *last = NULL;
 
@@ -491,18 +534,19 @@ void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
 	if (!ret->cu->has_functions) {
 		if (index_functions(ret->cu, &ret->cu->die, 0, &last))
 			log_warn("out of memory: functions of '%s' are missing", u->path);
-		sort_ranges(&ret->cu->ranges);
+		sort_ranges(&ret->cu->functions.ranges);
 		ret->cu->has_functions = true;
 	}
-	r = find_range(&ret->cu->ranges, pc);
+	r = find_range(&ret->cu->functions.ranges, pc);
 	if (!r)
 		return;
 	ret->lo = r->lo + u->debug_bias;
 	ret->hi = r->hi + u->debug_bias;
-	ret->die[ret->n++] = ret->cu->functions.data[r->index];
-	while (ret->n < DEC_SYM_DEPTH &&
-	       inner_scope(&ret->die[ret->n - 1], pc, &ret->die[ret->n]))
-		ret->n++;
+	for (die = &ret->cu->functions.die.data[r->index]; die && ret->n < DEC_SYM_DEPTH;
+	     die = inner ? find_die(inner, pc) : NULL) {
+		ret->die[ret->n++] = *die;
+		inner = inner_of(u, &ret->die[ret->n - 1]);
+	}
 }
 
 bool dec_sym_entry_pc(struct dec_sym_unit *u, Dwarf_Die *die, uint64_t *ret)
