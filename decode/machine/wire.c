@@ -266,7 +266,9 @@ void dec_wire_data(const struct dec_wire *w, void *buf, size_t size)
 
 void dec_wire_give(struct dec_wire *w, const void *buf, size_t size)
 {
-	memcpy(w->shared->slot[w->active].data, buf, size);
+	// What is nothing may be nowhere.
+	if (size)
+		memcpy(w->shared->slot[w->active].data, buf, size);
 }
 
 struct err *dec_wire_outcome(const struct dec_wire *w, struct dec_outcome *ret)

@@ -81,8 +81,8 @@ struct dec_sym_unit {
 	char *real;		  ///< local: its path without links
 	uid_t owner;		  ///< local: whose file it is
 	VEC(struct dec_sym_cu) cus;
-	dec_sym_ranges cu_ranges; ///< index: into cus
-	struct map inner_of;	  ///< where a DIE is in memory -> index into inner
+	dec_sym_ranges cu_ranges;	///< index: into cus
+	struct map inner_of;		///< where a DIE is in memory -> index into inner
 	VEC(struct dec_sym_dies) inner; ///< the blocks and inlined calls below it
 	bool has_entries, has_symbols;
 	VEC(struct dec_sym_entry) entries;
