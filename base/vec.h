@@ -105,6 +105,13 @@ static inline void vec_trim_(void **data, size_t *capacity, size_t size, size_t 
 		at_ < (v)->size ? &(v)->data[at_] : NULL;       \
 	})
 
+/** Order the elements by @p order, a comparison as qsort() takes it. */
+#define vec_sort(v, order)                                                        \
+	do {                                                                      \
+		if ((v)->size)                                                    \
+			qsort((v)->data, (v)->size, sizeof(*(v)->data), (order)); \
+	} while (0)
+
 /** Free the elements; the vector is empty and usable again. */
 #define vec_deinit(v)                          \
 	do {                                   \

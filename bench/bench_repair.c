@@ -294,7 +294,7 @@ static double quantile(values *v, double q)
 {
 	if (!v->size)
 		return 0;
-	qsort(v->data, v->size, sizeof(*v->data), by_size);
+	vec_sort(v, by_size);
 	return v->data[(size_t)(q * (double)(v->size - 1) + 0.5)];
 }
 

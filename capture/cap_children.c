@@ -102,8 +102,7 @@ static struct err *scan(struct capture *c, DIR *d)
 			err = &err_nomem;
 		}
 	}
-	if (list.size)
-		qsort(list.data, list.size, sizeof(*list.data), by_index);
+	vec_sort(&list, by_index);
 	c->info.processes = list.data;
 	c->info.n_processes = list.size;
 	return err;

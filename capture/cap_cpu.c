@@ -199,7 +199,7 @@ struct err *cap_cpu_ask(struct cap_cpu *c, bool with_each)
 		vec_deinit(&rows);
 		return err;
 	}
-	qsort(rows.data, rows.size, sizeof(*rows.data), compare_rows);
+	vec_sort(&rows, compare_rows);
 	for (size_t i = 0; i < rows.size;)
 		i = fold(&rows, i, &kept);
 	c->rows = rows.data;

@@ -262,8 +262,7 @@ static struct err *group_all(struct grouping *g)
 			       "cannot report on suite '%s': nobody has looked at its "
 			       "captures (faultline suite check %s)",
 			       g->told[0].dir, g->told[0].dir);
-	if (g->groups.size)
-		qsort(g->groups.data, g->groups.size, sizeof(*g->groups.data), by_size);
+	vec_sort(&g->groups, by_size);
 	return err;
 }
 

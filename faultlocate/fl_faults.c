@@ -111,6 +111,5 @@ static int compare_faults(const void *a, const void *b)
 
 void fl_faults_rank(fl_faults *f)
 {
-	if (f->size)
-		qsort(f->data, f->size, sizeof(*f->data), compare_faults);
+	vec_sort(f, compare_faults);
 }

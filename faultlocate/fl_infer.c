@@ -100,8 +100,7 @@ struct err *fl_infer_candidates(struct fl_cpoints *c, const struct hg_graph *g,
 		if (!err && is_nested)
 			err = count(&found, p.outer, statements.slots[i].value);
 	}
-	if (found.size)
-		qsort(found.data, found.size, sizeof(*found.data), compare_changers);
+	vec_sort(&found, compare_changers);
 	*n = found.size < FUNCTIONS_MAX ? found.size : FUNCTIONS_MAX;
 	for (size_t i = 0; i < *n && !err; i++)
 		err = fl_cpoints_add_candidate(c, found.data[i].name);

@@ -256,9 +256,7 @@ static struct err *chunks_lineage(struct hg_chunks *c, uint64_t p, uint64_t size
 	VEC(struct hg_node_id) members = {};
 	struct err *err = NULL;
 
-	if (c->ended.size)
-		qsort(c->ended.data, c->ended.size, sizeof(*c->ended.data),
-		      compare_ended);
+	vec_sort(&c->ended, compare_ended);
 	for (size_t i = 0; i < c->ended.size && !err; i++) {
 		const struct hg_ended *e = &c->ended.data[i];
 		struct hg_node_id *slot;

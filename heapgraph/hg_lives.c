@@ -163,9 +163,7 @@ struct err *hg_pieces_plan(struct hg_pieces *p, hg_plan *ret)
 	struct err *err = NULL;
 
 	hg_givers_judge(p, &givers);
-	if (p->reissues.size)
-		qsort(p->reissues.data, p->reissues.size, sizeof(*p->reissues.data),
-		      compare_reissues);
+	vec_sort(&p->reissues, compare_reissues);
 	for (uint32_t number = 1; number <= n_pieces && !err; number++)
 		if (!merge_touched(p, number))
 			err = &err_nomem;

@@ -90,8 +90,7 @@ struct err *report_findings_list(const struct fl_analysis *a,
 		err = vec_add(ret,
 			      (struct report_finding){ e->rule, e->time, NULL, e, i });
 	}
-	if (ret->size)
-		qsort(ret->data, ret->size, sizeof(*ret->data), compare_times);
+	vec_sort(ret, compare_times);
 	*n_known = 0;
 	if (!err && known)
 		drop_known(a, known, ret, n_known);

@@ -230,7 +230,7 @@ static void finish_ranges(struct sp_image *m)
 
 	if (!m->ranges.size)
 		return;
-	qsort(m->ranges.data, m->ranges.size, sizeof(*m->ranges.data), compare_ranges);
+	vec_sort(&m->ranges, compare_ranges);
 	for (size_t i = 0; i < m->ranges.size; i++)
 		if (!n || m->ranges.data[n - 1].start != m->ranges.data[i].start)
 			m->ranges.data[n++] = m->ranges.data[i];
@@ -430,8 +430,7 @@ static struct err *read_image(struct sp_image *m, const char *path)
 			       "cannot analyze '%s': its section headers were removed",
 			       path);
 	finish_ranges(m);
-	if (m->pointers.size)
-		qsort(m->pointers.data, m->pointers.size, 8, compare_pointers);
+	vec_sort(&m->pointers, compare_pointers);
 	return NULL;
 }
 

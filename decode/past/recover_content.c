@@ -174,7 +174,7 @@ bool dec_recover_affine_contents(struct past_affine *x)
 	size_t from = 0;
 
 	if (is && c.all.size)
-		qsort(c.all.data, c.all.size, sizeof(*c.all.data), content_compare);
+		vec_sort(&c.all, content_compare);
 	x->r->mem.is_backward = true;
 	for (size_t i = 0; i < c.all.size && is; i++) {
 		size_t n;

@@ -325,9 +325,6 @@ static int era_order(const void *a, const void *b)
 	return (p->from > q->from) - (p->from < q->from);
 }
 
-#define sort(v, order) \
-	((v)->size ? qsort((v)->data, (v)->size, sizeof(*(v)->data), (order)) : (void)0)
-
 struct err *dec_pt_world_init(struct dec_pt_world *w, struct perf_reader *r,
 			      struct dec_pt_files *files)
 {
@@ -340,13 +337,13 @@ struct err *dec_pt_world_init(struct dec_pt_world *w, struct perf_reader *r,
 		err = era_of_capture(w, files->capture);
 	if (!err)
 		err = read_all(&rd, r);
-	sort(&rd.kept, kept_order);
+	vec_sort(&rd.kept, kept_order);
 	for (size_t i = 0; !err && i < rd.kept.size; i++)
 		err = on_kept(w, &rd.kept.data[i].rec);
 	vec_deinit(&rd.kept);
-	sort(&w->changes, change_order);
-	sort(&w->losses, loss_order);
-	sort(&w->eras, era_order);
+	vec_sort(&w->changes, change_order);
+	vec_sort(&w->losses, loss_order);
+	vec_sort(&w->eras, era_order);
 	return err;
 }
 

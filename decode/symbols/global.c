@@ -121,8 +121,7 @@ static struct err *need_globals(struct dec_symbols *s)
 	if (!err)
 		err = dec_var_walk(s, add_global, s);
 	if (!err && s->globals.size)
-		qsort(s->globals.data, s->globals.size, sizeof(*s->globals.data),
-		      compare_globals);
+		vec_sort(&s->globals, compare_globals);
 	s->n_global_units = s->n_units;
 	return err;
 }

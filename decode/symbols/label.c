@@ -173,9 +173,7 @@ const struct dec_sym_symbol *dec_sym_unit_label(struct dec_sym_unit *u, uint64_t
 	if (!u->has_labels && u->elf) {
 		read_labels(u);
 		read_stubs(u);
-		if (u->labels.size)
-			qsort(u->labels.data, u->labels.size, sizeof(*u->labels.data),
-			      compare_labels);
+		vec_sort(&u->labels, compare_labels);
 	}
 	u->has_labels = true;
 	n = vec_rank(u->labels.size, i, u->labels.data[i].addr <= addr);

@@ -51,9 +51,7 @@ static void need_objects(struct dec_sym_unit *u)
 						 .addr = addr,
 						 .size = sym.st_size };
 	}
-	if (u->objects.size)
-		qsort(u->objects.data, u->objects.size, sizeof(*u->objects.data),
-		      compare_objects);
+	vec_sort(&u->objects, compare_objects);
 }
 
 static void find_static(struct dec_symbols *s, uint64_t addr, struct dec_around *ret)

@@ -68,9 +68,7 @@ void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 						 rank_of(&sym, name),
 						 type == STT_GNU_IFUNC };
 	}
-	if (u->symbols.size)
-		qsort(u->symbols.data, u->symbols.size, sizeof(*u->symbols.data),
-		      compare_symbols);
+	vec_sort(&u->symbols, compare_symbols);
 }
 
 const struct dec_sym_symbol *dec_sym_unit_symbol(struct dec_sym_unit *u, uint64_t addr)

@@ -87,12 +87,6 @@ static int add_die_ranges(dec_sym_ranges *r, Dwarf_Die *die, uint32_t index)
 	return 0;
 }
 
-static void sort_ranges(dec_sym_ranges *r)
-{
-	if (r->size)
-		qsort(r->data, r->size, sizeof(*r->data), compare_ranges);
-}
-
 /** @return the range that holds @p addr and starts last, or NULL. */
 static const struct dec_sym_range *find_range(const dec_sym_ranges *r, uint64_t addr)
 {
@@ -167,7 +161,7 @@ static int index_cus(struct dec_sym_unit *u)
 		    add_die_ranges(&u->cu_ranges, &skeleton, (uint32_t)(u->cus.size - 1)))
 			return -1;
 	}
-	sort_ranges(&u->cu_ranges);
+	vec_sort(&u->cu_ranges, compare_ranges);
 	return 0;
 }
 
@@ -496,7 +490,7 @@ static int index_inner(struct dec_sym_dies *to, Dwarf_Die *die)
 		    add_die(to, &child))
 			return -1;
 	} while (dwarf_siblingof(&child, &child) == 0);
-	sort_ranges(&to->ranges);
+	vec_sort(&to->ranges, compare_ranges);
 	return 0;
 }
 
@@ -534,7 +528,7 @@ void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
 	if (!ret->cu->has_functions) {
 		if (index_functions(ret->cu, &ret->cu->die, 0, &last))
 			log_warn("out of memory: functions of '%s' are missing", u->path);
-		sort_ranges(&ret->cu->functions.ranges);
+		vec_sort(&ret->cu->functions.ranges, compare_ranges);
 		ret->cu->has_functions = true;
 	}
 	r = find_range(&ret->cu->functions.ranges, pc);

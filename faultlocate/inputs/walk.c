@@ -366,7 +366,7 @@ struct err *fl_inputs_walk(struct fl_trace *t, const struct fl_sources *sources,
 	if (!err)
 		err = walk(w);
 	if (!err)
-		qsort(ret->all.data, ret->all.size, sizeof(*ret->all.data), by_place);
+		vec_sort(&ret->all, by_place);
 	for (size_t i = 0; i < w->threads.size; i++)
 		thread_destroy(w->threads.data[i]);
 	vec_deinit(&w->threads);

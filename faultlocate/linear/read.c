@@ -240,8 +240,7 @@ static struct err *find_open(const struct reader *r, places *ret)
 		    vec_add(ret, (struct place){ r->h->ops.data[slots[i].value].process,
 						 &slots[i].value, false }))
 			return &err_nomem;
-	if (ret->size)
-		qsort(ret->data, ret->size, sizeof(*ret->data), by_process);
+	vec_sort(ret, by_process);
 	return NULL;
 }
 

@@ -155,8 +155,7 @@ static bool is_in_order(zones *all, int64_t wrong[2])
 {
 	const struct zone *forward = NULL; // that reaches furthest so far
 
-	if (all->size)
-		qsort(all->data, all->size, sizeof(*all->data), by_low);
+	vec_sort(all, by_low);
 	for (size_t i = 0; i < all->size; i++) {
 		const struct zone *z = &all->data[i];
 

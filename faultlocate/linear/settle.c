@@ -7,7 +7,6 @@
  * monitors tell (needed.c). Of others the search ends here for now: what there may be is kept, as the start of
  * the next one, and what has returned goes. Of a part that is wrong what comes later does not matter.
  */
-#include <string.h>
 
 #include "faultlocate/linear/monitor.h"
 #include "faultlocate/linear/parts.h"
@@ -193,15 +192,12 @@ static struct err *settle_container(struct settling *s, const struct fl_lin_part
 	if (!err && !takes_later)
 		err = &err_nomem;
 	is_distinct = is_distinct && !is_taken_twice(s->h, &items);
-	if (!err && is_distinct) {
+	if (!err && is_distinct)
 		leave_later(s->h, &items, takes_later);
-		err = vec_reserve(&tried, items.size) ? &err_nomem : NULL;
-	}
-	if (!err && is_distinct) {
-		memcpy(tried.data, items.data, items.size * sizeof(*items.data));
-		tried.size = items.size;
+	for (size_t i = 0; !err && is_distinct && i < items.size; i++)
+		err = vec_add(&tried, items.data[i]);
+	if (!err && is_distinct)
 		err = fl_lin_monitor(s->o->kind, &tried, &is_right); // numbers it anew
-	}
 	if (!err && !is_distinct)
 		err = settle_search(s, p);
 	else if (!err && is_right)

@@ -436,7 +436,7 @@ static struct err *find_calls_under_way(const struct capture *c,
 	if (!err && times.size) {
 		size_t n = 1;
 
-		qsort(times.data, times.size, sizeof(*times.data), compare_times);
+		vec_sort(&times, compare_times);
 		for (size_t i = 1; i < times.size; i++)
 			if (times.data[i] != times.data[n - 1])
 				times.data[n++] = times.data[i];

@@ -409,7 +409,7 @@ static struct err *make_atoms(const struct fl_reduce *r, const uint32_t *group,
 	*is_in = calloc((size_t)most + 1, sizeof(**is_in));
 	if (!*is_in)
 		err = err ?: &err_nomem;
-	qsort(a->all.data, a->all.size, sizeof(*a->all.data), by_number);
+	vec_sort(&a->all, by_number);
 	for (size_t i = 0; i < a->all.size; i++)
 		if (!i || a->all.data[i] != a->all.data[i - 1])
 			a->all.data[n++] = a->all.data[i];

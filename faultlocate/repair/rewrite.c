@@ -278,9 +278,7 @@ static void gather(struct rewriter *w)
 				insert(w, b, k);
 		}
 	}
-	if (w->changes.size)
-		qsort(w->changes.data, w->changes.size, sizeof(*w->changes.data),
-		      by_place);
+	vec_sort(&w->changes, by_place);
 }
 
 struct err *fl_rp_rewrite(const struct rp_program *p, char **ret)

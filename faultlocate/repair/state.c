@@ -43,9 +43,9 @@ struct err *fl_rp_state_copy(struct rp_state *to, const struct rp_state *from,
 			return &err_nomem;
 	for (size_t i = 0; i < from->nodes.size; i++) {
 		struct rp_node n = from->nodes.data[i];
-		size_t bytes = (n_fields(p, &n) + 1) * sizeof(int64_t);
+		size_t bytes = n_fields(p, &n) * sizeof(int64_t);
 
-		n.fields = malloc(bytes);
+		n.fields = malloc(bytes ?: 1);
 		if (!n.fields)
 			return &err_nomem;
 		memcpy(n.fields, from->nodes.data[i].fields, bytes);

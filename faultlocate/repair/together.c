@@ -173,8 +173,7 @@ static struct err *look(struct together *x)
 		found_list from = x->next;
 
 		x->next = (found_list){};
-		if (from.size)
-			qsort(from.data, from.size, sizeof(*from.data), by_wrong);
+		vec_sort(&from, by_wrong);
 		for (size_t i = 0; i < from.size && !err; i++)
 			err = extend(x, &from.data[i], i < WIDTH_OF_NEW);
 		vec_deinit(&from);
@@ -220,7 +219,7 @@ struct err *fl_rp_together(const struct rp_trial *t, int function, unsigned most
 	struct err *err = look(&x);
 
 	if (!err && x.whole.size) {
-		qsort(x.whole.data, x.whole.size, sizeof(*x.whole.data), by_cost);
+		vec_sort(&x.whole, by_cost);
 		err = suspect(&x);
 	}
 	if (!err && x.whole.size) {

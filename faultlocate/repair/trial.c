@@ -175,7 +175,7 @@ struct err *fl_rp_suspects_print(const struct rp_program *p, const struct rp_sus
 		    vec_add(&list, ((struct ranked){ i, s->suspicion[i] })))
 			err = &err_nomem;
 	if (!err && list.size)
-		qsort(list.data, list.size, sizeof(*list.data), by_suspicion);
+		vec_sort(&list, by_suspicion);
 	fprintf(out, "%zu of %u operations are suspects%s\n", list.size, s->n_ops,
 		list.size ? ", the first the most" : "");
 	for (size_t i = 0; !err && i < list.size; i++) {

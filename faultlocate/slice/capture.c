@@ -210,7 +210,7 @@ static struct err *gather_memory(struct making *m)
 			err = vec_add(&m->addresses, m->lines.slots[i].key);
 	if (err)
 		return err;
-	qsort(m->addresses.data, m->addresses.size, 8, by_address);
+	vec_sort(&m->addresses, by_address);
 	if (vec_reserve(&m->bytes, m->addresses.size * LINE))
 		return &err_nomem;
 	line = m->addresses.data;

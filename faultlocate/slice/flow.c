@@ -216,7 +216,7 @@ static struct err *find_code(struct body *b)
 		err = walk(b, b->work.data[--b->work.size]);
 	if (err)
 		return err;
-	qsort(b->code.data, b->code.size, sizeof(*b->code.data), by_address);
+	vec_sort(&b->code, by_address);
 	for (size_t i = 0; i < b->code.size; i++)
 		if (map_put(&b->at, b->code.data[i].rip, i))
 			return &err_nomem;

@@ -115,9 +115,7 @@ static struct err *find_branches(struct search *s)
 				      (struct fl_potential){
 					      .rip = s->last.slots[i].key,
 					      .position = s->last.slots[i].value });
-	if (s->branches.size)
-		qsort(s->branches.data, s->branches.size, sizeof(*s->branches.data),
-		      latest_first);
+	vec_sort(&s->branches, latest_first);
 	return err;
 }
 

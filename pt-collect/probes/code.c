@@ -164,8 +164,7 @@ static void read_starts(struct ptc_code *c)
 	}
 	add_symbol_starts(c);
 	add_go_starts(c);
-	if (c->starts.size)
-		qsort(c->starts.data, c->starts.size, 8, compare_starts);
+	vec_sort(&c->starts, compare_starts);
 }
 
 struct err *ptc_code_open(int fd, struct ptc_code **ret)

@@ -108,7 +108,7 @@ static struct err *read_terms(const char *root, struct ptc_pt_pmu *pmu)
 			return err_new(ERR_FORMAT, "%s/%s does not name bits of an event",
 				       path, e->d_name);
 	}
-	qsort(pmu->terms.data, pmu->terms.size, sizeof(*pmu->terms.data), by_name);
+	vec_sort(&pmu->terms, by_name);
 	return NULL;
 }
 

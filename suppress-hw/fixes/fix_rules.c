@@ -248,8 +248,7 @@ static int by_rule(const void *a, const void *b)
 
 static void rank(fix_suggestions *s)
 {
-	if (s->size)
-		qsort(s->data, s->size, sizeof(*s->data), by_rule);
+	vec_sort(s, by_rule);
 	for (size_t i = 0; i < s->size; i++) {
 		const struct fix_suggestion *before = i ? &s->data[i - 1] : NULL;
 

@@ -174,7 +174,7 @@ static struct err *search_all(struct rank_session *s)
 {
 	struct err *err = rank_state_fix(s);
 
-	qsort(s->runs.data, s->runs.size, sizeof(*s->runs.data), by_length);
+	vec_sort(&s->runs, by_length);
 	s->start_s = clock_now_s();
 	for (size_t i = 0; i < s->runs.size && !err && !s->ret->is_interrupted; i++)
 		if (s->runs.data[i].is_failed)

@@ -402,9 +402,7 @@ struct err *rank_search(struct rank_session *s, struct rank_run *run)
 	bool is_fine = false;
 	struct err *err = open_search(&x);
 
-	if (run->places.size)
-		qsort(run->places.data, run->places.size, sizeof(*run->places.data),
-		      by_stretch);
+	vec_sort(&run->places, by_stretch);
 	if (!err)
 		err = check(&x, &is_fine);
 	for (size_t i = 0, next; i < run->places.size && !err && is_fine; i = next) {

@@ -304,9 +304,7 @@ static struct err *list_omitted(struct sup_session *s, struct sup_step *step)
 		if (vec_add(&step->omitted, o))
 			return &err_nomem;
 	}
-	if (step->omitted.size)
-		qsort(step->omitted.data, step->omitted.size, sizeof(*step->omitted.data),
-		      by_line);
+	vec_sort(&step->omitted, by_line);
 	for (size_t i = 0; i < step->omitted.size; i++) {
 		if (n && !by_line(&step->omitted.data[n - 1], &step->omitted.data[i]))
 			step->omitted.data[n - 1].n += step->omitted.data[i].n;

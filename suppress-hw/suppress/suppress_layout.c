@@ -110,10 +110,8 @@ static struct err *list_all(struct dec_symbols *s, struct sup_variables *v)
 	vec_deinit(&list);
 	if (err || !v->functions.size)
 		return err;
-	if (v->all.size)
-		qsort(v->all.data, v->all.size, sizeof(*v->all.data), by_place);
-	qsort(v->functions.data, v->functions.size, sizeof(*v->functions.data),
-	      by_address);
+	vec_sort(&v->all, by_place);
+	vec_sort(&v->functions, by_address);
 	drop_doubles(v);
 	while (v->n_globals < v->all.size &&
 	       v->all.data[v->n_globals].placed.kind == DEC_PLACED_GLOBAL)
