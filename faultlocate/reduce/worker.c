@@ -79,6 +79,7 @@ _Noreturn static void be_program(const struct fl_run_options *o, struct fl_text 
 	signal(SIGALRM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	setsid();
 	setrlimit(RLIMIT_CORE, &none);
 	personality(ADDR_NO_RANDOMIZE);
@@ -208,6 +209,7 @@ _Noreturn void fl_worker_be(const struct fl_run_options *o, int sock,
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
 	sigaction(SIGALRM, &sa, NULL);
 	fl_mounts_make(o, NULL, getpid() == 1, &hello);
 	send(sock, &hello, sizeof(hello), MSG_NOSIGNAL);

@@ -116,6 +116,7 @@ want_status=134 make_capture every.c1 ./every <bytes
 [ "$(od -An -tx1 every.d/stdin)" = ' 00 0a ff' ] || fail "binary: $(od -c every.d/stdin)"
 
 # Interrupted: the best so far, and a status of its own.
+pids=()
 cat >lazy.sh <<'E'
 #!/bin/sh
 sleep 0.4
@@ -125,13 +126,18 @@ chmod +x lazy.sh
 for ((i = 0; i < 200; i++)); do echo -n "SSNB/BP "; done >long
 printf 'SSNB/BP' >>long
 want_status=139 make_capture long.c "$sets" long
-"$FAULTLINE" reduce long.c --oracle ./lazy.sh -o long.d --method chars --json >json 2>err &
-pid=$!
-sleep 2
-kill -INT $pid
-got=0
-wait $pid || got=$?
-[ $got = 1 ] || fail "interrupted: status $got: $(cat err)"
-[ "$(jq .stopped json)" = true ] && [ -s long.d/long ] && grep -q 'BP$' long.d/long ||
-	fail "interrupted: $(cat json)"
+# As timeout does it, all of its processes get the signal.
+for signal in INT TERM; do
+	timeout --preserve-status -s $signal 2 "$FAULTLINE" reduce long.c --oracle ./lazy.sh -o long.d$signal \
+		--method chars --json >json$signal 2>err$signal &
+	pids[${#pids[@]}]=$!
+done
+for signal in INT TERM; do
+	got=0
+	wait "${pids[0]}" || got=$?
+	pids=("${pids[@]:1}")
+	[ $got = 1 ] || fail "interrupted by $signal: status $got: $(cat err$signal)"
+	[ "$(jq .stopped json$signal)" = true ] && grep -q 'BP$' long.d$signal/long ||
+		fail "interrupted: $(cat json$signal)"
+done
 exit 0
