@@ -536,13 +536,15 @@ struct err *fl_reduce_pass(struct fl_reduce *r, const uint32_t *group, size_t ch
 	struct pass p = { .round.make = make_less, .a = &a };
 	struct err *err = make_atoms(r, group, &a, &p.is_in);
 	bool is_always_one = !chunk, has_gone;
+	unsigned in_a_row = 0; // that went, alone
 
 	while (!err && p.at < a.all.size && !r->stats.was_interrupted) {
 		size_t left = a.all.size - p.at, begun = p.at, gone, most;
 
 		if (is_always_one || chunk <= 1) {
 			err = one_of(r, &p, &has_gone);
-			chunk = 2;
+			in_a_row = has_gone && !p.round.found ? in_a_row + 1 : has_gone;
+			chunk = in_a_row >= 2 ? 2 : 1;
 			continue;
 		}
 		chunk = chunk < left ? chunk : left;

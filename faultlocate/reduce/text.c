@@ -153,39 +153,43 @@ static struct err *find_nest(struct nest *t)
 	return NULL;
 }
 
-/* Ask about what @p separators separate at depth @p depth. @p has_more: there is more inside. */
+/* Ask about what @p separators separate at depth @p depth, if one of them is there. @p has_more: there is
+ * more inside. */
 static struct err *ask_depth(struct fl_reduce *r, const struct fl_tree *t, uint32_t depth,
 			     const char *separators, bool *has_more)
 {
 	struct nest nest = { .data = t->data };
 	_cleanup_free_ uint32_t *group = malloc((t->n_bytes + 1) * sizeof(*group));
 	uint32_t n = t->n_bytes;
+	bool is_any = false;
 	struct err *err;
 
 	nest.kept = fl_reduce_kept(r, &nest.n);
 	err = group ? find_nest(&nest) : &err_nomem;
 	for (size_t i = 0; i < nest.n && !err; i++) {
-		uint8_t c = t->data[nest.kept[i]];
 		bool is_outside = nest.depth[i] < depth;
+		bool is_end = nest.depth[i] == depth &&
+			      strchr(separators, t->data[nest.kept[i]]);
 
 		group[nest.kept[i]] = is_outside ? FL_GROUP_STAYS : n;
-		if (is_outside || (nest.depth[i] == depth && strchr(separators, c)))
-			n--;
+		n -= is_outside || is_end;
+		is_any |= is_end;
 	}
 	*has_more = !err && nest.deepest > depth;
 	free(nest.depth);
-	return err ?: fl_reduce_pass(r, group, (t->n_bytes - n) / 2);
+	return err || !is_any ? err : fl_reduce_pass(r, group, (t->n_bytes - n) / 2);
 }
 
 static struct err *reduce_nest(struct fl_reduce *r, const struct fl_tree *t)
 {
-	bool has_more;
-	struct err *err = ask_depth(r, t, 0, "\n", &has_more);
+	bool has_more = true;
+	struct err *err = NULL;
 
-	if (!err)
-		err = ask_depth(r, t, 0, "\n;,", &has_more);
-	for (uint32_t depth = 1; has_more && !err; depth++)
-		err = ask_depth(r, t, depth, "\n;,", &has_more);
+	for (uint32_t depth = 0; has_more && !err; depth++) {
+		err = ask_depth(r, t, depth, "\n", &has_more);
+		if (!err)
+			err = ask_depth(r, t, depth, "\n;,", &has_more);
+	}
 	return err;
 }
 

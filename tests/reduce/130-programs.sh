@@ -45,6 +45,8 @@ __attribute__((constructor)) static void begin(void)
 {
 	if (!getenv("TRIP_PLAIN")) // Python asks stdout for its descriptor
 		stdout = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = put });
+	if (getenv("TRIP_STDERR"))
+		stderr = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = put });
 }
 C
 cc -g -O1 -shared -fPIC -o trip.so trip.c || fail "cannot compile"
@@ -60,8 +62,11 @@ declare -A command=(
 	[sed]='sed -f sed.in text' [bc]='bc -lq bc.in' [m4]='m4 m4.in' [mawk]='mawk -f mawk.in'
 	[gawk]='gawk -f gawk.in' [xmllint]='xmllint --format xmllint.in' [tidy]='tidy -q tidy.in'
 	[lua5.4]='lua5.4 lua5.4.in' [dot]='dot -Tplain dot.in' [sqlite3]='sqlite3 :memory: .read\ sqlite3.in'
-	[python3]='/usr/bin/python3 -S python3.in'
+	[python3]='/usr/bin/python3 -S python3.in' [nasm]='nasm -f bin -o nasm.bin nasm.in'
+	[bison]='bison -o bison.out bison.in' [flex]='flex -t flex.in' [make]='make -rR -f make.in'
+	[perl]='perl perl.in' [tclsh]='tclsh tclsh.in' [troff]='troff -Tascii troff.in' [jq]='/usr/bin/jq -c . jq.in'
 )
+declare -A variables=([python3]=TRIP_PLAIN [flex]='TRIP_PLAIN TRIP_STDERR' [nasm]=TRIP_STDERR [bison]=TRIP_STDERR)
 
 write_inputs() {
 	printf 'hello\nfoo3 foo4\nseed\nbye\n' >text
@@ -133,6 +138,46 @@ write_inputs() {
 		lines 0 19 'v%d = f%d(%d)' && printf "w = A(168)\nif base > 100:\n"
 		printf "    print('total', base + w.get() + 1)\nprint('end')\n"
 	} >python3.in
+	{
+		printf 'bits 64\n' && lines 0 29 'l%d: mov eax, %d\n add ebx, l%d'
+		printf '%%define A 313\n%%define B 37\n' && lines 30 49 'l%d: mov ecx, %d'
+		echo '%warning total %[A]%[B]' && lines 50 79 'l%d: dd %d'
+	} >nasm.in
+	{
+		printf '%%token A B C\n%%%%\ns: r0 | s A;\n' && lines 0 29 'r%d: A B r%d C | B A { $$ = %d; } ;'
+		echo 't31337: A C C;' && lines 30 39 'r%d: A B C | s B A;'
+	} >bison.in
+	{
+		printf 'D [0-9]\n%%%%\n' && lines 0 39 '"word%d"{D}+ { return %d; }' && echo '{x31337}+x { base = 3; }'
+		lines 40 59 '[a-f]%d(x|y)* { n += %d; }' && echo '%%'
+	} >flex.in
+	{
+		echo 'all: t0 t1 odd t2' && lines 0 29 'V%d := $(addsuffix .o,v%d w%d)' && echo 'BASE := 313'
+		lines 0 29 't%d: ; $(info row $(V%d))' && echo 'odd: ; $(info total $(BASE)37)'
+		lines 30 49 't%d: t1'
+	} >make.in
+	{
+		echo 'use strict; my %h; my @a;' && lines 0 29 '$h{key%d} = %d * 2; push @a, "v%d";'
+		echo 'my $base = 31000;' && lines 0 19 'print "row $h{key%d} ", $a[%d], "\\n";'
+		echo 'if ($base > 100) { my $t = $base + 337; print "total $t\n"; }'
+		lines 20 29 'sub f%d { my $x = shift; return $x + %d; }'
+	} >perl.in
+	{
+		lines 0 29 'proc f%d {x {y %d}} { return [expr {$x + $y * %d}] }' && echo 'set base 31000'
+		lines 0 19 'puts "row [f%d %d]"'
+		echo 'if {$base > 100} { set t [expr {$base + 337}]; puts "total $t" }'
+		lines 20 29 'set v(%d) [f%d %d]'
+	} >tclsh.in
+	{
+		lines 0 19 '.nr r%d %d\n.ds s%d text %d' && echo '.nr base 31000+337'
+		lines 0 29 'Some words in line %d, value \\n[r%d] and \\*[s%d].' && echo 'total: \n[base]'
+		lines 20 39 '.sp\nLine %d again.'
+	} >troff.in
+	{
+		printf '[' && lines 0 39 '{"id":%d,"tags":["a","b%d"],"sub":{"x":%d.5,"y":null}},' | tr -d '\n'
+		printf '{"id":1,"name":"\\u0033\\u0031337","tags":[]},'
+		lines 40 59 '{"id":%d},' | tr -d '\n' && printf '{}]\n'
+	} >jq.in
 }
 
 # trips COMMAND... - does the library end it?
@@ -177,8 +222,8 @@ for name in "${programs[@]}"; do
 		echo "$name | not here"
 		continue
 	}
-	unset TRIP_PLAIN
-	[ "$name" != python3 ] || export TRIP_PLAIN=1
+	unset TRIP_PLAIN TRIP_STDERR
+	for variable in ${variables[$name]:-}; do export "$variable=1"; done
 	cp "$name.in" "$name.was"
 	trips "${run[@]}" || fail "$name does not fail"
 	(
