@@ -8,6 +8,7 @@
 
 #include "faultlocate/reduce/text.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "faultlocate/inputs/inputs.h"
@@ -108,9 +109,16 @@ struct nest {
 	const uint8_t *data;
 	const uint32_t *kept;
 	size_t n;
-	uint32_t *depth; ///< of each byte that is left; a bracket's is that outside of it
+	int8_t *step; ///< of each byte that is left: 1 opens, -1 closes, as one of a pair
+	uint32_t *depth; ///< of the same; a bracket's is that outside of it
 	uint32_t deepest;
 };
+
+static void nest_deinit(struct nest *t)
+{
+	free(t->step);
+	free(t->depth);
+}
 
 /* @return the bracket that closes @p c; 0: none opens. */
 static uint8_t closing(uint8_t c)
@@ -121,12 +129,12 @@ static uint8_t closing(uint8_t c)
 static struct err *find_nest(struct nest *t)
 {
 	_cleanup_free_ size_t *open = malloc((t->n + 1) * sizeof(*open));
-	_cleanup_free_ int8_t *step = calloc(t->n + 1, sizeof(*step));
 	size_t n_open = 0;
 	uint32_t depth = 0;
 
+	t->step = calloc(t->n + 1, sizeof(*t->step));
 	t->depth = malloc((t->n + 1) * sizeof(*t->depth));
-	if (!open || !step || !t->depth)
+	if (!open || !t->step || !t->depth)
 		return &err_nomem;
 	for (size_t i = 0; i < t->n; i++) {
 		uint8_t c = t->data[t->kept[i]];
@@ -141,13 +149,13 @@ static struct err *find_nest(struct nest *t)
 		if (!k)
 			continue;
 		n_open = k - 1;
-		step[open[n_open]] = 1;
-		step[i] = -1;
+		t->step[open[n_open]] = 1;
+		t->step[i] = -1;
 	}
 	for (size_t i = 0; i < t->n; i++) {
-		depth -= step[i] < 0;
+		depth -= t->step[i] < 0;
 		t->depth[i] = depth;
-		depth += step[i] > 0;
+		depth += t->step[i] > 0;
 		t->deepest = depth > t->deepest ? depth : t->deepest;
 	}
 	return NULL;
@@ -176,7 +184,7 @@ static struct err *ask_depth(struct fl_reduce *r, const struct fl_tree *t, uint3
 		is_any |= is_end;
 	}
 	*has_more = !err && nest.deepest > depth;
-	free(nest.depth);
+	nest_deinit(&nest);
 	return err || !is_any ? err : fl_reduce_pass(r, group, (t->n_bytes - n) / 2);
 }
 
@@ -191,6 +199,40 @@ static struct err *reduce_nest(struct fl_reduce *r, const struct fl_tree *t)
 			err = ask_depth(r, t, depth, "\n;,", &has_more);
 	}
 	return err;
+}
+
+/* Ask about pairs of brackets at depth @p depth with what is in them and the word before: calls, conditions.
+ * @p has_more: there is more inside. */
+static struct err *ask_calls(struct fl_reduce *r, const struct fl_tree *t, uint32_t depth,
+			     bool *has_more)
+{
+	struct nest nest = { .data = t->data };
+	_cleanup_free_ uint32_t *group = malloc((t->n_bytes + 1) * sizeof(*group));
+	uint32_t n = t->n_bytes;
+	bool is_in = false, is_word = false;
+	struct err *err;
+
+	nest.kept = fl_reduce_kept(r, &nest.n);
+	err = group ? find_nest(&nest) : &err_nomem;
+	// From the end: a pair begins with what closes it.
+	for (size_t i = err ? 0 : nest.n; i--;) {
+		uint8_t c = t->data[nest.kept[i]];
+		bool is_here = nest.depth[i] == depth;
+
+		if (is_here && nest.step[i] < 0)
+			is_in = true;
+		else if (!is_in)
+			is_word &= isalnum(c) || c == '_' || c >= 0x80;
+		n -= is_here && nest.step[i] < 0;
+		group[nest.kept[i]] = is_in || is_word ? t->n_bytes - n : FL_GROUP_STAYS;
+		if (is_here && nest.step[i] > 0) {
+			is_in = false;
+			is_word = true;
+		}
+	}
+	*has_more = !err && nest.deepest > depth;
+	nest_deinit(&nest);
+	return err ?: fl_reduce_pass(r, group, 0);
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */
@@ -377,6 +419,16 @@ static struct err *ask_parts(struct words *w,
 	return err;
 }
 
+static struct err *reduce_calls(struct fl_reduce *r, const struct fl_tree *t)
+{
+	bool has_more = true;
+	struct err *err = NULL;
+
+	for (uint32_t depth = 0; has_more && !err; depth++)
+		err = ask_calls(r, t, depth, &has_more);
+	return err;
+}
+
 static struct err *reduce_words(struct fl_reduce *r, const struct fl_tree *t,
 				bool most_go)
 {
@@ -388,6 +440,8 @@ static struct err *reduce_words(struct fl_reduce *r, const struct fl_tree *t,
 	err = w.group && w.is_left ? ask_words(&w, most_go) : &err_nomem;
 	if (!err)
 		note_left(&w);
+	if (!err)
+		err = reduce_calls(r, t);
 	if (!err)
 		err = ask_parts(&w, halve);
 	if (!err)
