@@ -101,11 +101,33 @@ static uint32_t child_of(struct hg_derive *d, uint32_t from, uint64_t rip)
 	return known ? *known : 0;
 }
 
+// So many steps make no pointer but in a loop.
+#define LOOP_STEPS 64
+
+/* Derivation @p next is about to be made. If it is far down a loop of several steps, a pointer that goes
+ * on through a text, it is as that which an earlier round made. @return it; 0: there is none. */
+static uint32_t earlier_round(const struct hg_derive *d, const struct hg_derivation *next)
+{
+	uint32_t number = next->parent, n = 0, ret = 0;
+
+	for (; number && n < LOOP_STEPS; n++) {
+		const struct hg_derivation *s = hg_derive_get(d, number);
+
+		if (!ret && s->rip == next->rip && s->is_rough == next->is_rough &&
+		    s->is_indexed == next->is_indexed && s->is_far == next->is_far &&
+		    s->parent)
+			ret = number;
+		number = s->parent;
+	}
+	return n == LOOP_STEPS ? ret : 0;
+}
+
 /* Arithmetic at @p rip on a pointer of derivation @p from had result @p value. */
 static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 		       const struct dec_step *s)
 {
 	const struct hg_derivation *parent;
+	struct hg_derivation next;
 	uint64_t rip = s->insn->rip;
 	int64_t offset;
 	bool is_indexed;
@@ -125,21 +147,24 @@ static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 	if (number)
 		return number;
 	is_indexed = __builtin_popcount(s->insn->gpr_read) > 1;
-	number = add_step(d, (struct hg_derivation){
-				     .parent = from,
-				     .node = parent->node,
-				     .start = parent->start,
-				     .size = parent->size,
-				     .shape = hg_derive_key(
-					     parent->shape,
-					     hg_derive_key(rip, offset * 2 + is_indexed)),
-				     .is_rough = parent->is_rough || is_rough(s->insn),
-				     .is_indexed = is_indexed,
-				     .is_far = llabs(offset) > HG_DERIVE_REACH,
-				     .is_whole = parent->is_whole,
-				     .time = s->position,
-				     .rip = rip,
-				     .offset = offset });
+	next = (struct hg_derivation){
+		.parent = from,
+		.node = parent->node,
+		.start = parent->start,
+		.size = parent->size,
+		.shape = hg_derive_key(parent->shape,
+				       hg_derive_key(rip, offset * 2 + is_indexed)),
+		.is_rough = parent->is_rough || is_rough(s->insn),
+		.is_indexed = is_indexed,
+		.is_far = llabs(offset) > HG_DERIVE_REACH,
+		.is_whole = parent->is_whole,
+		.time = s->position,
+		.rip = rip,
+		.offset = offset
+	};
+	number = earlier_round(d, &next);
+	if (!number)
+		number = add_step(d, next);
 	set_child(d, from, rip, number);
 	return number;
 }
