@@ -32,6 +32,9 @@ static std::atomic<bool> flag{ false };
 static std::atomic<text *> handed{ nullptr };
 static int payload, once_value;
 static volatile int racy;
+#ifdef RACY
+static std::atomic<int> begun;
+#endif
 static std::shared_mutex shared;
 static std::map<int, std::string> table;
 static std::once_flag once;
@@ -98,6 +101,10 @@ static void share(int me)
 static void count()
 {
 #ifdef RACY
+	// Both have begun: else the one may have ended before the other is made, which is an order.
+	begun++;
+	while (begun < 2)
+		std::this_thread::yield();
 	for (int i = 0; i < 10; i++)
 		racy = racy + 1; // race
 #endif
