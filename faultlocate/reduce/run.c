@@ -74,8 +74,8 @@ _Noreturn static void be_parent(const struct fl_runner *r, int sock, const uint8
 	pid_t pid;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGINT,
-	       SIG_IGN); // sent to all of the group, as by a terminal or timeout(1)
+	// These are sent to all of the group, as by a terminal or timeout(1).
+	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	// PDEATHSIG would miss an owner that is gone already.
 	if (part(true)) {

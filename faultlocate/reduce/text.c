@@ -85,7 +85,7 @@ static struct err *keep_nearest(struct fl_reduce *r, const struct fl_tree *t)
 
 	if (!is_in || !keep)
 		err = err ?: &err_nomem;
-	qsort(l.all.data, n_lines, sizeof(*l.all.data), nearest_first);
+	vec_sort(&l.all, nearest_first);
 	for (size_t n = 1, had = 0; n < n_lines && !is_found && !err;
 	     had = n, n *= NEAREST) {
 		for (size_t i = had; i < n; i++)
@@ -252,17 +252,10 @@ struct words {
 /* The bytes that are left of [from, to), into *@p ret, @p n of them. */
 static const uint32_t *left_of(const struct words *w, struct fl_unit u, size_t *n)
 {
-	size_t size, from = 0, to;
+	size_t size, from, to;
 	const uint32_t *kept = fl_reduce_kept(w->r, &size);
 
-	for (size_t most = size; from < most;) {
-		size_t mid = (from + most) / 2;
-
-		if (kept[mid] < u.from)
-			from = mid + 1;
-		else
-			most = mid;
-	}
+	from = vec_rank(size, i, kept[i] < u.from);
 	for (to = from; to < size && kept[to] < u.to;)
 		to++;
 	*n = to - from;
