@@ -97,6 +97,13 @@ static inline void emit_ctx_load(struct dec_emit *e, int reg, uint32_t off)
 	emit_ctx_op(e, 0x8b, reg, off);
 }
 
+/** Load r11 and rcx, which an indirect branch has borrowed. */
+static inline void emit_ctx_give_back(struct dec_emit *e)
+{
+	emit_ctx_load(e, CAP_R11, CTX_SPILL);
+	emit_ctx_load(e, CAP_RCX, CTX_SPILL + 8);
+}
+
 /** mov dword ctx:[off], imm */
 static inline void emit_ctx_store_imm32(struct dec_emit *e, uint32_t off, uint32_t imm)
 {

@@ -547,6 +547,8 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 		c->gpr[b->nat_reg] = c->spill[2];
 	if (off >= b->r11_at)
 		c->gpr[CAP_R11] = c->spill[0];
+	if (b->is_carried)
+		c->gpr[CAP_RCX] = c->spill[1];
 	engine_leave_middle(e, b, k, off);
 	return DEC_GO;
 }
@@ -568,18 +570,19 @@ static void engine_link(struct dec_engine *e, struct engine_exit *x,
 	if (!x->patch)
 		return;
 	if (!x->slow)
-		engine_patch(e, x->patch, to->host);
+		engine_patch(e, x->patch, to->entry);
 	else if (to->fast && to->scratch[0] == from->scratch[0])
 		engine_patch(e, x->patch, to->fast);
 	else
-		engine_patch(e, x->slow, to->host);
+		engine_patch(e, x->slow, to->entry);
 }
 
 /* Make the block at @p rip, and link those of its ways out whose targets are there: each would be
  * left by once, for that. @return as dec_engine_translate(). */
-static uint32_t engine_make(struct dec_engine *e, uint64_t rip, int pending)
+static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way way,
+			    int pending)
 {
-	uint32_t made = dec_engine_translate(e, rip, false, pending);
+	uint32_t made = dec_engine_translate(e, rip, way, pending);
 	const struct engine_block *b = made == UINT32_MAX ? NULL : &e->blocks.data[made];
 
 	for (uint32_t i = 0; b && i < b->n_exits; i++) {
@@ -598,7 +601,7 @@ static uint32_t engine_make(struct dec_engine *e, uint64_t rip, int pending)
 
 /* Find or make the block at rip. @return ENGINE_NO_CODE where there is nothing to execute, and
  * perhaps no place for a block near it: the address may be any. */
-static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
+static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip, enum engine_way way)
 {
 	uint64_t *known = map_get(&e->block_of, rip);
 
@@ -606,7 +609,7 @@ static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
 		return *known;
 	if (!e->world.avail(e->world.ctx, rip, PROT_EXEC))
 		return ENGINE_NO_CODE;
-	return engine_make(e, rip, 0);
+	return engine_make(e, rip, way, 0);
 }
 
 enum dec_verdict dec_engine_special(struct dec_engine *e)
@@ -681,7 +684,7 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	enum dec_verdict v;
 
 	engine_hand_out(e, &e->blocks.data[block], budget);
-	c->entry = (uint64_t)e->blocks.data[block].host;
+	c->entry = (uint64_t)e->blocks.data[block].entry;
 	dec_engine_go(e, &e->blocks.data[block]);
 	while (c->exit_id == DEC_EXIT_GUARD) {
 		c->entry = (uint64_t)dec_guard_event(e);
@@ -735,7 +738,7 @@ static uint32_t engine_continuation(struct dec_engine *e, uint32_t exit_id, uint
 		return to;
 	if (x->is_linked || ++x->n_taken < ENGINE_PATIENCE)
 		return UINT32_MAX;
-	to = engine_make(e, x->rip, x->pending);
+	to = engine_make(e, x->rip, ENGINE_WAY_DIRECT, x->pending);
 	return e->is_flushed ? UINT32_MAX : to;
 }
 
@@ -764,7 +767,9 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 /* The guest left the code cache at exit @p exit_id for more of its code. */
 static enum dec_verdict engine_go_on(struct dec_engine *e, uint32_t exit_id)
 {
-	uint32_t to = engine_block_for(e, e->ctx->rip);
+	enum engine_way way = exit_id == DEC_EXIT_INDIRECT ? ENGINE_WAY_INDIRECT :
+							     ENGINE_WAY_DIRECT;
+	uint32_t to = engine_block_for(e, e->ctx->rip, way);
 
 	if (to == UINT32_MAX)
 		return DEC_DIVERGED;
@@ -787,7 +792,7 @@ uint64_t dec_engine_block_key(const struct engine_block *b)
 static void engine_warm_block(struct dec_engine *e, uint64_t rip)
 {
 	uint32_t b = e->world.avail(e->world.ctx, rip, PROT_EXEC) ?
-			     engine_block_for(e, rip) :
+			     engine_block_for(e, rip, ENGINE_WAY_DIRECT) :
 			     ENGINE_NO_CODE;
 
 	// Whether it is behind another one there is not known.
@@ -881,7 +886,7 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 				     bool *is_break)
 {
-	uint32_t to = engine_block_for(e, e->ctx->rip), exit_id;
+	uint32_t to = engine_block_for(e, e->ctx->rip, ENGINE_WAY_DIRECT), exit_id;
 	enum dec_verdict v = DEC_GO;
 	struct engine_exit *x;
 

@@ -96,6 +96,7 @@ struct dec_world {
 struct engine_block {
 	uint64_t rip;
 	uint8_t *host, *host_end;
+	uint8_t *entry; ///< where direct branches come: host, but for one that is_carried
 	uint8_t *landing; ///< where indirect branches try it: translation_landing()
 	uint8_t *fast; ///< entry with the log pointer in scratch[0] already; NULL: none
 	uint32_t first_host; ///< into insn_host: host offset of each instruction
@@ -106,6 +107,7 @@ struct engine_block {
 	uint32_t advanced_at, closed_at;
 	uint32_t opened_at; ///< of a guarded block: registers are borrowed from here on
 	uint32_t r11_at;    ///< from this host offset on r11 is in spill[0]
+	bool is_carried;    ///< all through it r11 is there, and rcx in spill[1]
 	// Where a place of dec_engine_set_async() has the jump over its comparison, and what
 	// follows that; 0 elsewhere.
 	uint32_t async_at, async_over;
@@ -326,10 +328,16 @@ void dec_engine_log_flush(struct dec_engine *e);
 
 /* ---- translate.c ------------------------------------------------------------ */
 
-/** Translate the block at @p rip. @p is_single: that one instruction, not logged, never
- * linked, stops ignored. @p pending: what exits that lead to it left uncounted; unless 0 it is
- * known to them alone. @return its index, or UINT32_MAX (complained). */
-uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single,
+/** How a block is come to, when it is made. */
+enum engine_way {
+	ENGINE_WAY_SINGLE, ///< that one instruction, not logged, never linked, stops ignored
+	ENGINE_WAY_DIRECT, ///< by branches that name it, or by C
+	ENGINE_WAY_INDIRECT, ///< by returns and other branches that look it up, first of all
+};
+
+/** Translate the block at @p rip. @p pending: what exits that lead to it left uncounted; unless 0
+ * it is known to them alone. @return its index, or UINT32_MAX (complained). */
+uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_way way,
 			      int pending);
 
 /* ---- arena.c ----------------------------------------------------------------- */

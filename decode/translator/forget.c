@@ -68,6 +68,8 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 	out = emit_start(arena->cold, e->ctx);
 	if (!forget_redirect(e, block->host, out.p))
 		return false;
+	if (block->is_carried)
+		emit_ctx_give_back(&out);
 	forget_stub(e, b, &out);
 	if (block->fast) {
 		// Who comes here holds the log pointer in the block's register.

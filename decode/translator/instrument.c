@@ -237,6 +237,8 @@ void dec_translation_check_stub(struct translation *t)
 		emit_bytes(&t->cold, "\x04\x7f\x9e", 3);
 		emit_ctx_load(&t->cold, CAP_RAX, CTX_SPILL + 24);
 	}
+	if (t->block->is_carried)
+		emit_ctx_give_back(&t->cold);
 	dec_translation_stub(t, &t->cold,
 			     dec_translation_exit(t, ENGINE_EXIT_BUDGET,
 						  t->insn[t->debit_at].rip));

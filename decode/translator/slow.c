@@ -114,7 +114,7 @@ enum dec_verdict dec_engine_step(struct dec_engine *e)
 		return dec_engine_special(e);
 	if (insn.is_emulated)
 		return dec_engine_emulate(e, &insn);
-	block = dec_engine_translate(e, rip, true, 0);
+	block = dec_engine_translate(e, rip, ENGINE_WAY_SINGLE, 0);
 	if (block == UINT32_MAX)
 		return DEC_DIVERGED;
 	return dec_engine_enter(e, block, 1);

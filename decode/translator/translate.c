@@ -218,7 +218,8 @@ static void translation_indirect(struct translation *t)
 {
 	struct dec_emit *o = &t->out;
 
-	emit_ctx_store(o, CTX_SPILL + 8, CAP_RCX);
+	if (!t->block->is_carried)
+		emit_ctx_store(o, CTX_SPILL + 8, CAP_RCX);
 	// A single instruction must not run into the next block.
 	if (t->is_single) {
 		emit_ctx_jmp(o, CTX_MISS);
@@ -254,9 +255,40 @@ static void translation_landing(struct translation *t)
 		emit_u8(o, 0xeb);	      // jmp
 	}
 	emit_u8(o, next - (o->p + 1));
-	emit_ctx_load(o, CAP_R11, CTX_SPILL);
-	emit_ctx_load(o, CAP_RCX, CTX_SPILL + 8);
-	t->block->host = o->p;
+	if (!t->block->is_carried)
+		emit_ctx_give_back(o);
+	t->block->host = t->block->entry = o->p;
+}
+
+/* Would the block, where it lands, load r11 and rcx only to store the same again at its end, in an
+ * indirect branch? Then they stay in the context all the while. A loop that calls such functions
+ * would have both go through memory and back twice a pass, and wait for that more than for all
+ * else. */
+static bool translation_is_carried(const struct translation *t, enum engine_way way)
+{
+	const uint32_t both = 1u << CAP_R11 | 1u << CAP_RCX;
+	enum dec_flow last = t->ends_in_branch ? t->insn[t->n - 1].flow : DEC_FLOW_NEXT;
+
+	if (way != ENGINE_WAY_INDIRECT || t->e->mode != DEC_LOG_NONE || t->is_guarded ||
+	    t->e->nat || map_get(&t->e->asyncs, t->block->rip) ||
+	    (last != DEC_FLOW_RET && last != DEC_FLOW_JMP_IND &&
+	     last != DEC_FLOW_CALL_IND))
+		return false;
+	for (int i = 0; i < t->n; i++)
+		if ((t->insn[i].gpr_read | t->insn[i].gpr_written) & both ||
+		    dec_translation_is_far(t, &t->insn[i]) ||
+		    (i < t->n - 1 && dec_insn_ends_block(&t->insn[i])))
+			return false;
+	return true;
+}
+
+/* Where direct branches enter a block that is carried. */
+static void translation_carry(struct translation *t)
+{
+	t->block->entry = t->out.p;
+	emit_ctx_store(&t->out, CTX_SPILL, CAP_R11);
+	emit_ctx_store(&t->out, CTX_SPILL + 8, CAP_RCX);
+	emit_patch_rel(emit_jmp_rel(&t->out), t->block->host);
 }
 
 /* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W and REX.R. */
@@ -305,8 +337,9 @@ static void translation_branch_indirect(struct translation *t,
 	uint16_t pops;
 
 	dec_translation_close(t);
-	emit_ctx_store(o, CTX_SPILL, CAP_R11);
-	t->block->r11_at = o->p - t->block->host;
+	if (!t->block->is_carried)
+		emit_ctx_store(o, CTX_SPILL, CAP_R11);
+	t->block->r11_at = t->block->is_carried ? 0 : o->p - t->block->host;
 	if (insn->flow != DEC_FLOW_RET) {
 		translation_load_target(t, insn);
 		if (insn->flow == DEC_FLOW_CALL_IND)
@@ -504,9 +537,10 @@ static void translation_make_pad(struct translation *t)
 	t->has_special = t->ends_in_branch = false;
 }
 
-uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single,
+uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_way way,
 			      int pending)
 {
+	bool is_single = way == ENGINE_WAY_SINGLE;
 	struct engine_arena *arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
 	struct translation t;
 
@@ -526,6 +560,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	*t.block = (struct engine_block){
 		.rip = rip,
 		.host = arena->cursor,
+		.entry = arena->cursor,
 		.first_host = e->insn_host.size,
 		.first_exit = e->exits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
@@ -541,8 +576,6 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	};
 	t.out = emit_start(arena->cursor, e->ctx);
 	t.cold = emit_start(arena->cold, e->ctx);
-	if (!is_single && !pending)
-		translation_landing(&t);
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_guarded = e->guard && !t.is_logged && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
@@ -557,6 +590,9 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	dec_translation_plan(&t);
 	if (translation_is_pad(&t))
 		translation_make_pad(&t);
+	t.block->is_carried = translation_is_carried(&t, way);
+	if (!is_single && !pending)
+		translation_landing(&t);
 	if (e->world.met && t.n)
 		e->world.met(e->world.ctx, t.insn, t.n);
 	t.block->n_insns = t.n;
@@ -572,6 +608,8 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	if (t.n && (t.is_logged || (t.block->is_quiet && e->mode == DEC_LOG_JUMPS)))
 		dec_translation_announce(&t);
 	translation_emit(&t);
+	if (t.block->is_carried)
+		translation_carry(&t);
 	t.block->host_end = t.out.p;
 	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES &&
 	       t.cold.p - arena->cold <= ENGINE_BLOCK_BYTES);

@@ -23,6 +23,11 @@
  * many are still to be counted, who leaves behind it how many were not executed: the exit
  * leads to a block of its own, a continuation, that was made knowing this number.
  *
+ * An indirect branch borrows r11 and rcx, and gives them back where it lands: in front of a block
+ * that has been come to that way. A block that uses neither and ends in such a branch is carried:
+ * they stay in the context all through it, and who enters it by a direct branch, through an entry
+ * behind it, puts them there.
+ *
  * A direct branch between two blocks that borrow the same register for the log pointer
  * goes from the one's advance to the other's fast entry: in a loop the pointer stays in
  * its register. ctx->log is stale then; whoever leaves such a block in its middle takes

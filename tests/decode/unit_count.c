@@ -23,8 +23,8 @@
 extern const uint8_t count_begin[], count_long[], count_fault[], count_bad[],
 	count_call[], count_bad_call[], count_call_memory[], count_bad_call_memory[],
 	count_jump[], count_bad_jump[], count_return[], count_bad_return[], count_ways[],
-	count_place[], count_placed[], count_twins[], count_twin[], count_stop[],
-	count_end[];
+	count_place[], count_placed[], count_twins[], count_twin[], count_carried[],
+	count_leaf[], count_leaf_flags[], count_bad_leaf[], count_stop[], count_end[];
 
 __asm__(".text\n"
 	".intel_syntax noprefix\n"
@@ -32,6 +32,7 @@ __asm__(".text\n"
 	".globl count_call, count_bad_call, count_call_memory, count_bad_call_memory\n"
 	".globl count_jump, count_bad_jump, count_return, count_bad_return\n"
 	".globl count_ways, count_place, count_placed, count_twins, count_twin\n"
+	".globl count_carried, count_leaf, count_leaf_flags, count_bad_leaf\n"
 	"count_begin:\n"
 	// Calls in a loop; push and pop.
 	"mov ecx, 5\n"
@@ -92,6 +93,16 @@ __asm__(".text\n"
 	"40: lea r10, [rip+count_twin]\n test cl, 2\n jz 41f\n add r10, 0x10000\n"
 	"41: bt ecx, 0\n call r10\n adc r9, 3\n dec ecx\n jnz 40b\n jmp count_stop\n"
 	"count_twin: lea rdx, [rdx+rcx*2+1]\n ret\n"
+	// Functions that leave r11 and rcx alone, by their address and by name; one then faults.
+	"count_carried: lea r10, [rip+count_leaf_flags]\n call r10\n mov ecx, 11\n"
+	"42: lea r10, [rip+count_leaf]\n lea r11, [rcx+rcx*4]\n test cl, 4\n jz 43f\n"
+	"lea r10, [rip+count_leaf_flags]\n 43: bt ecx, 1\n call r10\n adc r9, 3\n"
+	"cmp cl, 7\n lea r11, [r11+rcx+1]\n lea rcx, [rcx-1]\n call count_leaf\n"
+	"call count_leaf_flags\n setc dl\n add rbx, r11\n test ecx, ecx\n jnz 42b\n lea r10, [rip+count_leaf]\n mov r11d, 77\n mov ecx, 78\n"
+	"mov edi, 64\n call r10\n jmp count_stop\n"
+	"count_leaf: lea rdx, [rdx+rax*2+1]\n count_bad_leaf: mov r8, [rdi+8]\n ret\n"
+	"count_leaf_flags: mov rdx, [rdi]\n add rdx, rax\n jp 44f\n lea rax, [rdx+1]\n ret\n"
+	"44: sub rax, 5\n lea rdx, [rax+2]\n ret\n"
 	// An instruction for C, reached by a branch and without.
 	"count_place: mov ecx, 40\n"
 	"33: test cl, 1\n jz count_placed\n inc rdx\n"
@@ -350,6 +361,27 @@ static void test_twins(void **state)
 		end_log();
 	}
 	c.engine.is_loop_quick = is_loop_quick;
+}
+
+/* Functions that leave alone what indirect branches borrow, come to in either way, whose blocks
+ * are given up now and then. */
+static void test_carried(void **state)
+{
+	(void)state;
+	begin(count_carried);
+	use_mode(DEC_LOG_NONE);
+	for (uint64_t p = c.n + 1; p--;) {
+		enter_start();
+		assert_int_equal(dec_engine_run(&c.engine, p), DEC_STOP_POSITION);
+		assert_at(p);
+		if (p % 16)
+			continue;
+		for (int is_on = 1; is_on >= 0; is_on--) {
+			dec_engine_set_break(&c.engine, guest(count_leaf), is_on);
+			dec_engine_set_break(&c.engine, guest(count_leaf_flags), is_on);
+		}
+	}
+	end_log();
 }
 
 /* Forward in strides, with the code cache warm and the log growing. */
@@ -629,6 +661,7 @@ static void test_fault(void **state)
 	fault_at(count_call_memory, count_bad_call_memory);
 	fault_at(count_jump, count_bad_jump);
 	fault_at(count_return, count_bad_return);
+	fault_at(count_carried, count_bad_leaf);
 }
 
 /* A place that the world asks for is seen on each way to it, before what is there runs. */
@@ -734,6 +767,7 @@ int main(void)
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_every_position_warm),
 		cmocka_unit_test(test_twins),
+		cmocka_unit_test(test_carried),
 	};
 
 	return cmocka_run_group_tests_name("low", tests, setup, teardown) ||
