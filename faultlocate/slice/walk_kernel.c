@@ -332,6 +332,7 @@ struct err *fl_walk_start(struct fl_slice *s)
 	s->stats.is_full = s->mem.is_full;
 	for (size_t i = 0; i < s->threads.size && !err; i++) {
 		s->at = s->threads.data[i];
+		err = fl_memo_leave(s, s->at);
 		for (uint64_t left = s->at->regs.any; left && !err; left &= left - 1)
 			err = take_reg(s, __builtin_ctzll(left),
 				       input(s, FL_ORIGIN_START), &added);

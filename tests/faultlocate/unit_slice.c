@@ -1109,9 +1109,22 @@ static uint64_t instances_of(const struct fl_slice *s, uint32_t from, uint32_t t
 	return 0;
 }
 
-/* Of slices that fold instances at once and hardly at all: instructions, edges, and how often; of
- * several at a time, and with registers saved and restored left out. */
-static void same_edges(struct run *r, int64_t from)
+/* @return which registers are wanted where the way back ends. */
+static uint64_t registers_at_begin(const struct fl_slice *s)
+{
+	uint64_t regs = 0;
+	size_t n;
+	const struct fl_node *node = fl_slice_nodes(s, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (node[i].origin == FL_ORIGIN_START && !node[i].is_mem)
+			regs |= UINT64_C(1) << node[i].reg;
+	return regs;
+}
+
+/* Of slices that fold instances at once and hardly at all, and go back to @p begin: instructions, edges, and
+ * how often; of several at a time, and with registers saved and restored left out. */
+static void same_edges(struct run *r, int64_t from, uint64_t begin)
 {
 	struct fl_seed seeds[3];
 	struct fl_slice *s[2];
@@ -1126,7 +1139,8 @@ static void same_edges(struct run *r, int64_t from)
 				.position = r->steps.data[from - 1000 * i].position
 			};
 		for (int i = 0; i < 2; i++) {
-			const struct fl_slice_options o = { .max_nodes = i ? 1 :
+			const struct fl_slice_options o = { .begin = begin,
+							    .max_nodes = i ? 1 :
 									     FL_NONE };
 
 			ok(fl_slice_walk(r->trace, seeds, k, &o, &s[i]));
@@ -1134,6 +1148,8 @@ static void same_edges(struct run *r, int64_t from)
 		}
 		assert_int_equal(n[0], n[1]);
 		assert_true(n[1] > 100);
+		assert_int_equal(registers_at_begin(s[0]), registers_at_begin(s[1]));
+		assert_true(!begin || registers_at_begin(s[1]));
 		for (size_t i = 0; i < n[1]; i++)
 			if (e[i].n != instances_of(s[0], e[i].from, e[i].to, e[i].edge,
 						   e[i].from_at))
@@ -1322,8 +1338,9 @@ static void plain(void **state)
 				from--;
 			compare(&r, command, from, 0);
 			compare(&r, command, from, 1 + random_word(&seed) % 1000);
-			if (!k)
-				same_edges(&r, from);
+			for (uint64_t part = 0; part < 2 && !k; part++)
+				same_edges(&r, from,
+					   r.steps.data[from].position / 2 * part);
 			if (!k)
 				sharers(&r, from);
 			if (!k)
