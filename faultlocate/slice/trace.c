@@ -286,6 +286,13 @@ struct harvest_jump {
 	uint64_t from, to;
 };
 
+/** Of a block that ends with an indirect jump or call: where that led last. Most of what its block says
+ * is not looked at again. */
+struct harvest_end {
+	uint64_t from, to[2];
+	uint32_t slot_at; ///< in its record: where it leads
+};
+
 /** What the first log tells. */
 struct harvest {
 	struct fl_trace *t;
@@ -329,6 +336,15 @@ static struct err *harvest_made(void *ctx, struct log_block *b)
 	for (uint32_t i = 0; i < b->n_insns; i++)
 		if (fl_trace_intern(h->t, &b->insn[i]) == UINT32_MAX)
 			return &err_nomem;
+	if (last && (last->flow == DEC_FLOW_JMP_IND || last->flow == DEC_FLOW_CALL_IND)) {
+		struct harvest_end *e = calloc(1, sizeof(*e));
+
+		if (!e)
+			return &err_nomem;
+		e->from = last->rip;
+		e->slot_at = b->slot_at[b->n_insns - 1];
+		b->user = e;
+	}
 	return last && last->flow == DEC_FLOW_CALL ?
 		       fl_flow_entry(h->t->flow, last->target) :
 		       NULL;
@@ -339,22 +355,23 @@ static struct err *harvest_block(void *ctx, struct log_block *b, const uint8_t *
 				 uint32_t n_ran, uint64_t time)
 {
 	struct harvest *h = ctx;
-	const struct dec_insn *last = n_ran ? &b->insn[n_ran - 1] : NULL;
-	uint64_t from, to;
-	size_t i;
+	struct harvest_end *e = b->user;
+	struct harvest_jump jump, *seen;
 
 	(void)time;
-	if (!last || n_ran < b->n_insns ||
-	    (last->flow != DEC_FLOW_JMP_IND && last->flow != DEC_FLOW_CALL_IND))
+	if (!e || n_ran < b->n_insns)
 		return NULL;
-	from = last->rip;
-	to = log_word(rec, b->slot_at[n_ran - 1]);
-	i = (from * 31 ^ to * 0x9e3779b97f4a7c15) >> 20 & (SEEN - 1);
-	if (h->seen[i].from == from && h->seen[i].to == to)
+	jump = (struct harvest_jump){ e->from, log_word(rec, e->slot_at) };
+	if (jump.to == e->to[0] || jump.to == e->to[1])
 		return NULL;
-	h->seen[i].from = from;
-	h->seen[i].to = to;
-	return vec_add(&h->jumps, (struct harvest_jump){ from, to });
+	e->to[1] = e->to[0];
+	e->to[0] = jump.to;
+	seen = &h->seen[(jump.from * 31 ^ jump.to * 0x9e3779b97f4a7c15) >> 20 &
+			(SEEN - 1)];
+	if (seen->from == jump.from && seen->to == jump.to)
+		return NULL;
+	*seen = jump;
+	return vec_add(&h->jumps, jump);
 }
 
 static struct err *harvest_insn(void *ctx, const struct dec_rec_slow *rec,
