@@ -64,6 +64,16 @@ struct effect {
 	struct effect_def *def;
 };
 
+/** @return which registers it defines, uses, keeps or gets back. */
+static inline uint64_t effect_touches(const struct effect *e)
+{
+	uint64_t regs = e->regs | (uint64_t)(e->is_save || e->is_restore) << e->saved;
+
+	for (int i = 0; i < e->n_uses; i++)
+		regs |= e->use[i].is_mem ? 0 : UINT64_C(1) << e->use[i].reg;
+	return regs;
+}
+
 /** Work out what @p insn does. @return NULL: no memory. Free with free(). */
 struct effect *fl_effect_of(const struct dec_insn *insn);
 

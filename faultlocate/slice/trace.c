@@ -103,20 +103,40 @@ static void note_stores(struct trace_block *b, uint32_t i, const struct effect *
 	b->restores |= e->is_restore ? bit : 0;
 }
 
-/* Fill in what the instructions of @p b access and define. */
-static struct err *lay_out(struct fl_trace *t, const struct log_block *b,
-			   struct trace_block *to)
+/* Room for @p n_mem operands of @p b, and for what else there is of each instruction. */
+static struct err *make_room(struct trace_block *b, uint32_t n_mem)
 {
+	b->mem = calloc(1, n_mem * sizeof(*b->mem) +
+				   b->n * (sizeof(*b->defs) + sizeof(*b->touched) +
+					   sizeof(*b->insn) + 2) +
+				   n_mem + 1);
+	if (!b->mem)
+		return &err_nomem;
+	b->defs = (uint64_t *)(b->mem + n_mem);
+	b->touched = b->defs + b->n;
+	b->insn = (uint32_t *)(b->touched + b->n);
+	b->first_mem = (uint8_t *)(b->insn + b->n);
+	b->written = b->first_mem + b->n + 1;
+	b->store = b->written + b->n;
+	return NULL;
+}
+
+/* Fill in what the instructions @p insn of @p b access and define. */
+static struct err *lay_out(struct fl_trace *t, const struct log_block *b,
+			   const uint32_t *insn, struct trace_block *to)
+{
+	struct err *err;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < b->n_insns; i++)
 		n += b->insn[i].n_mem;
-	to->mem = calloc(n + 1, sizeof(*to->mem));
-	if (!to->mem)
-		return &err_nomem;
+	err = make_room(to, n);
+	if (err)
+		return err;
+	memcpy(to->insn, insn, to->n * sizeof(*insn));
 	n = 0;
 	for (uint32_t i = 0; i < b->n_insns; i++) {
-		const struct effect *e = fl_trace_effect(t, to->insn[i]);
+		const struct effect *e = fl_trace_effect(t, insn[i]);
 
 		if (!e)
 			return &err_nomem;
@@ -124,6 +144,9 @@ static struct err *lay_out(struct fl_trace *t, const struct log_block *b,
 		to->regs |= e->regs;
 		to->first_mem[i] = n;
 		note_stores(to, i, e, &b->insn[i]);
+		to->touched[i] = effect_touches(e);
+		if (i && !((to->stores | to->odd) >> (i - 1) & 1))
+			to->touched[i] |= to->touched[i - 1];
 		for (int m = 0; m < b->insn[i].n_mem; m++, n++) {
 			make_operand(&to->mem[n], &b->mem[i][m], &b->insn[i].mem[m]);
 			if (b->insn[i].mem[m].is_write)
@@ -142,24 +165,25 @@ static struct err *find_block(struct fl_trace *t, const struct log_block *b,
 				    .n = b->n_insns,
 				    .is_watched = b->is_watched };
 	uint64_t hash = b->rip * 0x9e3779b97f4a7c15;
+	uint32_t insn[DEC_BLOCK_INSNS];
 	const uint64_t *at;
 	struct err *err;
 
 	for (uint32_t i = 0; i < b->n_insns; i++) {
-		made.insn[i] = fl_trace_intern(t, &b->insn[i]);
-		if (made.insn[i] == UINT32_MAX)
+		insn[i] = fl_trace_intern(t, &b->insn[i]);
+		if (insn[i] == UINT32_MAX)
 			return &err_nomem;
-		hash = (hash ^ made.insn[i]) * 0x100000001b3;
+		hash = (hash ^ insn[i]) * 0x100000001b3;
 	}
 	hash ^= b->n_insns | (uint64_t)b->is_watched << 32;
 	at = map_get(&t->block_of, hash);
 	if (at && t->blocks.data[*at].n == made.n &&
-	    !memcmp(t->blocks.data[*at].insn, made.insn, made.n * sizeof(*made.insn))) {
+	    !memcmp(t->blocks.data[*at].insn, insn, made.n * sizeof(*insn))) {
 		*ret = *at;
 		return NULL;
 	}
 	made.flow = b->n_insns ? b->insn[b->n_insns - 1].flow : DEC_FLOW_NEXT;
-	err = lay_out(t, b, &made);
+	err = lay_out(t, b, insn, &made);
 	if (!err &&
 	    (!vec_push(&t->blocks) || map_put(&t->block_of, hash, t->blocks.size - 1)))
 		err = &err_nomem;

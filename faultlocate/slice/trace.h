@@ -38,21 +38,23 @@ struct trace_mem {
 	int64_t disp;
 };
 
-/** A block of the log. */
+/** A block of the log. Blocks are many, and are met in any order: what each has is side by side. */
 struct trace_block {
 	uint64_t rip, regs; ///< regs: bit n: register n is defined
-	uint8_t n, n_stores;
-	bool is_watched; ///< the general registers are in its record, behind its number
-	uint8_t flow;	 ///< of its last instruction
-	uint32_t insn[DEC_BLOCK_INSNS];
-	uint64_t defs[DEC_BLOCK_INSNS];		///< registers that each defines
-	uint8_t first_mem[DEC_BLOCK_INSNS + 1]; ///< its operands are mem[first_mem[i]] ..
-	uint8_t store[DEC_BLOCK_INSNS * DEC_MEMS]; ///< operands that are written
 	/** Bit n: instruction n stores; it does so in a way of its own, or to several places; what
 	 * was there may stay there; it gets a register back from the stack. */
 	uint32_t stores, odd, maybes, restores;
-	uint8_t written[DEC_BLOCK_INSNS]; ///< the operand that is, of one that stores
-	struct trace_mem *mem;
+	uint8_t n, n_stores;
+	bool is_watched; ///< the general registers are in its record, behind its number
+	uint8_t flow;	 ///< of its last instruction
+	struct trace_mem *mem; ///< one allocation, with all that follows
+	uint64_t *defs;	       ///< registers that each defines
+	uint32_t *insn;
+	uint8_t *first_mem; ///< [n + 1]: its operands are mem[first_mem[i]] ..
+	uint8_t *written;   ///< the operand that is, of one that stores
+	uint8_t *store;	    ///< operands that are written
+	/** Registers that have to do with it, and with all before it as far as none stores. */
+	uint64_t *touched;
 };
 
 /** One record of a window. */

@@ -158,7 +158,7 @@ static struct err *block(struct fl_slice *s, const struct trace_block *b,
 	s->position = first;
 	if (err)
 		return err;
-	if (!(b->regs & fl_memo_any(s, s->at)) && !is_seeded(s, first) &&
+	if (!(b->regs & walk_any(s->at)) && !is_seeded(s, first) &&
 	    !meets_store(s, b, rec)) {
 		s->stats.n_skipped++;
 		return NULL;
@@ -276,7 +276,7 @@ static bool is_done(const struct fl_slice *s)
 	bool is_wanted = s->mem.n_bytes || s->next_seed < s->seeds.size;
 
 	for (size_t i = 0; i < s->threads.size; i++)
-		is_wanted |= fl_memo_any(s, s->threads.data[i]) ||
+		is_wanted |= walk_any(s->threads.data[i]) ||
 			     s->threads.data[i]->pending.size;
 	return !is_wanted || is_full;
 }

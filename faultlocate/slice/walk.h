@@ -58,7 +58,10 @@ struct walk_thread {
 	uint32_t
 		next; ///< the instruction that it executed next; UINT32_MAX: none is known
 	bool is_met;  ///< one was
-	uint32_t state; ///< of walk_memo.h, whose registers count then; 0: `regs`
+	bool is_numbered; ///< `need` counts, and `any` says of which registers there is one; else `regs`
+	uint64_t any;
+	uint64_t state;		  ///< a hash of all of `need`
+	uint32_t need[LIVE_REGS]; ///< of walk_memo.h
 	uint32_t
 		era; ///< handlers that were begun or left: between them registers are others
 };
@@ -140,6 +143,12 @@ struct fl_slice {
 	struct fl_slice_stats stats;
 	struct walk_shares shares;
 };
+
+/** @return which registers of @p t are wanted, as live_regs.any. */
+static inline uint64_t walk_any(const struct walk_thread *t)
+{
+	return t->is_numbered ? t->any : t->regs.any;
+}
 
 /* ---- walk_share.c: all of it does nothing, unless options.keeps_sharers ---- */
 

@@ -2,9 +2,12 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Steps: found again or made. Whatever depends on more than state, piece and outcome (registers
- * that are saved and restored, seeds, the kernel's) is done one by one, with the state laid out in
- * the thread's registers; so is a step's first time.
+ * Steps: found again or made. Whatever depends on more than needs, piece and outcome (registers
+ * that are saved and restored, seeds, the kernel's) is done one by one, with what is wanted laid out in
+ * the thread's registers; so is a step's first time, as far as registers have to do with it.
+ *
+ * Whether all needs of a step are the thread's is mostly told by one number, the sum of a hash of each
+ * need: where it is what it was the last time, they are the same.
  */
 
 #include "faultlocate/slice/walk_memo.h"
@@ -13,7 +16,7 @@
 
 #include "faultlocate/slice/walk.h"
 
-enum { MAX_STEPS = 1 << 18, MAX_OPS = 1 << 21, MAX_STATES = 1 << 18 };
+enum { MAX_STEPS = 1 << 18, MAX_OPS = 1 << 21 };
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -40,26 +43,25 @@ static uint32_t common_link(const struct fl_slice *s, uint32_t link)
 	return link_to(s->folded.data[insn], link_edge(link));
 }
 
-/* ---- states ------------------------------------------------------------------------------- */
+/* ---- needs -------------------------------------------------------------------------------- */
 
-static struct err *push_reg(struct fl_slice *s, int reg, uint64_t bytes, live_who who)
+static struct err *push_part(struct fl_slice *s, int reg, uint64_t bytes, live_who who)
 {
-	return vec_add(&s->memo.regs,
-		       (struct memo_reg){ .bytes = bytes,
-					  .link = s->at->regs.reg[reg].node,
-					  .who = who,
-					  .reg = reg });
+	return vec_add(&s->memo.parts,
+		       (struct memo_part){ .bytes = bytes,
+					   .link = s->at->regs.reg[reg].node,
+					   .who = who });
 }
 
 /* Add what is wanted of register @p reg of the thread at hand. */
-static struct err *note_reg(struct fl_slice *s, int reg)
+static struct err *push_parts(struct fl_slice *s, int reg)
 {
 	struct live_reg *l = &s->at->regs.reg[reg];
 	struct err *err = NULL;
 
 	l->node = common_link(s, l->node);
 	if (!s->has_several)
-		return push_reg(s, reg, l->bytes, l->who);
+		return push_part(s, reg, l->bytes, l->who);
 	for (uint64_t left = l->bytes, same; left && !err; left &= ~same) {
 		live_who who = l->each[__builtin_ctzll(left)];
 
@@ -67,76 +69,109 @@ static struct err *note_reg(struct fl_slice *s, int reg)
 		for (uint64_t i = left; i; i &= i - 1)
 			if (l->each[__builtin_ctzll(i)] == who)
 				same |= i & -i;
-		err = push_reg(s, reg, same, who);
+		err = push_part(s, reg, same, who);
 	}
 	return err;
 }
 
-static bool is_same_state(const struct memo *m, const struct memo_state *a,
-			  const struct memo_state *b)
+static bool is_same_need(const struct memo *m, const struct memo_need *a,
+			 const struct memo_need *b)
 {
-	return a->any == b->any && a->tid == b->tid && a->n == b->n &&
-	       (!a->n || !memcmp(m->regs.data + a->first, m->regs.data + b->first,
-				 a->n * sizeof(*m->regs.data)));
+	return a->n == b->n && !memcmp(m->parts.data + a->first, m->parts.data + b->first,
+				       a->n * sizeof(*m->parts.data));
+}
+
+/* Find the number of what is wanted of register @p reg. */
+static struct err *find_need(struct fl_slice *s, int reg, uint32_t *ret)
+{
+	struct memo *m = &s->memo;
+	struct memo_need made = { .first = m->parts.size };
+	struct err *err = push_parts(s, reg);
+	const uint64_t *at;
+	uint64_t hash = 0;
+
+	if (err)
+		return err;
+	made.n = m->parts.size - made.first;
+	for (uint32_t i = made.first; i < m->parts.size; i++) {
+		const struct memo_part *p = &m->parts.data[i];
+
+		hash = mix(mix(hash, p->bytes), (uint64_t)p->link << 32 | p->who);
+	}
+	at = map_get(&m->need_of, hash);
+	if (at && is_same_need(m, &m->needs.data[*at], &made)) {
+		m->parts.size = made.first;
+		*ret = *at;
+		return NULL;
+	}
+	*ret = m->needs.size;
+	if (map_put(&m->need_of, hash, *ret))
+		return &err_nomem;
+	return vec_add(&m->needs, made);
+}
+
+/* What register @p reg's need adds to the hash of all. */
+static uint64_t hash_need(uint32_t reg, uint32_t need)
+{
+	return need ? mix(mix(reg, need), need) : 0;
+}
+
+/* Find those of registers @p regs of the thread at hand. */
+static struct err *enter(struct fl_slice *s, uint64_t regs)
+{
+	struct walk_thread *t = s->at;
+	uint64_t wanted = t->regs.any & regs;
+	struct err *err = NULL;
+
+	for (uint64_t left = regs & (t->any | wanted); left && !err; left &= left - 1) {
+		int reg = __builtin_ctzll(left);
+
+		t->state -= hash_need(reg, t->need[reg]);
+		t->need[reg] = 0;
+		if (wanted >> reg & 1)
+			err = find_need(s, reg, &t->need[reg]);
+		t->state += hash_need(reg, t->need[reg]);
+	}
+	t->any = (t->any & ~regs) | wanted;
+	t->is_numbered = true;
+	return err;
 }
 
 struct err *fl_memo_enter(struct fl_slice *s)
 {
-	struct memo *m = &s->memo;
-	struct walk_thread *t = s->at;
-	struct memo_state made = { .any = t->regs.any,
-				   .first = m->regs.size,
-				   .tid = t->tid };
-	uint64_t hash = mix(made.any, made.tid);
-	const uint64_t *at;
-	struct err *err = NULL;
-
-	for (uint64_t left = made.any; left && !err; left &= left - 1)
-		err = note_reg(s, __builtin_ctzll(left));
-	if (err)
-		return err;
-	made.n = m->regs.size - made.first;
-	for (uint32_t i = made.first; i < m->regs.size; i++) {
-		const struct memo_reg *r = &m->regs.data[i];
-
-		hash = mix(mix(hash, r->bytes), (uint64_t)r->link << 32 | r->who);
-		hash = mix(hash, r->reg);
-	}
-	at = map_get(&m->state_of, hash);
-	if (at && is_same_state(m, &m->states.data[*at], &made)) {
-		m->regs.size = made.first;
-		t->state = *at;
-		return NULL;
-	}
-	if (map_put(&m->state_of, hash, m->states.size))
-		return &err_nomem;
-	t->state = m->states.size;
-	return vec_add(&m->states, made);
+	s->at->any = s->at->state = 0;
+	memset(s->at->need, 0, sizeof(s->at->need));
+	return enter(s, ~UINT64_C(0));
 }
 
-uint64_t fl_memo_any(const struct fl_slice *s, const struct walk_thread *t)
+/* Lay registers @p regs of @p t out, no others. */
+static struct err *leave(struct fl_slice *s, struct walk_thread *t, uint64_t regs)
 {
-	return t->state ? s->memo.states.data[t->state].any : t->regs.any;
+	struct err *err = NULL;
+
+	for (uint64_t left = t->regs.any; left; left &= left - 1)
+		fl_live_reg_take(&t->regs, s->has_several, __builtin_ctzll(left),
+				 ~UINT64_C(0), false);
+	for (uint64_t left = t->any & regs; left; left &= left - 1) {
+		int reg = __builtin_ctzll(left);
+		const struct memo_need *need = &s->memo.needs.data[t->need[reg]];
+
+		for (uint32_t i = 0; i < need->n && !err; i++) {
+			const struct memo_part *p = &s->memo.parts.data[need->first + i];
+
+			err = fl_live_reg_want(&t->regs, s->has_several, reg, p->bytes,
+					       p->who, p->link);
+		}
+	}
+	return err;
 }
 
 struct err *fl_memo_leave(struct fl_slice *s, struct walk_thread *t)
 {
-	const struct memo_state *state = &s->memo.states.data[t->state];
-	struct err *err = NULL;
-
-	if (!t->state)
+	if (!t->is_numbered)
 		return NULL;
-	t->state = 0;
-	for (uint64_t left = t->regs.any; left; left &= left - 1)
-		fl_live_reg_take(&t->regs, s->has_several, __builtin_ctzll(left),
-				 ~UINT64_C(0), false);
-	for (uint32_t i = 0; i < state->n && !err; i++) {
-		const struct memo_reg *r = &s->memo.regs.data[state->first + i];
-
-		err = fl_live_reg_want(&t->regs, s->has_several, r->reg, r->bytes, r->who,
-				       r->link);
-	}
-	return err;
+	t->is_numbered = false;
+	return leave(s, t, ~UINT64_C(0));
 }
 
 /* ---- what is remembered ------------------------------------------------------------------------ */
@@ -189,7 +224,7 @@ static void move_node(struct fl_slice *s, const struct memo_step *step,
 	n->reg = a->reg;
 	n->is_mem = a->is_mem;
 	n->addr = a->is_mem ? step->addr : 0;
-	n->tid = s->memo.states.data[step->state].tid;
+	n->tid = step->tid;
 }
 
 void fl_memo_count(struct fl_slice *s)
@@ -212,14 +247,15 @@ void fl_memo_count(struct fl_slice *s)
 
 void fl_memo_deinit(struct memo *m)
 {
-	vec_deinit(&m->states);
-	vec_deinit(&m->regs);
+	vec_deinit(&m->needs);
+	vec_deinit(&m->parts);
 	vec_deinit(&m->outcomes);
 	vec_deinit(&m->steps);
 	vec_deinit(&m->ops);
 	vec_deinit(&m->adds);
+	vec_deinit(&m->changes);
 	vec_deinit(&m->counted);
-	map_deinit(&m->state_of);
+	map_deinit(&m->need_of);
 	map_deinit(&m->outcome_of);
 	map_deinit(&m->step_of);
 }
@@ -230,15 +266,16 @@ struct err *fl_memo_room(struct fl_slice *s)
 	struct err *err = NULL;
 
 	if (m->steps.size && m->steps.size < MAX_STEPS && m->ops.size < MAX_OPS &&
-	    m->adds.size < MAX_OPS && m->states.size < MAX_STATES &&
-	    m->outcomes.size < MAX_STATES && m->regs.size < MAX_OPS)
+	    m->adds.size < MAX_OPS && m->needs.size < MAX_STEPS &&
+	    m->outcomes.size < MAX_STEPS && m->parts.size < MAX_OPS &&
+	    m->changes.size < MAX_OPS)
 		return NULL;
 	fl_memo_count(s);
 	for (size_t i = 0; i < s->threads.size && !err; i++)
 		err = fl_memo_leave(s, s->threads.data[i]);
 	fl_memo_deinit(m);
 	m->last = 0;
-	if (err || !vec_push(&m->states) || !vec_push(&m->outcomes) ||
+	if (err || !vec_push(&m->needs) || !vec_push(&m->outcomes) ||
 	    !vec_push(&m->steps))
 		return err ?: &err_nomem;
 	return NULL;
@@ -256,7 +293,7 @@ struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t pl
 			    uint64_t addr, uint32_t *ret)
 {
 	struct memo *m = &s->memo;
-	const struct memo_step *next = &m->steps.data[m->steps.data[m->last].then];
+	const struct memo_step *next = &m->steps.data[m->steps.data[m->last].then[0]];
 	struct live_want key = *w;
 	const uint64_t *at;
 	uint64_t hash;
@@ -282,32 +319,63 @@ struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t pl
 	return vec_add(&m->outcomes, key);
 }
 
-static uint64_t hash_step(uint32_t state, uint64_t place, uint32_t outcome)
+/* @return whether @p p is the step of this place and outcome from the needs of @p t. */
+static bool is_step(const struct memo *m, struct memo_step *p,
+		    const struct walk_thread *t, uint64_t place, uint32_t outcome)
 {
-	return mix(mix(place, state), outcome);
+	const struct memo_change *c = &m->changes.data[p->first_change];
+
+	if (p->place != place || p->outcome != outcome)
+		return false;
+	if (p->state == t->state)
+		return true;
+	for (uint32_t i = 0; i < p->n_changes; i++)
+		if (t->need[c[i].reg] != c[i].from)
+			return false;
+	p->state = t->state;
+	return true;
 }
 
-static bool is_step(const struct memo_step *p, uint32_t state, uint64_t place,
-		    uint32_t outcome)
-{
-	return p->place == place && p->state == state && p->outcome == outcome;
-}
-
-struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outcome)
+struct memo_step *fl_memo_next(struct fl_slice *s, uint64_t place, uint32_t outcome)
 {
 	struct memo *m = &s->memo;
-	uint32_t state = s->at->state, at = m->steps.data[m->last].then;
-	const uint64_t *found;
+	const struct memo_step *last = &m->steps.data[m->last];
 
-	if (!at || !is_step(&m->steps.data[at], state, place, outcome)) {
-		found = map_get(&m->step_of, hash_step(state, place, outcome));
-		at = found ? *found : 0;
-		if (!at || !is_step(&m->steps.data[at], state, place, outcome))
-			return NULL;
-		m->steps.data[m->last].then = at;
+	for (int i = 0; i < 2; i++) {
+		uint32_t at = last->then[i];
+
+		if (!at || !is_step(m, &m->steps.data[at], s->at, place, outcome))
+			continue;
+		m->last = at;
+		return &m->steps.data[at];
 	}
+	return NULL;
+}
+
+/* Step @p at comes behind the last one. */
+static void go_on(struct memo *m, uint32_t at)
+{
+	struct memo_step *last = &m->steps.data[m->last];
+
+	last->then[1] = last->then[0];
+	last->then[0] = at;
 	m->last = at;
-	return &m->steps.data[at];
+}
+
+struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outcome,
+			       uint64_t touched)
+{
+	struct memo *m = &s->memo;
+	uint64_t hash = mix(place, outcome);
+	const uint64_t *at;
+
+	for (uint64_t left = touched; left; left &= left - 1)
+		hash = mix(hash, s->at->need[__builtin_ctzll(left)]);
+	at = map_get(&m->step_of, hash);
+	if (!at || !is_step(m, &m->steps.data[*at], s->at, place, outcome))
+		return NULL;
+	go_on(m, *at);
+	return &m->steps.data[*at];
 }
 
 /* Of several threads, what is remembered may be of one and wanted by another. */
@@ -340,7 +408,9 @@ struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
 		       uint64_t addr)
 {
 	struct err *err = p->n++ ? NULL : vec_add(&s->memo.counted, s->memo.last);
+	struct walk_thread *t = s->at;
 
+	p->tid = t->tid;
 	p->at = first;
 	p->addr = addr;
 	for (uint32_t i = 0; i < p->n_ops && !err; i++)
@@ -350,38 +420,72 @@ struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
 
 		fl_walk_keep(s, first + a->at, a->who);
 	}
+	for (uint32_t i = 0; i < p->n_changed; i++) {
+		const struct memo_change *c = &s->memo.changes.data[p->first_change + i];
+
+		t->need[c->reg] = c->to;
+	}
+	t->any = (t->any & ~p->touched) | p->any;
+	t->state += p->adds;
 	if (s->threads.size > 1)
 		cross(s, p);
-	s->at->state = p->before;
 	return err;
 }
 
-void fl_memo_begin(struct fl_slice *s, struct memo_recording *r)
+struct err *fl_memo_begin(struct fl_slice *s, uint64_t touched, struct memo_recording *r)
 {
-	r->first_op = s->memo.ops.size;
-	r->first_add = s->memo.adds.size;
-	s->memo.recording = r;
+	struct memo *m = &s->memo;
+	struct err *err = NULL;
+
+	r->first_op = m->ops.size;
+	r->first_add = m->adds.size;
+	r->first_change = m->changes.size;
+	for (uint64_t left = touched; left && !err; left &= left - 1) {
+		uint32_t reg = __builtin_ctzll(left);
+
+		err = vec_add(&m->changes,
+			      (struct memo_change){ reg, s->at->need[reg], 0 });
+	}
+	m->recording = r;
+	return err ?: leave(s, s->at, touched);
 }
 
 struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
-			struct memo_step step)
+			struct memo_step step, uint64_t touched)
 {
 	struct memo *m = &s->memo;
+	uint64_t hash = mix(step.place, step.outcome);
+	struct memo_change swap;
 	struct err *err;
 
 	m->recording = NULL;
-	err = fl_memo_enter(s);
+	step.touched = touched;
+	step.state = s->at->state;
+	err = enter(s, touched);
 	if (err)
 		return err;
-	step.before = s->at->state;
+	step.adds = s->at->state - step.state;
+	step.any = s->at->any & touched;
 	step.first_op = r->first_op;
 	step.n_ops = m->ops.size - r->first_op;
 	step.first_add = r->first_add;
 	step.n_adds = m->adds.size - r->first_add;
-	if (map_put(&m->step_of, hash_step(step.state, step.place, step.outcome),
-		    m->steps.size))
+	step.first_change = r->first_change;
+	step.n_changes = m->changes.size - r->first_change;
+	for (size_t i = r->first_change; i < m->changes.size; i++) {
+		struct memo_change *c = &m->changes.data[i];
+
+		hash = mix(hash, c->from);
+		c->to = s->at->need[c->reg];
+		if (c->from == c->to)
+			continue;
+		// Those come first.
+		swap = m->changes.data[r->first_change + step.n_changed];
+		m->changes.data[r->first_change + step.n_changed++] = *c;
+		*c = swap;
+	}
+	if (map_put(&m->step_of, hash, m->steps.size))
 		return &err_nomem;
-	m->steps.data[m->last].then = m->steps.size;
-	m->last = m->steps.size;
+	go_on(m, m->steps.size);
 	return vec_add(&m->steps, step);
 }

@@ -6,11 +6,12 @@
  * What a walk remembers of pieces of blocks that it went over: a program runs the same code again,
  * and much of it with the same registers wanted for the same reasons. Private to slice/.
  *
- * A *state* is what is wanted of a thread's registers: which bytes, by whom, for which node. A
- * *piece* is some instructions of a block of which only the last may store. An *outcome* is what
- * of that store was wanted, in memory. State, piece and outcome decide what happens in the piece:
- * which instructions are in the slice, what they want, the state before. That is a *step*; met
- * again, it is counted, and what it wants of memory is wanted.
+ * A *need* is what is wanted of one register: which bytes, by whom, for which node. A *piece* is
+ * some instructions of a block of which only the last may store. An *outcome* is what of that store
+ * was wanted, in memory. Piece, outcome, and the needs of registers that the piece has to do with
+ * decide what happens in it: which instructions are in the slice, what they want, the needs before.
+ * That is a *step*; met again, it is counted, and what it wants of memory is wanted. Other registers
+ * stay as they are, so there are not more steps than ways to come to the piece.
  *
  * This needs nodes that are the same each time, so it begins when instances are folded (struct
  * fl_node). What is counted comes to nodes, instructions and edges when a window ends.
@@ -26,17 +27,21 @@ struct fl_node;
 struct operands;
 struct walk_thread;
 
-/** Some bytes of a register in a state. */
-struct memo_reg {
+/** Some bytes in a need. */
+struct memo_part {
 	uint64_t bytes;
 	uint32_t link;
 	live_who who;
-	uint64_t reg; ///< as large as to leave nothing between
 };
 
-struct memo_state {
-	uint64_t any; ///< as live_regs.any
-	uint32_t first, n, tid;
+/** Its number is what a thread has for a register; that of nothing is 0. */
+struct memo_need {
+	uint32_t first, n; ///< parts
+};
+
+/** A register that a step has to do with: its need behind the step, and before. */
+struct memo_change {
+	uint32_t reg, from, to;
 };
 
 /** What a step does again. */
@@ -60,15 +65,22 @@ struct memo_add {
 
 struct memo_step {
 	uint64_t place; ///< block << 6 | instruction, or of a branch that decides
-	uint32_t state, outcome;
-	uint32_t before; ///< the state before
-	uint32_t then;	 ///< the step that came last behind it
-	uint32_t first_op, first_add;
+	uint64_t
+		state; ///< walk_thread.state the last time: then its needs were found to be the same
+	uint64_t adds; ///< .. to that
+	uint64_t touched,
+		any; ///< registers that it has to do with; those of them that are wanted before
+	uint32_t outcome;
+	uint32_t then[2]; ///< the steps that came last behind it
+	uint32_t first_op, first_add, first_change;
 	uint16_t n_ops, n_adds;
-	uint8_t end; ///< the piece is that from instruction `end` on
-	uint32_t n;  ///< times that are not accounted for yet
-	uint64_t at,
-		addr; ///< the last time: position of the block; what of the store was wanted
+	uint8_t n_changes,
+		n_changed; ///< the first ones are of other needs before than behind
+	uint8_t end;	   ///< the piece is that from instruction `end` on
+	uint32_t n;	   ///< times that are not accounted for yet
+	uint32_t
+		tid; ///< the last time, as these: position of the block; what of the store was wanted
+	uint64_t at, addr;
 };
 
 /** What is being remembered, while it happens for the first time. */
@@ -76,21 +88,22 @@ struct memo_recording {
 	const struct trace_mem *mem;   ///< operands are numbered from here
 	const struct live_want *taken; ///< what of the store was wanted
 	uint64_t first;		       ///< position of the block
-	uint32_t first_op, first_add;
+	uint32_t first_op, first_add, first_change;
 };
 
 struct memo {
-	VEC(struct memo_state) states; ///< [0] is none
-	VEC(struct memo_reg) regs;
+	VEC(struct memo_need) needs; ///< [0] is none
+	VEC(struct memo_part) parts;
 	VEC(struct live_want)
 	outcomes; ///< [0] is that nothing was; `first` counts from the store
 	VEC(struct memo_step) steps; ///< [0] is none
 	VEC(struct memo_op) ops;
 	VEC(struct memo_add) adds;
-	VEC(uint32_t) counted;			  ///< steps with n
-	struct map state_of, outcome_of, step_of; ///< hash -> index
-	struct memo_recording *recording;	  ///< or NULL
-	uint32_t last;				  ///< step
+	VEC(struct memo_change) changes;	 ///< by register
+	VEC(uint32_t) counted;			 ///< steps with n
+	struct map need_of, outcome_of, step_of; ///< hash -> index
+	struct memo_recording *recording;	 ///< or NULL
+	uint32_t last;				 ///< step
 };
 
 /** @return whether @p s remembers by now. */
@@ -105,9 +118,6 @@ struct err *fl_memo_block(struct fl_slice *s, const struct trace_block *b,
 struct err *fl_memo_decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
 			   live_who who, uint32_t node);
 
-/** @return which registers of @p t are wanted, as live_regs.any. */
-uint64_t fl_memo_any(const struct fl_slice *s, const struct walk_thread *t);
-
 /** Have what is wanted of @p t's registers in t->regs, to be looked at and changed. */
 struct err *fl_memo_leave(struct fl_slice *s, struct walk_thread *t);
 
@@ -121,7 +131,7 @@ struct err *fl_memo_add(struct fl_slice *s, uint32_t node, uint32_t edge, live_w
 /** Forget all when it has become much; have what is needed to begin. */
 struct err *fl_memo_room(struct fl_slice *s);
 
-/** Find the state that the thread at hand is in: it is in that from here on. */
+/** Find the needs of the thread at hand: they count from here on. */
 struct err *fl_memo_enter(struct fl_slice *s);
 
 /** Find the number of outcome @p w of a store to @p addr at @p place; 0: nothing of it was wanted.
@@ -129,8 +139,14 @@ struct err *fl_memo_enter(struct fl_slice *s);
 struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t place,
 			    uint64_t addr, uint32_t *ret);
 
-/** @return the step of this piece and outcome from the state at hand, NULL: it was not met. */
-struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outcome);
+/** @return the step of this piece and outcome from the needs at hand, if it is the one that came last
+ * behind the last step; NULL. */
+struct memo_step *fl_memo_next(struct fl_slice *s, uint64_t place, uint32_t outcome);
+
+/** @return the step of this piece, which has to do with registers @p touched, and outcome from the
+ * needs at hand, NULL: it was not met. */
+struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outcome,
+			       uint64_t touched);
 
 /** Step @p p once more, the one found last: in a block whose first instruction is at @p first;
  * what of its store was wanted is at @p addr. */
@@ -138,10 +154,11 @@ struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
 		       const struct trace_mem *mem, const uint8_t *rec, uint64_t first,
 		       uint64_t addr);
 
-/** Record what happens from here on, as @p r says; what was, is @p step. */
-void fl_memo_begin(struct fl_slice *s, struct memo_recording *r);
+/** Record what happens from here on, as @p r says, with registers @p touched, which alone are laid out
+ * in the thread's; what was, is @p step. */
+struct err *fl_memo_begin(struct fl_slice *s, uint64_t touched, struct memo_recording *r);
 struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
-			struct memo_step step);
+			struct memo_step step, uint64_t touched);
 
 /** Account for what was counted. */
 void fl_memo_count(struct fl_slice *s);

@@ -57,7 +57,8 @@ static struct err *record(struct fl_slice *s, struct met *met, struct memo_step 
 	static const struct live_want none;
 	const struct trace_block *b = met->b;
 	struct memo_recording r = { .mem = b->mem, .taken = &none, .first = met->first };
-	struct err *err = fl_memo_leave(s, s->at);
+	uint64_t touched = b->touched[met->i];
+	struct err *err = fl_memo_begin(s, touched, &r);
 	uint32_t k = met->i;
 	bool is_met = met->outcome;
 
@@ -67,7 +68,6 @@ static struct err *record(struct fl_slice *s, struct met *met, struct memo_step 
 				 met->w.who, met->w.node);
 	else if (met->w.size != GOT_BACK)
 		r.taken = &met->w;
-	fl_memo_begin(s, &r);
 	do {
 		const struct operands o = operands_of(b, k, met->rec);
 
@@ -80,7 +80,7 @@ static struct err *record(struct fl_slice *s, struct met *met, struct memo_step 
 		 !restores(s, b, k, s->at->regs.any));
 	met->i = step.end = k + 1;
 	s->memo.recording = NULL;
-	return err ?: fl_memo_end(s, &r, step);
+	return err ?: fl_memo_end(s, &r, step, touched);
 }
 
 /* What is wanted of where the piece's last instruction stores, to @p m at @p addr? */
@@ -108,25 +108,25 @@ static struct err *meet_store(struct fl_slice *s, struct met *met,
 /* A register is got back that is wanted. */
 static void meet_restore(struct fl_slice *s, struct met *met, uint64_t addr)
 {
-	const struct memo_state *state = &s->memo.states.data[s->at->state];
 	uint8_t reg = s->trace->insns.data[met->b->insn[met->i]].effect->saved;
+	const struct memo_need *need = &s->memo.needs.data[s->at->need[reg]];
 
 	if (!fl_walk_may_restore(s, addr)) {
 		met->is_single = true;
 		return;
 	}
 	met->w = (struct live_want){ .first = addr, .size = GOT_BACK };
-	for (uint32_t i = 0; i < state->n; i++) {
-		const struct memo_reg *r = &s->memo.regs.data[state->first + i];
+	for (uint32_t i = 0; i < need->n; i++) {
+		const struct memo_part *p = &s->memo.parts.data[need->first + i];
 
-		if (r->reg != reg || !(r->bytes & 0xff))
+		if (!(p->bytes & 0xff))
 			continue;
-		met->w.who |= r->who;
-		met->w.node = r->link;
+		met->w.who |= p->who;
+		met->w.node = p->link;
 	}
 }
 
-/* What else but the state decides what happens in the piece? */
+/* What else but needs decides what happens in the piece? */
 static struct err *meet(struct fl_slice *s, struct met *met, uint64_t place)
 {
 	const struct trace_block *b = met->b;
@@ -142,7 +142,7 @@ static struct err *meet(struct fl_slice *s, struct met *met, uint64_t place)
 		err = meet_store(s, met, m, addr);
 		if (!err && met->w.who)
 			err = fl_memo_outcome(s, &met->w, place, addr, &met->outcome);
-	} else if (restores(s, b, met->i, fl_memo_any(s, s->at))) {
+	} else if (restores(s, b, met->i, s->at->any)) {
 		addr = trace_address(&b->mem[b->first_mem[met->i]], met->rec, s->fs_base);
 		meet_restore(s, met, addr);
 		if (met->w.who)
@@ -162,11 +162,12 @@ static struct err *piece(struct fl_slice *s, struct met *met)
 		return err;
 	if (met->is_single)
 		return single(s, met);
-	step = fl_memo_find(s, place, met->outcome);
+	step = fl_memo_next(s, place, met->outcome);
+	if (!step)
+		step = fl_memo_find(s, place, met->outcome, met->b->touched[met->i]);
 	if (!step)
 		return record(s, met,
 			      (struct memo_step){ .place = place,
-						  .state = s->at->state,
 						  .outcome = met->outcome });
 	if (met->w.size == GOT_BACK) {
 		s->position = met->first + met->i;
@@ -184,7 +185,7 @@ struct err *fl_memo_block(struct fl_slice *s, const struct trace_block *b,
 {
 	struct err *err = fl_memo_room(s);
 
-	if (!err && !s->at->state)
+	if (!err && !s->at->is_numbered)
 		err = fl_memo_enter(s);
 	for (uint32_t i = n_ran; i && !err;) {
 		struct met met = { .b = b, .rec = rec, .first = first, .i = i - 1 };
@@ -203,22 +204,29 @@ struct err *fl_memo_decide(struct fl_slice *s, uint32_t insn, const struct opera
 	struct live_want w = { .who = who, .node = node };
 	struct memo_step step = { .place = DECIDES | insn }, *found;
 	struct err *err = fl_memo_room(s);
+	const struct effect *e;
+	uint64_t touched = 0;
 
-	if (!err && !s->at->state)
+	if (!err && !s->at->is_numbered)
 		err = fl_memo_enter(s);
 	// An outcome as if something had been stored for the node that waits.
 	if (!err)
 		err = fl_memo_outcome(s, &w, step.place, 0, &step.outcome);
 	if (err)
 		return err;
-	found = fl_memo_find(s, step.place, step.outcome);
+	found = fl_memo_next(s, step.place, step.outcome);
+	if (!found) {
+		e = fl_trace_effect(s->trace, insn);
+		if (!e)
+			return &err_nomem;
+		touched = effect_touches(e);
+		found = fl_memo_find(s, step.place, step.outcome, touched);
+	}
 	if (found)
 		return fl_memo_do(s, found, o->mem, o->rec, s->position, 0);
-	step.state = s->at->state;
-	err = fl_memo_leave(s, s->at);
-	fl_memo_begin(s, &r);
+	err = fl_memo_begin(s, touched, &r);
 	if (!err)
 		err = fl_walk_decide(s, insn, o, who, w.node);
 	s->memo.recording = NULL;
-	return err ?: fl_memo_end(s, &r, step);
+	return err ?: fl_memo_end(s, &r, step, touched);
 }
