@@ -29,9 +29,10 @@ enum fl_role {
 	FL_ROLE_ADDRESS_STRONG = 32,
 };
 
-/** A constant that came to be because of an exact test: a link of a chain (paper: c1= -> c2). */
+/** A constant that came to be because of an exact test: a link of a chain (paper: c1= -> c2). Chains
+ * of the same links are one. */
 struct fl_link {
-	uint64_t position; ///< of the instruction that assigned it
+	uint64_t position; ///< where an instruction assigned it last
 	uint64_t rip;
 	uint64_t value;
 	uint32_t next; ///< the link behind it, nearer to the value; 0: none

@@ -44,8 +44,14 @@ enum way {
 struct label {
 	uint32_t ways; ///< 0: not wanted
 	uint32_t node; ///< of the tree: the nearest that wants it
-	uint32_t link; ///< of a chain
+	uint32_t link; ///< of a chain, if ways_have_link()
 };
+
+/** @return whether one of the ways is that of a chain. */
+static inline bool ways_have_link(uint32_t w)
+{
+	return w & WAYS_CHAIN * (1 | WAY_TABLE | WAY_INDEX);
+}
 
 /** The ways themselves, whatever is being computed. */
 static inline uint32_t ways_plain(uint32_t w)

@@ -18,8 +18,8 @@ void fl_inputs_join(const struct walker *w, struct label *to, const struct label
 		(w->o.with_tree && w->depths.data[from->node] < w->depths.data[to->node]);
 
 	// A chain goes on being the one that was met first: the latest.
-	if (!(to->ways & WAYS_CHAIN) || !to->link)
-		to->link = from->link;
+	if (!ways_have_link(to->ways) || !to->link)
+		to->link = ways_have_link(from->ways) ? from->link : 0;
 	to->node = is_nearer ? from->node : to->node;
 	to->ways |= from->ways;
 }
@@ -375,6 +375,7 @@ struct err *fl_inputs_walk(struct fl_trace *t, const struct fl_sources *sources,
 	vec_deinit(&w->depths);
 	map_deinit(&w->found);
 	map_deinit(&w->other);
+	map_deinit(&w->link_of);
 	map_deinit(&w->tables);
 	map_deinit(&w->string_of);
 	map_deinit(&w->string_functions);

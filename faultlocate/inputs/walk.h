@@ -81,6 +81,7 @@ struct walker {
 	VEC(uint32_t) depths; ///< of in->parents' nodes
 	struct map found;     ///< source << 40 | offset -> index into in->all
 	struct map other;     ///< number -> index into in->others
+	struct map link_of;   ///< a hash of what is in it -> index into in->links
 	struct map
 		tables; ///< address of a jump table's entry -> is it the only one of its kind?
 	struct map string_of;	      ///< entry -> index into o.strings

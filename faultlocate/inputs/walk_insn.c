@@ -365,19 +365,43 @@ static bool has_values(const struct effect *e, uint64_t from)
 	return false;
 }
 
+/* @return the number of the link that is as @p l but for its position; 0: there is none, and *@p hash
+ * is the key for it. */
+static uint32_t find_link(const struct walker *w, const struct fl_link *l, uint64_t *hash)
+{
+	const struct fl_link *all = w->in->links.data;
+	const uint64_t *at;
+
+	*hash = l->rip * 0x9e3779b97f4a7c15 ^ (uint64_t)l->next << 32 ^ l->value;
+	while ((at = map_get(&w->link_of, *hash))) {
+		if (all[*at].rip == l->rip && all[*at].next == l->next &&
+		    all[*at].value == l->value)
+			return *at;
+		++*hash;
+	}
+	return 0;
+}
+
 /* A constant that is wanted as @p l says begins, or goes on, a chain. */
 static struct err *new_link(struct walker *w, const struct dec_insn *insn,
 			    const struct label *l, struct label *ret)
 {
+	struct fl_link made = { .position = w->position, .rip = insn->rip };
+	uint64_t hash;
+	struct err *err;
+
 	*ret = *l;
 	ret->ways = ways_chain(l->ways);
 	if (!ret->ways || w->in->links.size >= LINKS_MAX)
 		return NULL;
+	made.value = constant_of(insn);
+	made.next = ways_have_link(l->ways) ? l->link : 0;
+	ret->link = find_link(w, &made, &hash);
+	if (ret->link)
+		return NULL;
 	ret->link = w->in->links.size;
-	return vec_add(&w->in->links, (struct fl_link){ .position = w->position,
-							.rip = insn->rip,
-							.value = constant_of(insn),
-							.next = l->link });
+	err = vec_add(&w->in->links, made);
+	return err ?: map_put(&w->link_of, hash, ret->link) ? &err_nomem : NULL;
 }
 
 static struct err *wait_for(struct walker *w, uint32_t insn, const struct taken *t,
