@@ -5,23 +5,29 @@
 
 #include <string.h>
 
+static struct label_page **last_of(struct labels *l, uint64_t number)
+{
+	return &l->last[number % LABEL_LAST];
+}
+
 struct label_page *fl_labels_page(struct labels *l, uint64_t addr)
 {
 	uint64_t number = addr / LABEL_PAGE;
+	struct label_page **last = last_of(l, number);
 	const uint64_t *at;
 
-	if (l->last && l->last->addr == number * LABEL_PAGE)
-		return l->last;
+	if (*last && (*last)->addr == number * LABEL_PAGE)
+		return *last;
 	if (!l->hint[number & 0xffff])
 		return NULL;
 	at = map_get(&l->pages, number);
-	if (at && *at)
-		l->last = (struct label_page *)*at;
-	return at && *at ? l->last : NULL;
+	if (!at)
+		return NULL;
+	*last = (struct label_page *)*at;
+	return *last;
 }
 
-struct err *fl_labels_make(struct labels *l, uint64_t addr, struct label **ret,
-			   struct label_page **page)
+struct err *fl_labels_make(struct labels *l, uint64_t addr, struct label_page **ret)
 {
 	uint64_t number = addr / LABEL_PAGE;
 	struct label_page *p = fl_labels_page(l, addr);
@@ -30,20 +36,61 @@ struct err *fl_labels_make(struct labels *l, uint64_t addr, struct label **ret,
 		if (l->unused.size)
 			p = l->unused.data[--l->unused.size];
 		else
-			p = calloc(1, sizeof(*p));
+			p = calloc(1, sizeof(*p) + l->has_nodes * LABEL_PAGE *
+							   sizeof(*p->node));
 		if (!p || map_put(&l->pages, number, (uint64_t)p)) {
 			free(p);
 			return &err_nomem;
 		}
 		p->addr = number * LABEL_PAGE;
-		l->last = p;
+		*last_of(l, number) = p;
 		// Counts stay at what a byte holds: then a page is looked up in vain, at worst.
 		if (l->hint[number & 0xffff] < 255)
 			l->hint[number & 0xffff]++;
 	}
-	*ret = &p->at[addr % LABEL_PAGE];
-	*page = p;
+	*ret = p;
 	return NULL;
+}
+
+static struct label label_at(const struct labels *l, const struct label_page *p,
+			     uint64_t addr)
+{
+	struct label label = label_of_word(p->at[addr % LABEL_PAGE]);
+
+	label.node = l->has_nodes ? p->node[addr % LABEL_PAGE] : 0;
+	return label;
+}
+
+struct label fl_labels_get(struct labels *l, uint64_t addr)
+{
+	struct label_page *p = fl_labels_page(l, addr);
+
+	return p ? label_at(l, p, addr) : (struct label){};
+}
+
+void fl_labels_put(struct labels *l, struct label_page *p, uint64_t addr,
+		   const struct label *label)
+{
+	label_word *at = &p->at[addr % LABEL_PAGE];
+
+	p->n += !*at;
+	l->n += !*at;
+	*at = label_word_of(label);
+	if (l->has_nodes)
+		p->node[addr % LABEL_PAGE] = label->node;
+}
+
+void fl_labels_drop(struct labels *l, struct label_page *p)
+{
+	uint64_t number = p->addr / LABEL_PAGE;
+
+	map_remove(&l->pages, number);
+	*last_of(l, number) = NULL;
+	if (l->hint[number & 0xffff] < 255)
+		l->hint[number & 0xffff]--;
+	// Its labels are zeros; without memory to keep it, it goes.
+	if (vec_add(&l->unused, p))
+		free(p);
 }
 
 struct label fl_labels_take(struct labels *l, uint64_t addr)
@@ -53,21 +100,29 @@ struct label fl_labels_take(struct labels *l, uint64_t addr)
 
 	if (!p)
 		return was;
-	was = p->at[addr % LABEL_PAGE];
+	was = label_at(l, p, addr);
 	if (!was.ways)
 		return was;
-	p->at[addr % LABEL_PAGE] = (struct label){};
+	p->at[addr % LABEL_PAGE] = 0;
 	l->n--;
-	if (--p->n)
-		return was;
-	map_remove(&l->pages, addr / LABEL_PAGE);
-	l->last = NULL;
-	if (l->hint[addr / LABEL_PAGE & 0xffff] < 255)
-		l->hint[addr / LABEL_PAGE & 0xffff]--;
-	// Its labels are zeros; without memory to keep it, it goes.
-	if (vec_add(&l->unused, p))
-		free(p);
+	if (!--p->n)
+		fl_labels_drop(l, p);
 	return was;
+}
+
+struct err *fl_labels_join(struct labels *l, uint64_t addr, uint32_t n, label_word word)
+{
+	struct label_page *p;
+	struct err *err = fl_labels_make(l, addr, &p);
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		label_word *at = &p->at[addr % LABEL_PAGE + i];
+
+		p->n += !*at;
+		l->n += !*at;
+		*at = label_join(*at, word);
+	}
+	return err;
 }
 
 void fl_labels_deinit(struct labels *l)

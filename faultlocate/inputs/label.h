@@ -104,21 +104,42 @@ static inline uint32_t ways_chain(uint32_t w)
 	       (w & (WAY_DERIVED_WEAK | WAY_CHAIN_WEAK) ? WAY_CHAIN_WEAK : 0);
 }
 
-enum { LABEL_PAGE = 4096 };
+/** A label but for its node: ways, link << 32. */
+typedef uint64_t label_word;
+
+static inline label_word label_word_of(const struct label *l)
+{
+	return l->ways | (ways_have_link(l->ways) ? (uint64_t)l->link << 32 : 0);
+}
+
+static inline struct label label_of_word(label_word word)
+{
+	return (struct label){ .ways = (uint32_t)word, .link = word >> 32 };
+}
+
+/** Join @p from to @p to. A chain goes on being the one that was met first: the latest. */
+static inline label_word label_join(label_word to, label_word from)
+{
+	return to >> 32 ? to | (uint32_t)from : to | from;
+}
+
+enum { LABEL_PAGE = 4096, LABEL_LAST = 64 };
 
 struct label_page {
 	uint64_t addr;
 	uint32_t n; ///< wanted
-	struct label at[LABEL_PAGE];
+	label_word at[LABEL_PAGE];
+	uint32_t node[]; ///< with nodes
 };
 
 /** Memory that is wanted. */
 struct labels {
+	bool has_nodes;
 	struct map pages; ///< number -> struct label_page *
 	VEC(struct label_page *) unused;
-	struct label_page *last;
-	uint8_t hint[1 << 16]; ///< 0: no page of such a number is wanted
-	uint64_t n;	       ///< bytes
+	struct label_page *last[LABEL_LAST]; ///< looked at, by number
+	uint8_t hint[1 << 16];		     ///< 0: no page of such a number is wanted
+	uint64_t n;			     ///< bytes
 };
 
 /** @return whether some of [addr, addr + size), at most a page, may be wanted. */
@@ -131,12 +152,24 @@ static inline bool fl_labels_may(const struct labels *l, uint64_t addr, uint64_t
 /** @return the page that holds @p addr; NULL: nothing of it is wanted. */
 struct label_page *fl_labels_page(struct labels *l, uint64_t addr);
 
-/** The label of the byte at @p addr, made when there is none, into @p ret. */
-struct err *fl_labels_make(struct labels *l, uint64_t addr, struct label **ret,
-			   struct label_page **page);
+/** The page that holds @p addr, made when there is none, into @p ret. */
+struct err *fl_labels_make(struct labels *l, uint64_t addr, struct label_page **ret);
+
+/** @return the label of the byte at @p addr; its ways are 0 when it is not wanted. */
+struct label fl_labels_get(struct labels *l, uint64_t addr);
+
+/** The byte at @p addr, on page @p page, is wanted as @p label says. */
+void fl_labels_put(struct labels *l, struct label_page *page, uint64_t addr,
+		   const struct label *label);
 
 /** The byte at @p addr is wanted no more. @return what it was. */
 struct label fl_labels_take(struct labels *l, uint64_t addr);
+
+/** Want @p n bytes at @p addr, all on one page, as @p word says too. */
+struct err *fl_labels_join(struct labels *l, uint64_t addr, uint32_t n, label_word word);
+
+/** Nothing more is wanted of @p page, which is forgotten. */
+void fl_labels_drop(struct labels *l, struct label_page *page);
 void fl_labels_deinit(struct labels *l);
 
 #endif

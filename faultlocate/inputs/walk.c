@@ -30,15 +30,14 @@ struct err *fl_inputs_want_mem(struct walker *w, uint64_t addr, uint64_t n,
 	struct err *err = NULL;
 
 	for (uint64_t i = 0; l->ways && i < n && !err; i++) {
+		struct label at = fl_labels_get(&w->mem, addr + i);
 		struct label_page *page;
-		struct label *at;
 
-		err = fl_labels_make(&w->mem, addr + i, &at, &page);
+		err = fl_labels_make(&w->mem, addr + i, &page);
 		if (err)
 			break;
-		page->n += !at->ways;
-		w->mem.n += !at->ways;
-		fl_inputs_join(w, at, l);
+		fl_inputs_join(w, &at, l);
+		fl_labels_put(&w->mem, page, addr + i, &at);
 	}
 	return err;
 }
@@ -276,9 +275,11 @@ static bool is_done(const struct walker *w)
 {
 	bool is_wanted = w->mem.n || w->next_seed < w->seeds.size;
 
-	for (size_t i = 0; i < w->threads.size; i++)
-		is_wanted |= w->threads.data[i]->regs->any ||
-			     w->threads.data[i]->waiting.size;
+	for (size_t i = 0; i < w->threads.size; i++) {
+		const struct walker_thread *t = w->threads.data[i];
+
+		is_wanted |= t->regs->any || vec_find(&t->calls, c, c->waiting.size);
+	}
 	return !is_wanted;
 }
 
@@ -331,11 +332,10 @@ static struct err *begin(struct walker *w, const struct fl_seed *seeds, size_t n
 
 static void thread_destroy(struct walker_thread *t)
 {
-	for (size_t i = 0; i < t->calls.size; i++)
-		free(t->calls.data[i].interrupted);
+	while (t->calls.size)
+		fl_inputs_pop(t);
 	free(t->regs);
 	vec_deinit(&t->calls);
-	vec_deinit(&t->waiting);
 	free(t);
 }
 
@@ -361,7 +361,7 @@ struct err *fl_inputs_walk(struct fl_trace *t, const struct fl_sources *sources,
 	w->sources = sources;
 	w->in = ret;
 	w->o = o ? *o : (struct fl_inputs_options){};
-	ret->has_tree = w->o.with_tree;
+	ret->has_tree = w->mem.has_nodes = w->o.with_tree;
 	err = begin(w, seeds, n_seeds);
 	if (!err)
 		err = walk(w);

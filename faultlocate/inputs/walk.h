@@ -28,7 +28,7 @@ struct waiting {
 /** A call, seen from its return, as in slice/walk.h. */
 struct call {
 	uint64_t slot;
-	size_t first; ///< its waiting things
+	VEC(struct waiting) waiting;
 	uint32_t function;
 	struct wanted_regs *interrupted;
 	/** What waited in a function that the dynamic linker had to find first, and jumped to: it was
@@ -50,7 +50,6 @@ struct walker_thread {
 	bool is_met;
 	struct wanted_regs *regs;
 	VEC(struct call) calls; ///< outermost first; there is always one
-	VEC(struct waiting) waiting;
 };
 
 /** A call of a function of strings.c: how many bytes it looked at. */
@@ -156,6 +155,9 @@ struct err *fl_inputs_seed(struct walker *w, const struct fl_seed *seed, uint32_
  * @p chain: those of a constant, to the exact test that it follows from; or NULL. */
 struct err *fl_inputs_wait(struct walker *w, uint32_t insn, const struct label *control,
 			   const struct label *chain);
+
+/** Forget the call on top of @p t, which is not the only one. */
+void fl_inputs_pop(struct walker_thread *t);
 
 /** The thread at hand executed @p insn, perhaps the first one that is met. */
 struct err *fl_inputs_meet(struct walker *w, uint32_t insn);

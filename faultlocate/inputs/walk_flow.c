@@ -38,6 +38,13 @@ static struct err *function_of(struct walker *w, uint32_t insn, uint32_t *ret)
 	return err;
 }
 
+void fl_inputs_pop(struct walker_thread *t)
+{
+	free(top(t)->interrupted);
+	vec_deinit(&top(t)->waiting);
+	t->calls.size--;
+}
+
 struct err *fl_inputs_meet(struct walker *w, uint32_t insn)
 {
 	if (w->at->is_met || insn == UINT32_MAX)
@@ -59,14 +66,14 @@ static void join_waiting(const struct walker *w, struct waiting *to,
 
 static struct err *wait_here(struct walker *w, const struct waiting *p)
 {
-	struct walker_thread *t = w->at;
+	struct call *c = top(w->at);
 
-	for (size_t i = t->waiting.size; i-- > top(t)->first;)
-		if (t->waiting.data[i].block == p->block) {
-			join_waiting(w, &t->waiting.data[i], p);
+	for (size_t i = c->waiting.size; i--;)
+		if (c->waiting.data[i].block == p->block) {
+			join_waiting(w, &c->waiting.data[i], p);
 			return NULL;
 		}
-	return vec_add(&t->waiting, *p);
+	return vec_add(&c->waiting, *p);
 }
 
 /* @p p waits, as what instruction @p insn was executed for. */
@@ -86,6 +93,7 @@ struct err *fl_inputs_wait(struct walker *w, uint32_t insn, const struct label *
 {
 	struct waiting p = { .by_control = *control };
 
+	p.by_control.link = 0;
 	if (chain) {
 		p.chain_ways = chain->ways;
 		p.chain_link = chain->link;
@@ -152,23 +160,23 @@ static struct err *decide(struct walker *w, uint32_t insn, const struct operand_
 /* Take what waits in the call on top and is of @p function (FLOW_NONE: all), into @p ret. */
 static bool take_waiting(struct walker *w, uint32_t function, struct waiting *ret)
 {
-	struct walker_thread *t = w->at;
-	size_t kept = top(t)->first;
+	struct call *c = top(w->at);
+	size_t kept = 0;
 	bool has_any = false;
 
 	*ret = (struct waiting){};
-	for (size_t i = kept; i < t->waiting.size; i++) {
-		struct waiting p = t->waiting.data[i];
+	for (size_t i = 0; i < c->waiting.size; i++) {
+		struct waiting p = c->waiting.data[i];
 
 		if (function != FLOW_NONE &&
 		    fl_flow_function(w->trace->flow, p.block) != function) {
-			t->waiting.data[kept++] = p;
+			c->waiting.data[kept++] = p;
 			continue;
 		}
 		join_waiting(w, ret, &p);
 		has_any = true;
 	}
-	t->waiting.size = kept;
+	c->waiting.size = kept;
 	return has_any;
 }
 
@@ -176,29 +184,29 @@ static bool take_waiting(struct walker *w, uint32_t function, struct waiting *re
 
 static struct err *branch(struct walker *w, uint32_t insn, const struct operand_places *o)
 {
-	struct walker_thread *t = w->at;
+	struct call *c = top(w->at);
 	struct waiting all = {};
-	size_t kept = top(t)->first;
+	size_t kept = 0;
 	bool has_any = false;
 	uint32_t block;
 	struct err *err;
 
-	if (t->waiting.size == kept)
+	if (!c->waiting.size)
 		return NULL;
 	err = block_of(w, insn, &block);
 	if (err || block == FLOW_NONE)
 		return err;
-	for (size_t i = kept; i < t->waiting.size; i++) {
-		struct waiting p = t->waiting.data[i];
+	for (size_t i = 0; i < c->waiting.size; i++) {
+		struct waiting p = c->waiting.data[i];
 
 		if (!fl_flow_depends(w->trace->flow, p.block, block)) {
-			t->waiting.data[kept++] = p;
+			c->waiting.data[kept++] = p;
 			continue;
 		}
 		join_waiting(w, &all, &p);
 		has_any = true;
 	}
-	t->waiting.size = kept;
+	c->waiting.size = kept;
 	return has_any ? decide(w, insn, o, &all) : NULL;
 }
 
@@ -213,7 +221,7 @@ static struct err *jump(struct walker *w, uint32_t insn, const struct operand_pl
 	struct err *err;
 
 	if (t->next == UINT32_MAX ||
-	    (t->waiting.size == top(t)->first && top(t)->function == FLOW_NONE))
+	    (!top(t)->waiting.size && top(t)->function == FLOW_NONE))
 		return NULL;
 	err = function_of(w, insn, &here);
 	if (!err)
@@ -241,11 +249,19 @@ static struct err *jump(struct walker *w, uint32_t insn, const struct operand_pl
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
 /* Calls that were left without a return being met: theirs waits in the one below. */
-static void drop_stale(struct walker_thread *t, uint64_t slot)
+static struct err *drop_stale(struct walker_thread *t, uint64_t slot)
 {
+	struct err *err = NULL;
+
 	while (t->calls.size > 1 && top(t)->slot && top(t)->slot < slot &&
-	       !top(t)->interrupted)
-		t->calls.size--;
+	       !top(t)->interrupted && !err) {
+		struct call *c = top(t);
+
+		for (size_t i = 0; i < c->waiting.size && !err; i++)
+			err = vec_add(&c[-1].waiting, c->waiting.data[i]);
+		fl_inputs_pop(t);
+	}
+	return err;
 }
 
 static bool take_bound(struct walker *w, struct call *c, struct waiting *ret)
@@ -266,13 +282,14 @@ static struct err *call(struct walker *w, uint32_t insn, uint64_t slot,
 	struct call *c;
 	struct waiting p;
 	bool has_any;
-	struct err *err;
+	struct err *err = drop_stale(t, slot);
 
-	drop_stale(t, slot);
+	if (err)
+		return err;
 	c = top(t);
 	if (c->slot == slot && t->calls.size > 1) {
 		has_any = take_waiting(w, FLOW_NONE, &p) | take_bound(w, c, &p);
-		t->calls.size--;
+		fl_inputs_pop(t);
 		return has_any ? decide(w, insn, o, &p) : NULL;
 	}
 	err = function_of(w, t->next, &callee);
@@ -292,9 +309,7 @@ static struct err *call(struct walker *w, uint32_t insn, uint64_t slot,
 
 static struct err *leave(struct walker *w, uint32_t insn, uint64_t slot)
 {
-	struct call c = { .slot = slot,
-			  .first = w->at->waiting.size,
-			  .function = FLOW_NONE };
+	struct call c = { .slot = slot, .function = FLOW_NONE };
 	uint32_t function;
 	struct err *err = w->o.n_strings ? function_of(w, insn, &function) : NULL;
 

@@ -159,13 +159,9 @@ static void take_def(struct walker *w, const struct effect_def *d,
 	if (!fl_labels_may(&w->mem, t->addr, o->mem[d->mem].size))
 		return;
 	for (unsigned i = 0; i < o->mem[d->mem].size && i < 64; i++) {
-		struct label_page *page = fl_labels_page(&w->mem, t->addr + i);
-		struct label l = {};
+		struct label l = d->is_maybe ? fl_labels_get(&w->mem, t->addr + i) :
+					       fl_labels_take(&w->mem, t->addr + i);
 
-		if (page && d->is_maybe)
-			l = page->at[(t->addr + i) % LABEL_PAGE];
-		else if (page)
-			l = fl_labels_take(&w->mem, t->addr + i);
 		if (l.ways)
 			add_byte(w, t, i, l);
 	}

@@ -177,10 +177,16 @@ static struct err *birth(struct walker *w, uint32_t tid, uint32_t insn)
 			fl_inputs_want_reg(w, r, i, &child->regs->at[r][i]);
 	}
 	memset(child->regs, 0, sizeof(*child->regs));
-	for (size_t i = 0; i < child->waiting.size && !err && insn != UINT32_MAX; i++)
-		err = fl_inputs_wait(w, insn, &child->waiting.data[i].by_control, NULL);
-	child->waiting.size = 0;
-	child->calls.size = 1;
+	for (size_t c = 0; c < child->calls.size; c++)
+		for (size_t i = 0;
+		     i < child->calls.data[c].waiting.size && !err && insn != UINT32_MAX;
+		     i++)
+			err = fl_inputs_wait(
+				w, insn, &child->calls.data[c].waiting.data[i].by_control,
+				NULL);
+	while (child->calls.size > 1)
+		fl_inputs_pop(child);
+	child->calls.data[0].waiting.size = 0;
 	return err;
 }
 
@@ -188,8 +194,7 @@ static struct err *birth(struct walker *w, uint32_t tid, uint32_t insn)
 static struct err *leave_handler(struct walker *w)
 {
 	struct walker_thread *t = w->at;
-	struct call c = { .first = t->waiting.size,
-			  .function = FLOW_NONE,
+	struct call c = { .function = FLOW_NONE,
 			  .interrupted = malloc(sizeof(*t->regs)) };
 	struct err *err;
 
@@ -271,9 +276,9 @@ static struct err *begin_handler(struct walker *w)
 	t->next = UINT32_MAX;
 	if (!i)
 		return NULL;
-	t->calls.size = i - 1;
-	t->waiting.size = t->calls.data[i - 1].first;
-	before = t->calls.data[i - 1].interrupted;
+	before = take_ptr(&t->calls.data[i - 1].interrupted);
+	while (t->calls.size >= i)
+		fl_inputs_pop(t);
 	// What the handler itself got from before are registers that it kept.
 	for (int r = 0; r < WALK_REGS; r++)
 		for (int k = 0; k < 64 && (before->any >> r & 1); k++)
