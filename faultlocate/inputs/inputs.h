@@ -66,6 +66,7 @@ struct fl_inputs {
 	VEC(uint32_t) parents;
 	bool has_tree; ///< no: it was not asked for, or would have been too large
 	uint64_t n_walked;
+	uint64_t n_again; ///< pieces of code of which was known what happens (steps.h)
 	uint64_t n_unmeasured; ///< calls of strings whose length was not found out
 };
 
@@ -82,6 +83,7 @@ struct err *fl_inputs_strings(struct fl_trace *t, struct dec_symbols *symbols,
 
 struct fl_inputs_options {
 	bool with_tree;
+	bool is_plain; ///< remembers nothing of code that it went over: for tests
 	/** Of these FL_PRUNE_STORES are heeded: what the dynamic linker fills in is no input's. */
 	const struct fl_prune *prunes;
 	size_t n_prunes;

@@ -250,6 +250,18 @@ struct err *fl_inputs_strings_begin(struct walker *w)
 	return err;
 }
 
+struct err *fl_inputs_is_string(struct walker *w, uint32_t insn, bool *ret)
+{
+	struct trace_place place = { .function = FLOW_NONE };
+	struct err *err = NULL;
+
+	if (w->o.n_strings)
+		err = fl_trace_place(w->trace, insn, &place);
+	*ret = place.function != FLOW_NONE &&
+	       map_get(&w->string_functions, place.function);
+	return err;
+}
+
 bool fl_inputs_string_left(struct walker *w, uint32_t function, struct label *ret)
 {
 	*ret = (struct label){};
@@ -314,9 +326,11 @@ struct err *fl_inputs_string_entered(struct walker *w, const struct trace_entry 
 	const struct fl_string *f = c->string.ways ? string_of_entry(w, e, rec, &gpr) :
 						     NULL;
 	const struct label wanted = c->string;
+	struct err *err;
 
 	if (!f)
 		return NULL;
 	c->string.ways = 0;
-	return string_gives(w, f, insn, gpr, &wanted);
+	err = fl_steps_leave(w, w->at);
+	return err ?: string_gives(w, f, insn, gpr, &wanted);
 }

@@ -181,8 +181,28 @@ static bool meets_store(const struct walker *w, const struct trace_block *b,
 	return false;
 }
 
-static struct err *block(struct walker *w, const struct trace_block *b,
-			 const uint8_t *rec, uint32_t n_ran)
+struct err *fl_inputs_insns(struct walker *w, const struct trace_block *b,
+			    const uint8_t *rec, uint64_t first, uint32_t begin,
+			    uint32_t end)
+{
+	struct err *err = NULL;
+
+	for (uint32_t i = begin; i-- > end && !err;) {
+		const struct operand_places o = { .mem = b->mem + b->first_mem[i],
+						  .rec = rec };
+
+		w->position = first + i;
+		if ((b->defs[i] & w->at->regs->any) ||
+		    meets_store(w, b, b->first_mem[i], b->first_mem[i + 1], rec))
+			err = fl_inputs_insn(w, b->insn[i], &o, b, i);
+		if (!err)
+			err = seeds(w, b->insn[i], &o);
+	}
+	return err;
+}
+
+static struct err *block_plainly(struct walker *w, const struct trace_block *b,
+				 const uint8_t *rec, uint32_t n_ran)
 {
 	uint64_t first = w->position - n_ran;
 	struct err *err = NULL;
@@ -199,45 +219,49 @@ static struct err *block(struct walker *w, const struct trace_block *b,
 	w->position = first;
 	if (err)
 		return err;
-	if (!(b->regs & w->at->regs->any) && !is_seeded(w, first) &&
-	    !meets_store(w, b, 0, b->first_mem[b->n], rec))
-		n_ran = 0;
-	for (uint32_t i = n_ran; i-- && !err;) {
-		const struct operand_places o = { .mem = b->mem + b->first_mem[i],
-						  .rec = rec };
-
-		w->position = first + i;
-		if ((b->defs[i] & w->at->regs->any) ||
-		    meets_store(w, b, b->first_mem[i], b->first_mem[i + 1], rec))
-			err = fl_inputs_insn(w, b->insn[i], &o, b, i);
-		if (!err)
-			err = seeds(w, b->insn[i], &o);
-	}
+	if ((b->regs & w->at->regs->any) || is_seeded(w, first) ||
+	    meets_store(w, b, 0, b->first_mem[b->n], rec))
+		err = fl_inputs_insns(w, b, rec, first, n_ran, 0);
 	w->position = first;
 	return err;
+}
+
+static struct err *block(struct walker *w, uint32_t number, const uint8_t *rec,
+			 uint32_t n_ran)
+{
+	const struct trace_block *b = &w->trace->blocks.data[number];
+	bool is_done = false;
+	struct err *err = fl_inputs_meet(w, b->insn[n_ran - 1]);
+
+	if (!err && is_seeded(w, w->position - n_ran))
+		err = fl_steps_leave(w, w->at);
+	else if (!err && !w->o.with_tree && !w->o.is_plain)
+		err = fl_steps_block(w, number, rec, n_ran, &is_done);
+	return err || is_done ? err : block_plainly(w, b, rec, n_ran);
 }
 
 static struct err *entry(struct walker *w, const struct trace_entry *e)
 {
 	const uint8_t *rec = w->trace->window.log.data + 8 * (size_t)e->at;
 	const struct operand_places none = {};
-	const struct trace_block *b;
-	struct err *err;
+	struct err *err = NULL;
 
 	if (e->what == ENTRY_OTHER) {
-		err = fl_inputs_other(w, (const struct dec_rec *)rec);
+		for (size_t i = 0; i < w->threads.size && !err; i++)
+			err = fl_steps_leave(w, w->threads.data[i]);
+		if (!err)
+			err = fl_inputs_other(w, (const struct dec_rec *)rec);
 		return err ?: seeds(w, w->at->next, &none);
 	}
 	w->got.size = 0;
 	w->is_signal = false;
 	if (e->what == ENTRY_SLOW) {
 		w->position--;
-		err = slow(w, (const struct dec_rec_slow *)rec);
-	} else {
-		b = &w->trace->blocks.data[e->what >> 6];
-		err = fl_inputs_meet(w, b->insn[(e->what & 63) - 1]);
+		err = fl_steps_leave(w, w->at);
 		if (!err)
-			err = block(w, b, rec, e->what & 63);
+			err = slow(w, (const struct dec_rec_slow *)rec);
+	} else {
+		err = block(w, e->what >> 6, rec, e->what & 63);
 	}
 	return err ?: fl_inputs_string_entered(w, e, rec, w->at->next);
 }
@@ -265,6 +289,8 @@ static struct err *window(struct walker *w)
 		if (!err)
 			err = entry(w, &win->entries.data[i]);
 	}
+	for (size_t i = 0; i < w->threads.size && !err; i++)
+		err = fl_steps_leave(w, w->threads.data[i]);
 	w->in->n_walked += win->end - win->begin;
 	return err;
 }
@@ -278,7 +304,8 @@ static bool is_done(const struct walker *w)
 	for (size_t i = 0; i < w->threads.size; i++) {
 		const struct walker_thread *t = w->threads.data[i];
 
-		is_wanted |= t->regs->any || vec_find(&t->calls, c, c->waiting.size);
+		is_wanted |= t->regs->any ||
+			     vec_find(&t->calls, c, fl_steps_has_waiting(w, c));
 	}
 	return !is_wanted;
 }
@@ -332,8 +359,10 @@ static struct err *begin(struct walker *w, const struct fl_seed *seeds, size_t n
 
 static void thread_destroy(struct walker_thread *t)
 {
-	while (t->calls.size)
-		fl_inputs_pop(t);
+	for (size_t i = 0; i < t->calls.size; i++) {
+		free(t->calls.data[i].interrupted);
+		vec_deinit(&t->calls.data[i].waiting);
+	}
 	free(t->regs);
 	vec_deinit(&t->calls);
 	free(t);
@@ -382,6 +411,7 @@ struct err *fl_inputs_walk(struct fl_trace *t, const struct fl_sources *sources,
 	vec_deinit(&w->measured);
 	vec_deinit(&w->kinds);
 	fl_labels_deinit(&w->mem);
+	fl_steps_deinit(&w->steps);
 	free(w);
 	return err;
 }

@@ -13,6 +13,7 @@
 
 #include "faultlocate/inputs/inputs.h"
 #include "faultlocate/inputs/label.h"
+#include "faultlocate/inputs/steps.h"
 #include "faultlocate/slice/trace.h"
 
 enum { WALK_REGS = DEC_REG_MXCSR + 1, WALK_NODES_MAX = 1u << 28 };
@@ -30,6 +31,7 @@ struct call {
 	uint64_t slot;
 	VEC(struct waiting) waiting;
 	uint32_t function;
+	uint32_t waits; ///< both of these as the steps know them; 0: as they are
 	struct wanted_regs *interrupted;
 	/** What waited in a function that the dynamic linker had to find first, and jumped to: it was
 	 * executed for the call. */
@@ -48,6 +50,8 @@ struct wanted_regs {
 struct walker_thread {
 	uint32_t tid, next;
 	bool is_met;
+	uint32_t state; ///< of the steps; 0: not known
+	bool is_away;	///< only the state tells of registers and of what waits on top
 	struct wanted_regs *regs;
 	VEC(struct call) calls; ///< outermost first; there is always one
 };
@@ -88,6 +92,7 @@ struct walker {
 	VEC(struct measure) measured; ///< of the window that begins at:
 	uint64_t measured_begin;
 	VEC(uint8_t) kinds; ///< of the trace's instructions (walk_insn.c); 0: not known
+	struct steps steps;
 };
 
 /** Where operands are: of a block's record, or of a single instruction's. */
@@ -122,6 +127,12 @@ struct err *fl_inputs_node(struct walker *w, struct label *l);
 /** @return whether the code at @p rip is the dynamic linker's (options.prunes). */
 bool fl_inputs_is_linker(const struct walker *w, uint64_t rip);
 
+/** Go over instructions [end, begin) of @p b, whose first one is at position @p first, from the last one
+ * on. */
+struct err *fl_inputs_insns(struct walker *w, const struct trace_block *b,
+			    const uint8_t *rec, uint64_t first, uint32_t begin,
+			    uint32_t end);
+
 /** Make thread @p tid the one at hand. */
 struct err *fl_inputs_thread(struct walker *w, uint32_t tid);
 
@@ -131,6 +142,9 @@ struct err *fl_inputs_thread(struct walker *w, uint32_t tid);
 struct err *fl_inputs_insn(struct walker *w, uint32_t insn,
 			   const struct operand_places *o, const struct trace_block *at,
 			   uint32_t i);
+
+/** @return whether the entry of @p size bytes of a jump's table at @p addr is the only one like it. */
+bool fl_inputs_is_only_entry(struct walker *w, uint64_t addr, unsigned size);
 
 /** One of which only its record tells what it touched. */
 struct err *fl_inputs_touched(struct walker *w, uint32_t insn,
@@ -157,7 +171,7 @@ struct err *fl_inputs_wait(struct walker *w, uint32_t insn, const struct label *
 			   const struct label *chain);
 
 /** Forget the call on top of @p t, which is not the only one. */
-void fl_inputs_pop(struct walker_thread *t);
+struct err *fl_inputs_pop(struct walker *w, struct walker_thread *t);
 
 /** The thread at hand executed @p insn, perhaps the first one that is met. */
 struct err *fl_inputs_meet(struct walker *w, uint32_t insn);
@@ -170,6 +184,9 @@ struct err *fl_inputs_flow(struct walker *w, uint32_t insn,
 
 /** Have registers logged at the entries of options.strings. */
 struct err *fl_inputs_strings_begin(struct walker *w);
+
+/** Is what instruction @p insn is in one of these? */
+struct err *fl_inputs_is_string(struct walker *w, uint32_t insn, bool *ret);
 
 /** Function @p function of the flow graphs returned: if it is one of these, its result is taken into
  * @p ret. @return whether it was wanted. */

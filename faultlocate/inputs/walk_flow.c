@@ -38,11 +38,12 @@ static struct err *function_of(struct walker *w, uint32_t insn, uint32_t *ret)
 	return err;
 }
 
-void fl_inputs_pop(struct walker_thread *t)
+struct err *fl_inputs_pop(struct walker *w, struct walker_thread *t)
 {
 	free(top(t)->interrupted);
 	vec_deinit(&top(t)->waiting);
 	t->calls.size--;
+	return fl_steps_uncover(w, top(t));
 }
 
 struct err *fl_inputs_meet(struct walker *w, uint32_t insn)
@@ -235,6 +236,7 @@ static struct err *jump(struct walker *w, uint32_t insn, const struct operand_pl
 	if (fl_inputs_is_linker(w, from->rip)) {
 		join_waiting(w, &top(t)->bound, &p);
 		top(t)->is_bound = true;
+		w->steps.is_odd = true;
 		return NULL;
 	}
 	// Where an import is was decided by the linker.
@@ -249,7 +251,7 @@ static struct err *jump(struct walker *w, uint32_t insn, const struct operand_pl
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
 /* Calls that were left without a return being met: theirs waits in the one below. */
-static struct err *drop_stale(struct walker_thread *t, uint64_t slot)
+static struct err *drop_stale(struct walker *w, struct walker_thread *t, uint64_t slot)
 {
 	struct err *err = NULL;
 
@@ -257,9 +259,11 @@ static struct err *drop_stale(struct walker_thread *t, uint64_t slot)
 	       !top(t)->interrupted && !err) {
 		struct call *c = top(t);
 
+		err = fl_steps_uncover(w, &c[-1]);
 		for (size_t i = 0; i < c->waiting.size && !err; i++)
 			err = vec_add(&c[-1].waiting, c->waiting.data[i]);
-		fl_inputs_pop(t);
+		if (!err)
+			err = fl_inputs_pop(w, t);
 	}
 	return err;
 }
@@ -282,14 +286,16 @@ static struct err *call(struct walker *w, uint32_t insn, uint64_t slot,
 	struct call *c;
 	struct waiting p;
 	bool has_any;
-	struct err *err = drop_stale(t, slot);
+	struct err *err = drop_stale(w, t, slot);
 
 	if (err)
 		return err;
 	c = top(t);
 	if (c->slot == slot && t->calls.size > 1) {
 		has_any = take_waiting(w, FLOW_NONE, &p) | take_bound(w, c, &p);
-		fl_inputs_pop(t);
+		err = fl_inputs_pop(w, t);
+		if (err)
+			return err;
 		return has_any ? decide(w, insn, o, &p) : NULL;
 	}
 	err = function_of(w, t->next, &callee);

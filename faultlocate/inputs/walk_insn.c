@@ -169,6 +169,16 @@ static void take_def(struct walker *w, const struct effect_def *d,
 
 /* ---- wanting ---------------------------------------------------------------------------------------- */
 
+/* Want @p n bytes of operand @p m, from byte @p from on. */
+static struct err *want_operand(struct walker *w, const struct operand_places *o, int m,
+				uint64_t from, uint64_t n, const struct label *l)
+{
+	struct err *err = w->steps.recording ? fl_steps_want(w, &o->mem[m], from, n, l) :
+					       NULL;
+
+	return err ?: fl_inputs_want_mem(w, walk_address(w, o, m) + from, n, l);
+}
+
 static struct err *want_use(struct walker *w, const struct effect_use *use,
 			    const struct operand_places *o, const struct label *l)
 {
@@ -179,8 +189,7 @@ static struct err *want_use(struct walker *w, const struct effect_use *use,
 			return NULL;
 		// What is loaded is a value again.
 		there.ways = ways_loaded(l->ways);
-		return fl_inputs_want_mem(w, walk_address(w, o, use->mem),
-					  o->mem[use->mem].size, &there);
+		return want_operand(w, o, use->mem, 0, o->mem[use->mem].size, &there);
 	}
 	for (uint64_t left = use->bytes; left; left &= left - 1)
 		fl_inputs_want_reg(w, use->reg, __builtin_ctzll(left), &there);
@@ -216,8 +225,7 @@ static void read_around(struct walker *w, uint64_t addr, uint8_t *buf, size_t si
 	}
 }
 
-/* Is the entry of a jump table at @p addr, of @p size bytes, the only one like it? */
-static bool is_only_entry(struct walker *w, uint64_t addr, unsigned size)
+bool fl_inputs_is_only_entry(struct walker *w, uint64_t addr, unsigned size)
 {
 	const uint64_t *known = map_get(&w->tables, addr);
 	uint8_t around[(2 * TABLE_REACH + 1) * 8];
@@ -242,6 +250,7 @@ static struct err *use_table(struct walker *w, const struct effect *e, uint64_t 
 {
 	struct err *err = NULL;
 	int mem = -1;
+	bool is_only;
 
 	for (int i = 0; i < e->n_uses; i++)
 		if ((from >> i & 1) && e->use[i].is_mem)
@@ -249,7 +258,10 @@ static struct err *use_table(struct walker *w, const struct effect *e, uint64_t 
 	if (mem < 0 || o->slow)
 		return NULL;
 	l.ways = (l.ways & WAYS_TABLE) / WAY_TABLE;
-	if (is_only_entry(w, walk_address(w, o, mem), o->mem[mem].size))
+	is_only = fl_inputs_is_only_entry(w, walk_address(w, o, mem), o->mem[mem].size);
+	if (w->steps.recording)
+		err = fl_steps_guard(w, &o->mem[mem], is_only);
+	if (is_only)
 		l.ways *= WAY_INDEX;
 	else
 		l.ways = ways_weak(l.ways);
@@ -279,10 +291,7 @@ static struct err *use_copy(struct walker *w, const struct effect *e,
 		l.node = node;
 		if (use->is_mem) {
 			l.ways = ways_loaded(l.ways);
-			err = o->slow ? NULL :
-					fl_inputs_want_mem(
-						w, walk_address(w, o, use->mem) + from, 1,
-						&l);
+			err = o->slow ? NULL : want_operand(w, o, use->mem, from, 1, &l);
 		} else {
 			one.bytes = UINT64_C(1) << from;
 			err = want_use(w, &one, o, &l);
@@ -304,7 +313,7 @@ static struct err *use_leave(struct walker *w, const struct operand_places *o,
 
 		l.node = node;
 		l.ways = ways_loaded(l.ways);
-		err = fl_inputs_want_mem(w, walk_address(w, o, 0) + i, 1, &l);
+		err = want_operand(w, o, 0, i, 1, &l);
 	}
 	return err;
 }

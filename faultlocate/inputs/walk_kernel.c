@@ -177,17 +177,17 @@ static struct err *birth(struct walker *w, uint32_t tid, uint32_t insn)
 			fl_inputs_want_reg(w, r, i, &child->regs->at[r][i]);
 	}
 	memset(child->regs, 0, sizeof(*child->regs));
-	for (size_t c = 0; c < child->calls.size; c++)
-		for (size_t i = 0;
-		     i < child->calls.data[c].waiting.size && !err && insn != UINT32_MAX;
-		     i++)
-			err = fl_inputs_wait(
-				w, insn, &child->calls.data[c].waiting.data[i].by_control,
-				NULL);
-	while (child->calls.size > 1)
-		fl_inputs_pop(child);
-	child->calls.data[0].waiting.size = 0;
-	return err;
+	for (;;) {
+		struct call *c = &child->calls.data[child->calls.size - 1];
+
+		for (size_t i = 0; i < c->waiting.size && !err && insn != UINT32_MAX; i++)
+			err = fl_inputs_wait(w, insn, &c->waiting.data[i].by_control,
+					     NULL);
+		c->waiting.size = 0;
+		if (err || child->calls.size == 1)
+			return err;
+		err = fl_inputs_pop(w, child);
+	}
 }
 
 /* A handler ends: what is wanted of registers behind it was so before it began. */
@@ -266,6 +266,7 @@ static struct err *begin_handler(struct walker *w)
 	struct walker_thread *t = w->at;
 	struct wanted_regs *before;
 	size_t i = t->calls.size;
+	struct err *err = NULL;
 
 	w->is_signal = true;
 	for (int r = 0; r < DEC_GPRS; r++)
@@ -277,14 +278,14 @@ static struct err *begin_handler(struct walker *w)
 	if (!i)
 		return NULL;
 	before = take_ptr(&t->calls.data[i - 1].interrupted);
-	while (t->calls.size >= i)
-		fl_inputs_pop(t);
+	while (t->calls.size >= i && !err)
+		err = fl_inputs_pop(w, t);
 	// What the handler itself got from before are registers that it kept.
 	for (int r = 0; r < WALK_REGS; r++)
 		for (int k = 0; k < 64 && (before->any >> r & 1); k++)
 			fl_inputs_want_reg(w, r, k, &before->at[r][k]);
 	free(before);
-	return NULL;
+	return err;
 }
 
 static struct err *special(struct walker *w, const struct dec_rec *rec)

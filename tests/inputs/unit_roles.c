@@ -7,6 +7,8 @@
  * altered run takes the recorded path; with a strong one (of values or control) it changes the value,
  * or the path.
  *
+ * And the walk that remembers pieces of code (steps.h) tells what the plain one does, link by link.
+ *
  * FAULTLINE_ROLES=N: N alterations for each of all programs; else 24 for each of the first few.
  *
  * time limit: 240
@@ -239,6 +241,7 @@ static bool parts(struct run *r, const struct criterion *c, uint32_t at, uint8_t
 static struct {
 	uint64_t without, without_parted, strong, strong_address, weak;
 	uint64_t wrong, missed, missed_address;
+	uint64_t again;
 } n;
 
 static uint8_t roles_of(const struct fl_inputs *in, uint32_t source, uint64_t offset)
@@ -302,6 +305,39 @@ static void judge(struct run *r, const char *program, const struct fl_inputs *in
 
 enum { FEW = 4 };
 
+static struct fl_inputs_options options_of(const struct run *r, bool is_plain)
+{
+	return (struct fl_inputs_options){ .prunes = r->prunes.data,
+					   .n_prunes = r->prunes.size,
+					   .strings = r->strings.data,
+					   .n_strings = r->strings.size,
+					   .is_plain = is_plain };
+}
+
+#define assert_same(a, b)                                                           \
+	do {                                                                        \
+		assert_int_equal((a)->size, (b)->size);                             \
+		assert_true(!(a)->size || !memcmp((a)->data, (b)->data,             \
+						  (a)->size * sizeof(*(a)->data))); \
+	} while (0)
+
+/* What the walk from @p s, which remembers, told as @p in the plain one tells, too. */
+static void compare(struct run *r, const struct fl_seed *s, const struct fl_inputs *in)
+{
+	const struct fl_inputs_options o = options_of(r, true);
+	struct fl_inputs plain = {};
+
+	ok(fl_inputs_walk(r->trace, &r->sources, s, 1, &o, &plain));
+	assert_int_equal(plain.n_again, 0);
+	assert_same(&plain.all, &in->all);
+	assert_same(&plain.others, &in->others);
+	assert_same(&plain.links, &in->links);
+	assert_int_equal(plain.n_walked, in->n_walked);
+	assert_int_equal(plain.n_unmeasured, in->n_unmeasured);
+	fl_inputs_deinit(&plain);
+	n.again += in->n_again;
+}
+
 static const char *programs(size_t i)
 {
 	static char text[512];
@@ -348,11 +384,7 @@ static void executed(void **state)
 		begin(&r, program);
 		for (size_t done = 0, tries = 0; done < n_each && tries < 20 * n_each;
 		     tries++) {
-			const struct fl_inputs_options o = { .prunes = r.prunes.data,
-							     .n_prunes = r.prunes.size,
-							     .strings = r.strings.data,
-							     .n_strings =
-								     r.strings.size };
+			const struct fl_inputs_options o = options_of(&r, false);
 			struct fl_inputs in = {};
 			struct criterion c;
 			struct fl_seed s;
@@ -364,6 +396,7 @@ static void executed(void **state)
 					      .reg = c.reg,
 					      .bytes = 0xff };
 			ok(fl_inputs_walk(r.trace, &r.sources, &s, 1, &o, &in));
+			compare(&r, &s, &in);
 			for (int i = 0; i < 6; i++, done++)
 				judge(&r, program, &in, &c,
 				      choose_byte(&r, &in, i, &seed),
@@ -378,7 +411,7 @@ static void executed(void **state)
 	       n.missed, n.missed_address);
 	assert_int_equal(n.wrong, 0);
 	assert_int_equal(n.missed, 0);
-	assert_true(n.without > 10 && n.strong > 2);
+	assert_true(n.without > 10 && n.strong > 2 && n.again > 10000);
 }
 
 int main(void)
