@@ -105,6 +105,7 @@ enum flt_status flt_capture_info(const struct flt_capture *c, struct flt_info *r
 		[CAP_END_EXIT] = FLT_ENDED_EXIT,
 		[CAP_END_SIGNAL] = FLT_ENDED_SIGNAL,
 		[CAP_END_DETACHED] = FLT_ENDED_DETACHED,
+		[CAP_END_EXEC] = FLT_ENDED_EXEC,
 	};
 	const struct cap_info *i = capture_info(c->capture);
 	const struct flt_info info = {

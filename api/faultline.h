@@ -79,6 +79,7 @@ enum flt_ending {
 	FLT_ENDED_EXIT,	    /**< value: the exit status */
 	FLT_ENDED_SIGNAL,   /**< value: the signal */
 	FLT_ENDED_DETACHED, /**< the recorder left it running */
+	FLT_ENDED_EXEC,	    /**< it executed another program */
 };
 
 /** What a capture is. Texts belong to it. */

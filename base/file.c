@@ -83,6 +83,12 @@ int file_act(int dir_fd, enum file_act act, const char *name, const char *other)
 	return -1;
 }
 
+int file_move(int from_fd, int to_fd, const char *name)
+{
+	errno = EPERM;
+	return maker ? -1 : renameat(from_fd, name, to_fd, name);
+}
+
 /** Open @p path, wherever it is. */
 static int open_at(int dir_fd, const char *path, int flags)
 {

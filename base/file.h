@@ -48,6 +48,10 @@ enum file_act {
  */
 int file_act(int dir_fd, enum file_act act, const char *name, const char *other);
 
+/** Give file @p name of directory @p from_fd to directory @p to_fd, over what has that name
+ * there. Not where there is a maker. @return 0, or -1 with errno. */
+int file_move(int from_fd, int to_fd, const char *name);
+
 /**
  * Open the regular file @p path for reading; anything else is not opened. Below @p dir_fd it
  * is found as by file_open_below(); with AT_FDCWD it is a path whose links are followed.

@@ -108,6 +108,15 @@ static struct err *scan(struct capture *c, DIR *d)
 	return err;
 }
 
+size_t cap_process_followed(const struct cap_process *list, size_t n)
+{
+	size_t followed = 0;
+
+	for (size_t i = 0; i < n; i++)
+		followed += list[i].created != CAP_CREATED_BEFORE;
+	return followed;
+}
+
 const char *cap_process_nothing(const struct cap_process *p)
 {
 	if (p->created == CAP_CREATED_FORK)
@@ -139,7 +148,7 @@ static struct err *find_pid(const struct cap_info *info, uint64_t pid,
 	for (size_t i = 0; i < info->n_processes; i++) {
 		const struct cap_process *p = &info->processes[i];
 
-		if (p->pid != pid)
+		if (p->pid != pid || p->created == CAP_CREATED_BEFORE)
 			continue;
 		if (*ret)
 			return err_new(ERR_NOT_FOUND,

@@ -20,10 +20,9 @@
 #define NAMES(table) (table), sizeof(table) / sizeof(*(table))
 
 static const char *const end_names[] = {
-	[CAP_END_UNKNOWN] = "unknown",
-	[CAP_END_EXIT] = "exit",
-	[CAP_END_SIGNAL] = "signal",
-	[CAP_END_DETACHED] = "detached",
+	[CAP_END_UNKNOWN] = "unknown", [CAP_END_EXIT] = "exit",
+	[CAP_END_SIGNAL] = "signal",   [CAP_END_DETACHED] = "detached",
+	[CAP_END_EXEC] = "exec",
 };
 
 static const char *const heap_names[] = {
@@ -39,6 +38,7 @@ static const char *const created_names[] = {
 	[CAP_CREATED_FORK] = "fork",
 	[CAP_CREATED_VFORK] = "vfork",
 	[CAP_CREATED_CLONE] = "clone",
+	[CAP_CREATED_BEFORE] = "before",
 };
 
 static const char *const mode_names[] = {
@@ -59,9 +59,15 @@ const char *cap_end_reason_name(enum cap_end_reason reason)
 	return reason_names[reason];
 }
 
+const char *cap_end_name(enum cap_end end)
+{
+	assert(end <= CAP_END_EXEC);
+	return end_names[end];
+}
+
 const char *cap_created_name(enum cap_created created)
 {
-	assert(created <= CAP_CREATED_CLONE);
+	assert(created <= CAP_CREATED_BEFORE);
 	return created_names[created];
 }
 

@@ -35,6 +35,22 @@ struct unlisted {
 	uint64_t n;
 };
 
+/** What the manifest will say of a history. */
+struct book {
+	uint64_t n_events, n_syscalls;
+	uint64_t core_bytes[2]; ///< of start.core, of end.core
+	uint64_t n_partial, n_gaps;
+	VEC(struct unlisted) unlisted;
+	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
+	/** Places that were masked, but for those in the manifest. */
+	struct {
+		uint64_t core[2], events;
+	} n_masked;
+	uint64_t n_trickled; ///< values in the writer's trickles, which remain
+	enum cap_end end;
+	int end_value;
+};
+
 struct cap_writer {
 	char *dir;
 	int dir_fd;	 ///< -1 = not open
@@ -45,23 +61,13 @@ struct cap_writer {
 	bool is_child;	 ///< inside another bundle, whose kept files it shares
 	struct cap_log *log;
 	struct cap_store *store;
-	uint64_t n_events, n_syscalls;
+	struct book book;
 	uint64_t bytes;
-	uint64_t core_bytes[2]; ///< of start.core, of end.core
-	uint64_t n_partial, n_gaps;
-	VEC(struct unlisted) unlisted;
-	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
 	struct cap_mask *mask;
 	VEC(uint8_t) masked;		     ///< memory and text of an event
 	VEC(struct cap_write) masked_writes; ///< into that
-	/** Places that were masked, but for those in the manifest. */
-	struct {
-		uint64_t core[2], events;
-	} n_masked;
+	VEC(char *) split;	    ///< names under children/ of what was split off
 	struct trickle trickles[8]; ///< by descriptor
-	uint64_t n_trickled;	    ///< values in them, which remain
-	enum cap_end end;
-	int end_value;
 };
 
 #define GAPS_SHOWN 20
@@ -208,29 +214,89 @@ struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_write
 	return NULL;
 }
 
-struct err *cap_writer_restart(struct cap_writer *w)
+/** What a history has in its directory, but for the manifest. */
+static const char *const parts[] = { "events.flt", "start.core", "end.core",
+				     "perf.data" };
+
+static void book_deinit(struct book *b)
 {
-	cap_log_destroy(w->log);
-	w->log = NULL;
-	if (file_act(w->dir_fd, FILE_REMOVE, "events.flt", NULL) ||
-	    file_act(w->dir_fd, FILE_REMOVE, "start.core", NULL))
-		return err_errno("cannot begin %s again", w->dir);
-	file_act(w->dir_fd, FILE_REMOVE, "end.core", NULL);
-	file_act(w->dir_fd, FILE_REMOVE, "perf.data", NULL);
-	for (size_t i = 0; i < w->gaps.size; i++)
-		free(w->gaps.data[i]);
-	w->gaps.size = 0;
-	for (size_t i = 0; i < w->unlisted.size; i++)
-		free(w->unlisted.data[i].name);
-	w->unlisted.size = 0;
-	w->n_events = w->n_syscalls = w->n_partial = w->n_gaps = 0;
-	w->end = CAP_END_UNKNOWN;
-	w->end_value = 0;
-	w->n_masked.core[0] = w->n_masked.core[1] = w->n_masked.events = 0;
-	w->n_trickled = 0;
+	for (size_t i = 0; i < b->gaps.size; i++)
+		free(b->gaps.data[i]);
+	for (size_t i = 0; i < b->unlisted.size; i++)
+		free(b->unlisted.data[i].name);
+	vec_deinit(&b->gaps);
+	vec_deinit(&b->unlisted);
+}
+
+/** The log of a history that begins. */
+static struct err *begin_log(struct cap_writer *w)
+{
+	w->book = (struct book){};
 	if (!w->is_child)
 		cap_mask_restart(w->mask);
 	return open_log(w);
+}
+
+struct err *cap_writer_restart(struct cap_writer *w)
+{
+	cap_log_destroy(take_ptr(&w->log));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (file_act(w->dir_fd, FILE_REMOVE, parts[i], NULL) && errno != ENOENT)
+			return err_errno("cannot begin %s again", w->dir);
+	book_deinit(&w->book);
+	return begin_log(w);
+}
+
+/** The files and the book of @p w become those of @p old. */
+static struct err *hand_over(struct cap_writer *w, struct cap_writer *old)
+{
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (file_move(w->dir_fd, old->dir_fd, parts[i]) && errno != ENOENT)
+			return err_errno("cannot move %s of %s to %s", parts[i], w->dir,
+					 old->dir);
+	cap_log_destroy(old->log);
+	old->log = take_ptr(&w->log);
+	old->book = w->book;
+	return begin_log(w);
+}
+
+struct err *cap_writer_split(struct cap_writer *w, struct cap_writer *root,
+			     const char *name, struct cap_writer **ret)
+{
+	char *copy = strdup(name), **slot = copy ? vec_push(&root->split) : NULL;
+	struct err *err;
+
+	*ret = NULL;
+	if (!slot) {
+		free(copy);
+		return &err_nomem;
+	}
+	*slot = copy;
+	err = cap_writer_create_child(root, name, ret);
+	return err ?: hand_over(w, *ret);
+}
+
+/** What is in directory @p dir_fd, the history and its manifest. */
+static void remove_parts(int dir_fd)
+{
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		file_act(dir_fd, FILE_REMOVE, parts[i], NULL);
+	file_act(dir_fd, FILE_REMOVE, "manifest.json", NULL);
+}
+
+static void remove_split(struct cap_writer *w)
+{
+	for (size_t i = 0; i < w->split.size; i++) {
+		const char *name = w->split.data[i];
+		_cleanup_close_ int fd =
+			file_open_below(w->children_fd, name, O_RDONLY | O_DIRECTORY);
+
+		if (fd >= 0)
+			remove_parts(fd);
+		file_act(w->children_fd, FILE_REMOVE_DIR, name, NULL);
+	}
+	if (w->split.size)
+		file_act(w->dir_fd, FILE_REMOVE_DIR, CAP_CHILDREN, NULL);
 }
 
 void cap_writer_remove(struct cap_writer *w)
@@ -239,13 +305,9 @@ void cap_writer_remove(struct cap_writer *w)
 		return;
 	if (w->store && !w->is_child)
 		cap_store_remove(w->store, w->dir_fd);
-	if (w->dir_fd >= 0) {
-		file_act(w->dir_fd, FILE_REMOVE, "events.flt", NULL);
-		file_act(w->dir_fd, FILE_REMOVE, "start.core", NULL);
-		file_act(w->dir_fd, FILE_REMOVE, "end.core", NULL);
-		file_act(w->dir_fd, FILE_REMOVE, "perf.data", NULL);
-		file_act(w->dir_fd, FILE_REMOVE, "manifest.json", NULL);
-	}
+	remove_split(w);
+	if (w->dir_fd >= 0)
+		remove_parts(w->dir_fd);
 	if (w->made_dir && w->is_child)
 		file_act(w->around_fd, FILE_REMOVE_DIR, name_of(w), NULL);
 	else if (w->made_dir)
@@ -264,12 +326,10 @@ void cap_writer_destroy(struct cap_writer *w)
 	}
 	cap_log_destroy(w->log);
 	cap_store_unref(w->store);
-	for (size_t i = 0; i < w->gaps.size; i++)
-		free(w->gaps.data[i]);
-	for (size_t i = 0; i < w->unlisted.size; i++)
-		free(w->unlisted.data[i].name);
-	vec_deinit(&w->gaps);
-	vec_deinit(&w->unlisted);
+	book_deinit(&w->book);
+	for (size_t i = 0; i < w->split.size; i++)
+		free(w->split.data[i]);
+	vec_deinit(&w->split);
 	vec_deinit(&w->masked);
 	vec_deinit(&w->masked_writes);
 	closep(&w->dir_fd);
@@ -280,17 +340,18 @@ void cap_writer_destroy(struct cap_writer *w)
 
 uint64_t cap_writer_events(const struct cap_writer *w)
 {
-	return w->n_events;
+	return w->book.n_events;
 }
 
 static struct err *count_unlisted(struct cap_writer *w, const char *name)
 {
-	struct unlisted *u = vec_find(&w->unlisted, known, !strcmp(known->name, name));
+	struct unlisted *u =
+		vec_find(&w->book.unlisted, known, !strcmp(known->name, name));
 
 	if (!u) {
 		char *copy = strdup(name);
 
-		u = copy ? vec_push(&w->unlisted) : NULL;
+		u = copy ? vec_push(&w->book.unlisted) : NULL;
 		if (!u) {
 			free(copy);
 			return &err_nomem;
@@ -306,30 +367,30 @@ static struct err *count_event(struct cap_writer *w, const struct cap_event *ev)
 {
 	char **text;
 
-	w->n_events++;
+	w->book.n_events++;
 	switch (ev->kind) {
 	case CAP_EV_SYSCALL:
-		w->n_syscalls++;
-		w->n_partial += !!(ev->flags & CAP_SYS_PARTIAL);
+		w->book.n_syscalls++;
+		w->book.n_partial += !!(ev->flags & CAP_SYS_PARTIAL);
 		if (ev->flags & CAP_SYS_UNLISTED)
 			return count_unlisted(w, ev->text ?: "a system call");
 		return NULL;
 	case CAP_EV_SIGNAL:
 		if (ev->is_fatal) {
-			w->end = CAP_END_SIGNAL;
-			w->end_value = ev->signo;
+			w->book.end = CAP_END_SIGNAL;
+			w->book.end_value = ev->signo;
 		}
 		return NULL;
 	case CAP_EV_EXIT:
-		if (ev->exit_code >= 0 && w->end != CAP_END_SIGNAL) {
-			w->end = CAP_END_EXIT;
-			w->end_value = ev->exit_code;
+		if (ev->exit_code >= 0 && w->book.end != CAP_END_SIGNAL) {
+			w->book.end = CAP_END_EXIT;
+			w->book.end_value = ev->exit_code;
 		}
 		return NULL;
 	case CAP_EV_GAP:
-		if (w->n_gaps++ >= GAPS_SHOWN)
+		if (w->book.n_gaps++ >= GAPS_SHOWN)
 			return NULL;
-		text = vec_push(&w->gaps);
+		text = vec_push(&w->book.gaps);
 		if (!text)
 			return &err_nomem;
 		*text = strdup(ev->text ?: "unknown");
@@ -376,7 +437,7 @@ static void look_at_trickle(struct cap_writer *w, const struct cap_event *ev,
 	t->size += size;
 	memcpy(copy, t->bytes, t->size);
 	n = cap_mask_bytes(w->mask, copy, t->size);
-	w->n_trickled += n;
+	w->book.n_trickled += n;
 	if (n)
 		t->size = 0;
 }
@@ -400,7 +461,7 @@ static struct err *mask_event(struct cap_writer *w, struct cap_event *ev)
 		w->masked_writes.data[i].data = copy_in(w, from->data, from->size);
 	}
 	look_at_trickle(w, ev, w->masked.data, size);
-	w->n_masked.events += cap_mask_data(w->mask, w->masked.data, size);
+	w->book.n_masked.events += cap_mask_data(w->mask, w->masked.data, size);
 	// A frame holds registers, and lies at a multiple of 8.
 	if (ev->kind == CAP_EV_SIGNAL)
 		cap_mask_words(w->mask, (uint64_t *)w->masked.data, size / 8);
@@ -408,7 +469,8 @@ static struct err *mask_event(struct cap_writer *w, struct cap_event *ev)
 	if (text)
 		ev->text = (char *)copy_in(w, ev->text, text);
 	if (text)
-		w->n_masked.events += cap_mask_bytes(w->mask, (char *)ev->text, text);
+		w->book.n_masked.events +=
+			cap_mask_bytes(w->mask, (char *)ev->text, text);
 	cap_mask_words(w->mask, ev->regs.gpr, CAP_GPRS);
 	cap_mask_words(w->mask, ev->after.gpr, CAP_GPRS);
 	return NULL;
@@ -477,10 +539,10 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 	if (fd < 0)
 		return err_errno("cannot create %s/%s", w->dir, name);
 	err = cap_core_write(fd, core, cap_store_size(w->store), w->mask,
-			     &w->n_masked.core[core->is_end], read_mem, ctx);
+			     &w->book.n_masked.core[core->is_end], read_mem, ctx);
 	cap_mask_begin(w->mask);
 	if (!err && !fstat(fd, &st))
-		w->core_bytes[core->is_end] = st.st_size;
+		w->book.core_bytes[core->is_end] = st.st_size;
 	if (close(fd) && !err)
 		err = err_errno("cannot write");
 	return err ? err_prefix(err, "cannot record into %s", w->dir) : NULL;
@@ -550,7 +612,7 @@ static struct err *mask_kept(const struct cap_writer *w, struct cap_info *info,
 /** Mask what was not masked on its way; say where values were, and where they remain. */
 static struct err *tell_masked(const struct cap_writer *w, struct cap_info *info)
 {
-	const uint64_t *in_core = w->n_masked.core;
+	const uint64_t *in_core = w->book.n_masked.core;
 	uint64_t n_files = 0;
 	struct err *err;
 
@@ -559,19 +621,20 @@ static struct err *tell_masked(const struct cap_writer *w, struct cap_info *info
 	err = mask_file(w, w->dir_fd, "perf.data", &n_files, &n_files);
 	if (!err && !w->is_child)
 		err = mask_kept(w, info, &n_files);
-	if (!err && in_core[0] + in_core[1] + w->n_masked.events + n_files)
+	if (!err && in_core[0] + in_core[1] + w->book.n_masked.events + n_files)
 		err = add_missing(info,
 				  "left out on request: copies of masked values, %" PRIu64
 				  " in start.core, %" PRIu64 " in end.core, %" PRIu64
 				  " in what it got from outside, %" PRIu64
 				  " in other files",
-				  in_core[0], in_core[1], w->n_masked.events, n_files);
-	if (!err && w->n_trickled)
+				  in_core[0], in_core[1], w->book.n_masked.events,
+				  n_files);
+	if (!err && w->book.n_trickled)
 		err = add_missing(
 			info,
 			"masked values remain where they were read in pieces of "
 			"a few bytes: %" PRIu64,
-			w->n_trickled);
+			w->book.n_trickled);
 	if (!err && !w->is_child && cap_mask_is_late(w->mask))
 		err = add_missing(
 			info, "masked values that a followed process was the first to "
@@ -584,22 +647,21 @@ static struct err *list_missing(const struct cap_writer *w, struct cap_info *inf
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < w->gaps.size && !err; i++)
-		err = add_missing(info, "%s", w->gaps.data[i]);
-	if (w->n_gaps > w->gaps.size && !err)
+	for (size_t i = 0; i < w->book.gaps.size && !err; i++)
+		err = add_missing(info, "%s", w->book.gaps.data[i]);
+	if (w->book.n_gaps > w->book.gaps.size && !err)
 		err = add_missing(info, "%" PRIu64 " more gaps",
-				  w->n_gaps - w->gaps.size);
-	for (size_t i = 0; i < w->unlisted.size && !err; i++)
-		err = add_missing(info,
-				  "what %s does to memory is not known (%" PRIu64
-				  " call%s)",
-				  w->unlisted.data[i].name, w->unlisted.data[i].n,
-				  w->unlisted.data[i].n == 1 ? "" : "s");
-	if (w->n_partial && !err)
+				  w->book.n_gaps - w->book.gaps.size);
+	for (size_t i = 0; i < w->book.unlisted.size && !err; i++)
+		err = add_missing(
+			info, "what %s does to memory is not known (%" PRIu64 " call%s)",
+			w->book.unlisted.data[i].name, w->book.unlisted.data[i].n,
+			w->book.unlisted.data[i].n == 1 ? "" : "s");
+	if (w->book.n_partial && !err)
 		err = add_missing(info,
 				  "%" PRIu64 " system calls whose results could not all "
 				  "be read",
-				  w->n_partial);
+				  w->book.n_partial);
 	return err ?: tell_masked(w, info);
 }
 
@@ -627,21 +689,21 @@ struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 
 	w->bytes += log_bytes;
 	info->version = CAP_VERSION;
-	info->n_events = w->n_events;
-	info->n_syscalls = w->n_syscalls;
+	info->n_events = w->book.n_events;
+	info->n_syscalls = w->book.n_syscalls;
 	info->has_masked |= cap_mask_is_on(w->mask);
 	info->files = w->is_child ? NULL : cap_store_files(w->store);
 	info->n_files = w->is_child ? 0 : cap_store_size(w->store);
 	if (info->end == CAP_END_UNKNOWN) {
-		info->end = w->end;
-		info->end_value = w->end_value;
+		info->end = w->book.end;
+		info->end_value = w->book.end_value;
 	}
 	if (!err)
 		err = list_missing(w, info);
 	info->is_complete = !info->n_missing;
 	if (!err)
 		err = write_manifest(w, info);
-	*bytes = w->bytes + w->core_bytes[0] + w->core_bytes[1];
+	*bytes = w->bytes + w->book.core_bytes[0] + w->book.core_bytes[1];
 	if (!fstatat(w->dir_fd, "perf.data", &st, 0))
 		*bytes += st.st_size;
 	// The caller keeps info; the files in it live as long as the writer does.

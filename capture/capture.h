@@ -253,15 +253,35 @@ struct cap_store_site {
 	bool is_emulated;     ///< by the kernel; else single-stepped
 };
 
-enum cap_end { CAP_END_UNKNOWN, CAP_END_EXIT, CAP_END_SIGNAL, CAP_END_DETACHED };
+enum cap_end {
+	CAP_END_UNKNOWN,
+	CAP_END_EXIT,
+	CAP_END_SIGNAL,
+	CAP_END_DETACHED,
+	CAP_END_EXEC, ///< it executed another program, whose history is another one
+};
+
+/** @return whether the program came to its end by itself, and was not left before. */
+static inline bool cap_end_is_own(enum cap_end end)
+{
+	return end == CAP_END_EXIT || end == CAP_END_SIGNAL || end == CAP_END_EXEC;
+}
+
+/** @return its name in messages and manifests. */
+const char *cap_end_name(enum cap_end end);
 
 /** How a followed process came to be. */
-enum cap_created { CAP_CREATED_FORK, CAP_CREATED_VFORK, CAP_CREATED_CLONE };
+enum cap_created {
+	CAP_CREATED_FORK,
+	CAP_CREATED_VFORK,
+	CAP_CREATED_CLONE,
+	CAP_CREATED_BEFORE, ///< not at all: it is what its parent was before it executed
+};
 
 /** @return its name in messages and manifests. */
 const char *cap_created_name(enum cap_created created);
 
-/** A process that `record -f` followed. */
+/** A process that `record -f` followed, or a program that a process was before (BEFORE). */
 struct cap_process {
 	uint32_t index;	 ///< in the order of their creation, from 1; 0 is the program
 	uint32_t parent; ///< index
@@ -358,7 +378,7 @@ struct cap_info {
 	char *cwd, *exe;
 	uint32_t pid;
 	uint64_t n_events, n_syscalls;
-	uint64_t n_execs; ///< images the process had before this one; not in the capture
+	uint64_t n_execs; ///< programs that the process was before this one
 	enum cap_end end;
 	int end_value;	      ///< exit status or signal number
 	uint64_t stack_limit; ///< RLIMIT_STACK, bytes
@@ -384,6 +404,10 @@ struct cap_info {
 
 /** Free what @p p owns. */
 void cap_process_deinit(struct cap_process *p);
+
+/** @return how many of the @p n processes at @p list were followed; the others are what a
+ * process was before it executed a program. */
+size_t cap_process_followed(const struct cap_process *list, size_t n);
 
 /** Why nothing was recorded of @p p, which has no bundle: words behind its name. */
 const char *cap_process_nothing(const struct cap_process *p);
@@ -591,9 +615,18 @@ void cap_writer_destroy(struct cap_writer *w);
 /** Give up a bundle that never became anything: everything made so far is removed. */
 void cap_writer_remove(struct cap_writer *w);
 
-/** The program became another one by exec: drop all events and the start state, so that
- * the capture is of the new image. Kept files stay. */
+/** A copy of a process became a program by exec: drop all events and the start state, so that
+ * the capture is of the program. Kept files stay. */
 struct err *cap_writer_restart(struct cap_writer *w);
+
+/** A program became another one by exec: what @p w has is from now on the bundle of a followed
+ * process, children/@p name of @p root, for cap_writer_finish(); and @p w begins again.
+ * cap_writer_remove() of @p root removes it, too.
+ *
+ * @param root  may be @p w.
+ * @param ret   the caller's; set where the bundle was made, also on failure; else NULL. */
+struct err *cap_writer_split(struct cap_writer *w, struct cap_writer *root,
+			     const char *name, struct cap_writer **ret);
 
 /** @return the bundle's directory; until the writer is renamed or gone. */
 const char *cap_writer_dir(const struct cap_writer *w);

@@ -41,7 +41,8 @@ static const struct argp_option options[] = {
 	{ "json", OPT_JSON, NULL, 0,
 	  "Print each event, or process, as a JSON object on its line", 0 },
 	{ "processes", 'P', NULL, 0,
-	  "Print the tree of the processes that `record -f' followed, and nothing else",
+	  "Print the tree of the processes that `record -f' followed, with the programs that "
+	  "each was before an exec, and nothing else",
 	  0 },
 	{ "process", 'p', "PROCESS", 0,
 	  "Print what the capture holds of this process: its number in that tree, or its "

@@ -14,8 +14,6 @@
 #define COMMAND_MAX 100 ///< characters of a process' command line
 #define DEPTH_MAX 200	///< deeper ones are not indented further
 
-static const char *const end_names[] = { "unknown", "exit", "signal", "detached" };
-
 static bool has_value(enum cap_end end)
 {
 	return end == CAP_END_EXIT || end == CAP_END_SIGNAL;
@@ -46,8 +44,8 @@ static void print_process(const struct cap_process *p, unsigned depth, FILE *out
 	int left = COMMAND_MAX;
 	char end[32];
 
-	snprintf(end, sizeof(end), has_value(p->end) ? "%s %d" : "%s", end_names[p->end],
-		 p->end_value);
+	snprintf(end, sizeof(end), has_value(p->end) ? "%s %d" : "%s",
+		 cap_end_name(p->end), p->end_value);
 	fprintf(out, "%7u %7u %9" PRIu64 " %-10s %*s", p->index, p->pid, p->n_syscalls,
 		end, 2 * (int)depth, "");
 	if (!p->argv || !p->argv[0])
@@ -142,7 +140,7 @@ static struct err *print_json(const struct cap_process *p, FILE *out)
 	if (p->index)
 		add_text(o, "dir", p->dir);
 	cJSON_AddNumberToObject(o, "syscalls", p->n_syscalls);
-	cJSON_AddStringToObject(o, "end", end_names[p->end]);
+	cJSON_AddStringToObject(o, "end", cap_end_name(p->end));
 	if (has_value(p->end))
 		cJSON_AddNumberToObject(o, "end_value", p->end_value);
 	cJSON_AddBoolToObject(o, "complete", p->is_complete);

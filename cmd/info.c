@@ -149,6 +149,8 @@ static void end_words(const struct cap_info *info, char *text, size_t size)
 		snprintf(text, size, "goes on behind what the slice is of");
 	else if (info->end == CAP_END_DETACHED)
 		snprintf(text, size, "was left running when the recording ended");
+	else if (info->end == CAP_END_EXEC)
+		snprintf(text, size, "executed another program");
 	else
 		snprintf(text, size, "ended in a way that is not known");
 }
@@ -156,6 +158,7 @@ static void end_words(const struct cap_info *info, char *text, size_t size)
 static void print_run(const struct cap_info *info)
 {
 	char end[128], brand[49];
+	size_t n_followed;
 
 	fputs(info->mode == CAP_MODE_FLIGHT ? "The recent past of:" : "A run of:",
 	      stdout);
@@ -168,9 +171,12 @@ static void print_run(const struct cap_info *info)
 	       end);
 	printf("  %" PRIu64 " system calls, %" PRIu64 " events in all", info->n_syscalls,
 	       info->n_events);
-	if (info->n_processes)
+	n_followed = cap_process_followed(info->processes, info->n_processes);
+	if (n_followed)
 		printf("; %zu more processes, which it or its children created",
-		       info->n_processes);
+		       n_followed);
+	if (info->n_processes > n_followed)
+		printf("; programs before an exec: %zu", info->n_processes - n_followed);
 	cap_cpu_brand(&info->cpu, brand);
 	if (brand[0])
 		printf("\n  recorded on an %s", text_line(brand));
@@ -222,7 +228,6 @@ static void add_texts(cJSON *o, const char *name, char *const *texts, size_t n)
 
 static cJSON *json_run(const struct cap_info *info)
 {
-	static const char *const ends[] = { "unknown", "exit", "signal", "detached" };
 	cJSON *o = cJSON_CreateObject();
 	size_t n = 0;
 	char brand[49];
@@ -235,7 +240,7 @@ static cJSON *json_run(const struct cap_info *info)
 	cJSON_AddStringToObject(o, "exe", info->exe ?: "");
 	cJSON_AddStringToObject(o, "cwd", info->cwd ?: "");
 	cJSON_AddNumberToObject(o, "pid", info->pid);
-	cJSON_AddStringToObject(o, "end", ends[info->end]);
+	cJSON_AddStringToObject(o, "end", cap_end_name(info->end));
 	if (info->end == CAP_END_SIGNAL || info->end == CAP_END_EXIT)
 		cJSON_AddNumberToObject(o, "end_value", info->end_value);
 	cJSON_AddNumberToObject(o, "syscalls", info->n_syscalls);

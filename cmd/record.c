@@ -484,7 +484,8 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 		fprintf(stderr, "%zu gap%s: %s%s", r->n_gaps, r->n_gaps == 1 ? "" : "s",
 			text_line(gap_text(r, 0) ?: ""), r->n_gaps > 1 ? "; ..." : "");
 	if (info->n_execs)
-		fprintf(stderr, ", from the exec of %s on", text_line(info->exe));
+		fprintf(stderr, ", with what it was before the exec of %s",
+			text_line(info->exe));
 	fputs("\n", stderr);
 }
 

@@ -466,13 +466,14 @@ static const char *base_name(const char *path)
 
 /* Replay the bundle in @p dir as process @p index. @return the exit status. */
 static int replay_listed(const struct replay_options *o, const char *dir, uint32_t index,
-			 uint32_t pid, const char *name)
+			 uint32_t pid, const char *name, bool is_before)
 {
 	_cleanup_free_ char *label = NULL;
 	struct replay_options one = *o;
 
-	if (asprintf(&label, "process %u (%s, pid %u)", index, text_line(base_name(name)),
-		     pid) < 0)
+	if (asprintf(&label, "process %u (%s, pid %u%s)", index,
+		     text_line(base_name(name)), pid,
+		     is_before ? ", before its exec" : "") < 0)
 		label = NULL;
 	one.capture = dir;
 	one.label = label;
@@ -483,7 +484,7 @@ static int replay_listed(const struct replay_options *o, const char *dir, uint32
 static int replay_all(const struct replay_options *o, const struct capture *c)
 {
 	const struct cap_info *info = capture_info(c);
-	int worst = replay_listed(o, o->capture, 0, info->pid, info->argv[0]);
+	int worst = replay_listed(o, o->capture, 0, info->pid, info->argv[0], false);
 
 	for (size_t i = 0; i < info->n_processes; i++) {
 		const struct cap_process *p = &info->processes[i];
@@ -501,7 +502,8 @@ static int replay_all(const struct replay_options *o, const struct capture *c)
 			fprintf(stderr, "faultline: %s\n", err->message);
 		else
 			status = replay_listed(o, dir, p->index, p->pid,
-					       p->argv[0] ?: p->exe);
+					       p->argv[0] ?: p->exe,
+					       p->created == CAP_CREATED_BEFORE);
 		worst = status > worst ? status : worst;
 	}
 	return worst;

@@ -99,6 +99,8 @@ static void stop_at_end(struct dbg_session *s, struct dbg_stop *ret)
 	} else if (w->end == CAP_END_SIGNAL) {
 		dbg_session_tell(s, "the program ends here, by %s\n",
 				 text_signal(w->end_value));
+	} else if (w->end == CAP_END_EXEC) {
+		dbg_session_tell(s, "the program executes another one here\n");
 	} else {
 		dbg_session_tell(s, "the recording ends here\n");
 	}

@@ -113,22 +113,6 @@ static struct err *bind_spec(struct fl_analysis *a)
 	return err;
 }
 
-// What the specification is about may be the program that the process was before it executed this one.
-static struct err *blame_image(const struct fl_analysis *a, struct err *err)
-{
-	const struct cap_info *info = capture_info(a->capture);
-	struct err *told;
-
-	if (!err || err->code != ERR_SPEC || !info->n_execs)
-		return err;
-	told = err_new(ERR_SPEC,
-		       "%s; or another program is meant: the process executed %s, and "
-		       "the capture begins there",
-		       err->message, info->exe ? text_line(info->exe) : "another one");
-	err_destroy(err);
-	return told;
-}
-
 static bool is_about_chunks(const struct spec *s, const struct spec_constraint *c)
 {
 	int chunk = fl_types_chunk(s);
@@ -173,7 +157,7 @@ static struct err *declare_all(const struct fl_options *o, struct fl_analysis *a
 // Nothing was violated as far as the capture goes, but what happened then is not known.
 static struct err *require_end(const struct fl_analysis *a)
 {
-	if (a->visit || a->run.end == CAP_END_EXIT || a->run.end == CAP_END_SIGNAL)
+	if (a->visit || cap_end_is_own(a->run.end))
 		return NULL;
 	return err_new(
 		ERR_TRUNCATED,
@@ -192,25 +176,6 @@ static struct err *explain_end(struct fl_analysis *a)
 	a->phases.end_s = clock_lap_s(&start_s);
 	return err ? fl_note_add(a, "the end cannot be explained: %s", err->message) :
 		     NULL;
-}
-
-// The process executed another program: what it did before is not in the capture.
-static struct err *require_image(const struct fl_analysis *a)
-{
-	const struct cap_info *info = capture_info(a->capture);
-	const struct fl_typing *t = &a->typing;
-
-	if (!info->n_execs || !spec_constraints(a->spec) || a->visit ||
-	    t->n_by_site + t->n_by_dwarf + t->n_by_size || a->end.is_known ||
-	    a->sides[FL_SIDE_CHUNKS].graph)
-		return NULL;
-	return err_new(
-		ERR_NOT_FOUND,
-		"cannot analyze: of the program that was meant nothing is left: the "
-		"process executed %s, which allocates no declared type, and the "
-		"capture begins there (record the program itself, or have it start "
-		"others in processes of their own)",
-		info->exe ? text_line(info->exe) : "another one");
 }
 
 // Nobody said what should hold, and the program ended as if all was well.
@@ -267,7 +232,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	dec_symbols_sources(a->symbols, o->sources);
 	a->places = (struct fl_places){ place_of, a };
 	if (o->n_specs || o->text)
-		err = blame_image(a, bind_spec(a));
+		err = bind_spec(a);
 	if (!err)
 		err = divide_constraints(a);
 	if (!err && o->with_accesses)
@@ -319,8 +284,6 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = fl_notes_add(a, o);
 	if (!err)
 		err = require_end(a);
-	if (!err)
-		err = require_image(a);
 	return err ? err : require_question(a, o);
 }
 

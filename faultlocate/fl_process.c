@@ -84,6 +84,7 @@ static struct err *choose(struct chooser *c, char **dir, char **note)
 	const struct cap_info *info = capture_info(c->capture);
 	int why = judge(c, *dir, info->exe, info->end, info->end_value), best = why;
 	const struct cap_process *chosen = NULL;
+	size_t n;
 
 	for (size_t i = 0; i < info->n_processes; i++) {
 		const struct cap_process *p = &info->processes[i];
@@ -99,8 +100,12 @@ static struct err *choose(struct chooser *c, char **dir, char **note)
 		free(*dir);
 		*dir = take_ptr(&at);
 	}
-	if (asprintf(note, "the capture holds %zu more process%s: ", info->n_processes,
-		     info->n_processes == 1 ? "" : "es") < 0)
+	n = cap_process_followed(info->processes, info->n_processes);
+	if (!n && !chosen)
+		return NULL;
+	if ((n ? asprintf(note, "the capture holds %zu more process%s: ", n,
+			  n == 1 ? "" : "es") :
+		 asprintf(note, "the capture holds what the process was before: ")) < 0)
 		return &err_nomem;
 	if (chosen) {
 		_cleanup_free_ char *begin = take_ptr(note);

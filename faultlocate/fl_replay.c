@@ -218,7 +218,7 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 			(unsigned long long)a->run.instructions,
 			a->run.divergence ? a->run.divergence : "no reason known");
 	// Where only the capture ends the program may be in the middle of an operation.
-	if (a->run.end != CAP_END_EXIT && a->run.end != CAP_END_SIGNAL)
+	if (!cap_end_is_own(a->run.end))
 		return NULL;
 	return fl_cpoints_end(a->cpoints, &end, a->run.end == CAP_END_SIGNAL);
 }
@@ -282,7 +282,7 @@ static struct err *visit(const struct fl_options *o, struct fl_analysis *a)
 	err = dec_heap_trace(a->capture, a->symbols, &options, &events, &run);
 	a->phases.replay_s += clock_lap_s(&start_s);
 	dec_run_deinit(&run);
-	if (err || (a->run.end != CAP_END_EXIT && a->run.end != CAP_END_SIGNAL))
+	if (err || !cap_end_is_own(a->run.end))
 		return err;
 	return fl_cpoints_end(a->cpoints, &end, a->run.end == CAP_END_SIGNAL);
 }

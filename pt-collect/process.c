@@ -146,7 +146,7 @@ static void on_thread_end(struct ptc_session *s, struct ptc_process *p, pid_t ti
 		return;
 	}
 	regs = ptc_to_cap(&u);
-	if (WIFEXITED(status))
+	if (WIFEXITED(status) && (int64_t)u.orig_rax >= 0)
 		regs.gpr[CAP_RAX] = u.orig_rax;
 	ptc_threads_end_log(p, t, &regs, status);
 	ptc_pending_resume(t);
@@ -154,18 +154,21 @@ static void on_thread_end(struct ptc_session *s, struct ptc_process *p, pid_t ti
 }
 
 /** The program became another one: the capture begins anew with that, because whoever
- * records a wrapper (env, a launcher script) means the program that it starts. */
+ * records a wrapper (env, a launcher script) means the program that it starts. What it was is
+ * kept beside. */
 static struct err *begin_anew(struct ptc_family *f, struct ptc_process *p)
 {
-	struct err *err = ptc_check_is_64(p->tracee.pid);
+	struct err *err = p->has_executed ? ptc_follow_keep(f, p) : NULL;
 
+	if (!err)
+		err = ptc_check_is_64(p->tracee.pid);
 	if (err)
 		return err_prefix(err, "cannot record the program that it executed");
 	err = ptc_tracee_open(&p->tracee);
 	if (err)
 		return err_prefix(err, "cannot record the program that it executed");
 	ptc_tell_setuid(p->tracee.pid, p->tracee.exe);
-	err = p->index ? ptc_follow_executed(f, p) : cap_writer_restart(p->log.writer);
+	err = p->index ? ptc_follow_executed(f, p) : ptc_describe(p, NULL);
 	if (!err)
 		err = ptc_start(p);
 	if (err)
@@ -188,6 +191,7 @@ static void forget_threads(struct ptc_process *p)
 	for (size_t i = 0; i < p->threads.size; i++) {
 		struct ptc_thread *t = p->threads.data[i];
 
+		ptc_pending_flush(p, t);
 		if (t->tid == p->tracee.pid)
 			first = t;
 		else
@@ -210,6 +214,7 @@ static void on_exec(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 	int status;
 
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);
+	ptc_bpf_drain(p->all->bpf);
 	forget_threads(p);
 	// Step out of the exec: its own end is the old image's affair. A stop that somebody
 	// asked for may come first.
@@ -230,8 +235,6 @@ static void on_exec(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 		return;
 	}
 	if (p->log.is_recording || p->awaits_exec) {
-		p->log.is_recording = false;
-		ptc_bpf_drain(p->all->bpf);
 		p->log.is_recording = true;
 		err = begin_anew(&s->family, p);
 		if (!err) {

@@ -278,7 +278,8 @@ static struct err *sum_up(struct ptc_session *s, struct ptc_result *ret)
 	p->info.processes = s->family.followed.data;
 	p->info.n_processes = s->family.followed.size;
 	err = ptc_finish(p, &ret->bytes, &ret->n_files);
-	ret->n_processes = 1 + s->family.followed.size;
+	ret->n_processes = 1 + cap_process_followed(s->family.followed.data,
+						    s->family.followed.size);
 	ret->n_syscalls = p->info.n_syscalls + s->family.n_syscalls;
 	ret->bytes += s->family.bytes;
 	ret->n_gaps = p->info.n_missing + s->family.n_gaps;

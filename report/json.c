@@ -24,7 +24,7 @@ static cJSON *text_or_null(const char *text)
 cJSON *report_json_capture(const struct fl_analysis *a)
 {
 	bool is_signal = a->run.end == CAP_END_SIGNAL,
-	     is_exit = a->run.end == CAP_END_EXIT;
+	     is_exit = a->run.end == CAP_END_EXIT, is_exec = a->run.end == CAP_END_EXEC;
 	cJSON *o = cJSON_CreateObject();
 
 	if (!o ||
@@ -34,6 +34,7 @@ cJSON *report_json_capture(const struct fl_analysis *a)
 	    !add(o, "end",
 		 cJSON_CreateString(is_signal ? "signal" :
 				    is_exit   ? "exit" :
+				    is_exec   ? "exec" :
 						"unknown")) ||
 	    !add(o, "signal",
 		 is_signal ? cJSON_CreateNumber(a->run.end_value) : cJSON_CreateNull()) ||

@@ -313,6 +313,8 @@ static void print_run(const struct report *r)
 		fprintf(r->out, "killed by %s\n", text_signal(a->run.end_value));
 	else if (a->run.end == CAP_END_EXIT)
 		fprintf(r->out, "exit status %d\n", a->run.end_value);
+	else if (a->run.end == CAP_END_EXEC)
+		fputs("it executed another program\n", r->out);
 	else
 		fputs("the capture ends before the program does\n", r->out);
 	if (a->run.end == CAP_END_SIGNAL && !a->end.is_known) {

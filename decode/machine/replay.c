@@ -341,12 +341,6 @@ struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 		err = replay_compare_cpus(r);
 	if (!err)
 		err = dec_guest_init(&r->guest, &r->engine, r->capture, r->core);
-	if (!err && capture_info(r->capture)->n_execs)
-		dec_replay_note(
-			r,
-			"the process had another image before: the capture begins with "
-			"the exec of %s",
-			capture_info(r->capture)->exe);
 	if (!err)
 		err = dec_threads_init(r);
 	if (!err && dec_replay_advance(r) == DEC_DIVERGED)

@@ -96,8 +96,20 @@ static void replay_log_syscall(struct dec_replay *r, bool returns)
 	rec->value[10] = ev->file_offset;
 }
 
+bool dec_replay_has_executed(const struct dec_replay *r)
+{
+	uint64_t nr = r->engine.ctx->gpr[CAP_RAX];
+
+	return capture_info(r->capture)->end == CAP_END_EXEC &&
+	       (nr == SYS_execve || nr == SYS_execveat);
+}
+
 enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what)
 {
+	if (!r->cut && dec_replay_has_executed(r)) {
+		r->end = CAP_END_EXEC;
+		return DEC_END;
+	}
 	if (!r->cut && capture_info(r->capture)->is_unfinished)
 		r->cut = strdup("the recording was not finished (no manifest.json)");
 	r->is_cut = r->cut != NULL;

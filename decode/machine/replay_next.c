@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "decode/machine/certain.h"
 #include "decode/machine/replay_int.h"
@@ -106,12 +107,34 @@ static enum dec_verdict replay_arrange_switch(struct dec_replay *r, bool *is_don
 	return v == DEC_GO ? dec_threads_switch(r) : v;
 }
 
+/* Another thread's exec ended the current one, while it computed or waited. Where its registers
+ * recur it is the first of these places: no memory of it outlives the exec. */
+static enum dec_verdict replay_arrange_cleared(struct dec_replay *r, bool *is_done)
+{
+	struct replay_thread *t = dec_threads_current(r);
+	enum dec_verdict v = DEC_GO;
+
+	r->is_by_registers = true;
+	t->has_ended = t->is_in_call || dec_threads_is_here(r, &v);
+	r->is_by_registers = false;
+	if (t->has_ended)
+		dec_engine_set_async(&r->engine, 0, NULL, 0, 0);
+	else
+		dec_threads_await(r);
+	*is_done = t->has_ended;
+	return v;
+}
+
 /* A thread ended. */
 static enum dec_verdict replay_arrange_exit(struct dec_replay *r, bool *is_done)
 {
 	struct replay_thread *t = dec_threads_find(r, r->next.tid);
 	bool is_current = t == dec_threads_current(r);
+	uint64_t rax = r->next.regs.gpr[CAP_RAX];
 
+	if (is_current && capture_info(r->capture)->end == CAP_END_EXEC &&
+	    !t->is_leaving && rax != SYS_exit)
+		return replay_arrange_cleared(r, is_done);
 	// The current one comes to its exit by itself.
 	if (is_current && !t->is_leaving && !t->is_in_call)
 		return DEC_GO;

@@ -74,7 +74,7 @@ static void take_bool(bool *b)
 static bool is_where(const struct dec_wire *w, struct dec_where *at)
 {
 	take_bool(&at->is_cut);
-	return at->at <= DEC_AT_DIVERGENCE && at->end <= CAP_END_DETACHED &&
+	return at->at <= DEC_AT_DIVERGENCE && at->end <= CAP_END_EXEC &&
 	       at->position <= INT64_MAX && at->instructions <= at->position &&
 	       (at->at != DEC_AT_MAP ||
 		at->map.file - 1u < capture_info(w->capture)->n_files);

@@ -126,8 +126,9 @@ struct ptc_process {
 	VEC(struct ptc_sized) sized;
 	struct ptc_sigaction on_segv; ///< what the program does at SIGSEGV
 	bool knows_on_segv;
-	uint64_t n_execs;  ///< how often the capture began anew
+	uint64_t n_execs;  ///< programs that it was before
 	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
+	bool is_executing; ///< what is being finished is what it was before an exec
 	int wait_status;   ///< of the program, once it ended
 	bool has_ended;
 	struct cap_info info; ///< for the manifest

@@ -123,7 +123,9 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv)
 void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value)
 {
 	*value = 0;
-	if (!p->has_ended) {
+	if (p->is_executing) {
+		*end = CAP_END_EXEC;
+	} else if (!p->has_ended) {
 		*end = CAP_END_DETACHED;
 	} else if (WIFEXITED(p->wait_status)) {
 		*end = CAP_END_EXIT;

@@ -55,29 +55,34 @@ static struct cap_process *listed(const struct ptc_family *f, const struct ptc_p
 	return &f->followed.data[p->index - 1];
 }
 
-/** N-NAME.PID, for people and for a capture without manifests. NAME is what ps shows: the
- * name by which it was called, a script's own. */
-static char *name_bundle(const struct ptc_process *p)
+/** N-NAME.PID, for people and for a capture without manifests. @p called is changed. */
+static char *name_bundle(uint32_t index, char *called, pid_t pid)
+{
+	char *name;
+
+	for (char *c = called; *c; c++)
+		if (*c == '/' || (unsigned char)*c <= ' ' || *c == 127)
+			*c = '_';
+	return asprintf(&name, "%u-%s.%d", index, called, pid) < 0 ? NULL : name;
+}
+
+/** NAME is what ps shows: the name by which it was called, a script's own. */
+static char *name_running(const struct ptc_process *p)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[64], comm[32] = "", *name;
+	char path[64], comm[32] = "";
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", p->tracee.pid);
 	f = fopen(path, "re");
 	if (f && fgets(comm, sizeof(comm), f))
 		comm[strcspn(comm, "\n")] = 0;
-	for (char *c = comm; *c; c++)
-		if (*c == '/' || (unsigned char)*c <= ' ' || *c == 127)
-			*c = '_';
-	if (asprintf(&name, "%u-%s.%d", p->index, comm, p->tracee.pid) < 0)
-		return NULL;
-	return name;
+	return name_bundle(p->index, comm, p->tracee.pid);
 }
 
 /** Begin the bundle, or begin it again under its new name. */
 static struct err *begin_bundle(struct ptc_family *f, struct ptc_process *p)
 {
-	_cleanup_free_ char *name = name_bundle(p);
+	_cleanup_free_ char *name = name_running(p);
 	struct cap_writer *root = p->all->list.data[0]->log.writer;
 	struct err *err;
 
@@ -86,7 +91,8 @@ static struct err *begin_bundle(struct ptc_family *f, struct ptc_process *p)
 	if (!p->log.writer) {
 		err = cap_writer_create_child(root, name, &p->log.writer);
 	} else {
-		err = cap_writer_restart(p->log.writer);
+		// Of a program ptc_follow_keep() has made a bundle by itself.
+		err = p->has_executed ? NULL : cap_writer_restart(p->log.writer);
 		if (!err)
 			err = cap_writer_rename_child(p->log.writer, root, name);
 	}
@@ -291,6 +297,61 @@ void ptc_follow_ended(struct ptc_family *f, struct ptc_process *p)
 	f->bytes += bytes;
 	list_end(f, p, is_finished);
 	forget(f->all, p);
+}
+
+/** @p p is, for its manifest and in the list, number @p index: what it was before. */
+static struct err *finish_before(struct ptc_family *f, struct ptc_process *p,
+				 uint32_t index)
+{
+	struct cap_process *entry = &f->followed.data[index - 1];
+	uint64_t bytes = 0;
+	struct err *err;
+
+	p->info.is_child = true;
+	p->info.index = index;
+	p->info.parent = entry->parent;
+	p->info.created = entry->created;
+	p->index = index;
+	p->is_executing = true;
+	err = ptc_finish(p, &bytes, NULL);
+	if (!err)
+		count_gaps(f, p);
+	f->bytes += bytes;
+	list_end(f, p, !err);
+	p->is_executing = false;
+	p->index = entry->parent;
+	return err;
+}
+
+struct err *ptc_follow_keep(struct ptc_family *f, struct ptc_process *p)
+{
+	char called[16];
+	uint32_t index = f->followed.size + 1;
+	struct cap_writer *now = p->log.writer, *before = NULL;
+	struct cap_process *entry = vec_push(&f->followed);
+	char *dir = take_ptr(&p->dir);
+	struct err *err;
+
+	if (!entry)
+		return free(dir), &err_nomem;
+	*entry = (struct cap_process){ .index = index,
+				       .parent = p->index,
+				       .pid = p->tracee.pid,
+				       .created = CAP_CREATED_BEFORE };
+	snprintf(called, sizeof(called), "%s", basename(p->tracee.exe));
+	p->dir = name_bundle(index, called, p->tracee.pid);
+	err = p->dir ? cap_writer_split(now, p->all->list.data[0]->log.writer, p->dir,
+					&before) :
+		       &err_nomem;
+	if (!err) {
+		p->log.writer = before;
+		err = finish_before(f, p, index);
+		p->log.writer = now;
+	}
+	cap_writer_destroy(before);
+	free(p->dir);
+	p->dir = dir;
+	return err;
 }
 
 void ptc_leave(struct ptc_family *f, struct ptc_process *p)

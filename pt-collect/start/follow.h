@@ -72,6 +72,10 @@ uint64_t ptc_child_flags(pid_t child);
  * goes on in any case. */
 void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_memory);
 
+/** Program @p p executed another one: what it was is finished, as a bundle of its own in the
+ * list, and its writer begins again. p->tracee is yet the old one's. */
+struct err *ptc_follow_keep(struct ptc_family *f, struct ptc_process *p);
+
 /** Followed process @p p executed a program and stands before it: its bundle begins, or
  * begins anew. */
 struct err *ptc_follow_executed(struct ptc_family *f, struct ptc_process *p);
@@ -105,7 +109,8 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files);
  * probes were, both borrowed; and log it if something was lost. */
 void ptc_describe_recorded(struct ptc_process *p, struct cap_info *info);
 
-/** How it ended: its exit status or signal, or detached when it has not. */
+/** How it ended: its exit status or signal, by executing another program, or detached when it
+ * has not. */
 void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value);
 
 /** Stop recording @p p and leave it as it would be by itself. */

@@ -6,7 +6,7 @@
 # into its parent's memory is recorded; an exec begins the capture anew.
 . tests/lib.sh
 
-need cc
+need cc gojq
 need_bpf
 cat >"$TMPDIR/p.c" <<'C'
 #include <cpuid.h>
@@ -55,9 +55,13 @@ grep -Eq '\+4096\]=[0-9a-f]*4d000000' "$TMPDIR/forks" ||
 	fail "what the vfork child wrote is not recorded"
 expect_status 0 "$FAULTLINE" replay "$TMPDIR/c"
 
-# The new image runs as it would, and the capture is of it.
+# The new program runs as it would, and the capture is of it; what it was is kept beside.
 expect_status 9 env EXEC=1 "${RECORD[@]}" -o "$TMPDIR/e" -- "$TMPDIR/p"
 printf 'fork 5\nvfork 7 77\nsystem 3\n' | cmp - "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
-tail -n 1 "$TMPDIR/err" | grep -q 'complete, from the exec of .* on$' ||
+tail -n 1 "$TMPDIR/err" | grep -q 'complete, with what it was before the exec of .*$' ||
 	fail "the exec is not told: $(cat "$TMPDIR/err")"
 expect_status 0 "$FAULTLINE" replay "$TMPDIR/e"
+jq -e -s 'map([.pid == $pid, .argv[1], .end, .created]) == [[true, "again", "exit", null], [true, null, "exec", "before"]]' \
+	--argjson pid "$("$FAULTLINE" info --json "$TMPDIR/e" | jq .pid)" \
+	< <("$FAULTLINE" dump --processes --json "$TMPDIR/e") >/dev/null ||
+	fail "$("$FAULTLINE" dump --processes "$TMPDIR/e")"
