@@ -127,18 +127,6 @@ struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip, si
 	return a;
 }
 
-bool dec_engine_is_reserve(const struct dec_engine *e, uint64_t addr)
-{
-	for (size_t i = 0; i < e->arenas.size; i++) {
-		const struct engine_arena *a = &e->arenas.data[i];
-
-		if ((addr >= (uint64_t)a->open && addr < (uint64_t)a->hot_end) ||
-		    (addr >= (uint64_t)a->open_cold && addr < (uint64_t)a->end))
-			return true;
-	}
-	return false;
-}
-
 void dec_engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < e->arenas.size; i++) {

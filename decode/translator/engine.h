@@ -349,9 +349,6 @@ struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip,
 /** Nothing lies in arena @p a any more. */
 void dec_engine_arena_empty(struct engine_arena *a);
 
-/** @return whether there is nothing at @p addr but what an arena may need later. */
-bool dec_engine_is_reserve(const struct dec_engine *e, uint64_t addr);
-
 /** @return a random number, for places that no pointer of the guest's is likely to meet. */
 uint64_t dec_engine_random(void);
 

@@ -3,7 +3,8 @@
 
 /*
  * A program overflows its stack at the same push in the replay as it did: the machine does
- * not go on where something of its own lies in the room that the stack may grow to.
+ * not go on where something of its own lies in the room that the stack may grow to. Nor where a
+ * fault is to come and something of its own is there to be read.
  */
 
 #include <sys/mman.h>
@@ -34,10 +35,11 @@ static uint64_t stack_end(const struct cap_core *core)
 	return 0;
 }
 
+static struct dec_engine engine;
+
 static void test_stack(void **state)
 {
 	static const struct dec_world world = {};
-	static struct dec_engine engine;
 	static struct dec_guest guest;
 	struct capture *c = record_true();
 	struct cap_core *core;
@@ -60,10 +62,28 @@ static void test_stack(void **state)
 	capture_close(c);
 }
 
+static void test_ours(void **state)
+{
+	struct dec_guest guest = { .engine = &engine };
+	uint64_t at =
+		(uint64_t)mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_false(dec_guest_meets_ours(&guest, 0));
+	assert_false(dec_guest_meets_ours(&guest, at));
+	assert_false(guest.has_collided);
+	assert_int_equal(mprotect((void *)at, 4096, PROT_READ), 0);
+	assert_true(dec_guest_meets_ours(&guest, at + 4095));
+	assert_true(guest.has_collided);
+	assert_int_equal(munmap((void *)at, 4096), 0);
+	assert_false(dec_guest_meets_ours(&guest, at));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stack),
+		cmocka_unit_test(test_ours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
