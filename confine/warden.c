@@ -188,6 +188,8 @@ void confine_begin(size_t n)
 	sigaction(SIGTERM, &end, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	// A sanitizer's has memory mapped by the first call that may wait.
+	poll(NULL, 0, 0);
 	err_destroy(
 		confine_self(warden_calls, sizeof(warden_calls) / sizeof(*warden_calls)));
 	warden_run(&w, pid);

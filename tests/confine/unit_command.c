@@ -381,7 +381,7 @@ static void it_harms_nobody(void **state)
 	int status;
 
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	skip(); // it is not confined then
 #endif
 	status = end_of(start(refused, -1));
@@ -442,7 +442,7 @@ static void it_makes_directories(void **state)
 static void it_starts_confined_ones(void **state)
 {
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	skip(); // nor are they
 #endif
 	assert_int_equal(end_of(start(starts, -1)), 0);
