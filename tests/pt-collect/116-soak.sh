@@ -37,6 +37,8 @@ flat() {
 	echo "$1: $(cat "$TMPDIR/flat")"
 }
 
+# What AddressSanitizer keeps of what was freed is no leak.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=0:thread_local_quarantine_size_kb=0
 n=${FAULTLINE_SOAK:-100} program=$BUILD/tests/programs/soak remover=
 need_bpf
 # A bundle is 0.3 MiB; nobody reads these.

@@ -12,6 +12,7 @@
 need gojq
 need_bpf
 ulimit -c 0
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
 cd "$TMPDIR" || exit 1
 
 cat >trip.c <<'C'
