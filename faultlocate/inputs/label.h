@@ -123,6 +123,20 @@ static inline label_word label_join(label_word to, label_word from)
 	return to >> 32 ? to | (uint32_t)from : to | from;
 }
 
+/** @return whether all @p n words at @p at are @p word: 8 mostly. */
+static inline bool label_words_are(const label_word *at, uint32_t n, label_word word)
+{
+	label_word differs = 0;
+
+	if (n == 8)
+		return !((at[0] ^ word) | (at[1] ^ word) | (at[2] ^ word) |
+			 (at[3] ^ word) | (at[4] ^ word) | (at[5] ^ word) |
+			 (at[6] ^ word) | (at[7] ^ word));
+	for (uint32_t i = 0; i < n; i++)
+		differs |= at[i] ^ word;
+	return !differs;
+}
+
 enum { LABEL_PAGE = 4096, LABEL_LAST = 64 };
 
 struct label_page {
@@ -147,6 +161,14 @@ static inline bool fl_labels_may(const struct labels *l, uint64_t addr, uint64_t
 {
 	return l->hint[addr / LABEL_PAGE & 0xffff] |
 	       l->hint[(addr + size - 1) / LABEL_PAGE & 0xffff];
+}
+
+/** @return the page that holds @p addr, if it was looked at lately; or NULL. */
+static inline struct label_page *fl_labels_last(const struct labels *l, uint64_t addr)
+{
+	struct label_page *p = l->last[addr / LABEL_PAGE % LABEL_LAST];
+
+	return p && p->addr == addr / LABEL_PAGE * LABEL_PAGE ? p : NULL;
 }
 
 /** @return the page that holds @p addr; NULL: nothing of it is wanted. */

@@ -302,7 +302,14 @@ void fl_steps_deinit(struct steps *m)
 	map_deinit(&m->step_of);
 	vec_deinit(&m->ops);
 	vec_deinit(&m->scratch);
-	vec_deinit(&m->met);
+	vec_deinit(&m->blocks);
+	vec_deinit(&m->pieces);
+}
+
+bool fl_steps_are_many(const struct steps *m)
+{
+	return m->all.size >= MAX_STEPS || m->ops.size >= MAX_OPS ||
+	       m->pool.words.size >= MAX_WORDS;
 }
 
 struct err *fl_steps_room(struct walker *w)
@@ -310,8 +317,7 @@ struct err *fl_steps_room(struct walker *w)
 	struct steps *m = &w->steps;
 	struct err *err = NULL;
 
-	if (m->all.size && m->all.size < MAX_STEPS && m->ops.size < MAX_OPS &&
-	    m->pool.words.size < MAX_WORDS)
+	if (m->all.size && !fl_steps_are_many(m))
 		return NULL;
 	for (size_t i = 0; i < w->threads.size && !err; i++) {
 		struct walker_thread *t = w->threads.data[i];

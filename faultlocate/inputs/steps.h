@@ -55,12 +55,29 @@ struct step_op {
 
 struct step {
 	uint64_t outcome;
-	uint32_t place; ///< of the piece
+	uint32_t place; ///< index of the piece
 	uint32_t state, before;
 	uint32_t first_op, n_ops;
 	uint32_t then;	///< the step that came last behind it
 	uint32_t other; ///< one that differs in its guards; 0: none
 	bool has_guards;
+};
+
+/** A piece: instructions [end, begin) of a block, gone over from the last one on. */
+struct step_piece {
+	uint64_t regs; ///< bit n: register n is defined
+	uint8_t begin, end;
+	bool has_flow; ///< and before that, the branch that is the block's last instruction
+	bool stores;   ///< the last one does, to operand `store` of the block
+	bool stays;    ///< what was there may stay there
+	bool is_odd;   ///< it is gone over plainly
+	uint8_t store;
+};
+
+struct step_block {
+	uint32_t first; ///< its pieces, the last first
+	uint8_t n;	///< 0: not known
+	uint8_t n_met;	///< how often, up to a few
 };
 
 struct steps {
@@ -71,7 +88,8 @@ struct steps {
 	struct map step_of;	       ///< hash -> number
 	VEC(struct step_op) ops;
 	VEC(uint64_t) scratch;
-	VEC(uint8_t) met;		     ///< of blocks, how often, up to a few
+	VEC(struct step_block) blocks; ///< by number
+	VEC(struct step_piece) pieces;
 	uint32_t last;			     ///< step
 	const struct trace_block *recording; ///< or NULL
 	bool is_odd;			     ///< what is recorded depends on more

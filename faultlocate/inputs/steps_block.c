@@ -3,6 +3,7 @@
 
 /*
  * Blocks, piece by piece, the last first: each a step that was made before, or made now, plainly.
+ * This is what most of a walk's time goes into.
  */
 
 #include <string.h>
@@ -11,19 +12,18 @@
 
 #define OUTCOME_PATTERN (UINT64_C(1) << 63) // a number in the pool: bytes differ
 #define LABELS_MAX 64
-#define MET_ENOUGH 3 // times that a block is gone over plainly: much code runs once
+#define MET_ENOUGH 8 // times that a block is gone over plainly: much code runs once
 
-/** A piece: instructions [end, begin) of a block, gone over from the last one on. */
-struct piece {
+/** A piece that is being gone over. */
+struct going {
 	const struct trace_block *b;
 	const uint8_t *rec;
 	uint64_t first; ///< position of the block
-	uint32_t begin, end;
-	bool has_flow; ///< and before that, the branch that is the last one
+	const struct step_piece *p;
 	uint32_t place;
 	uint64_t outcome;
-	uint64_t addr;		       ///< of the store
-	const struct trace_mem *store; ///< what of it is wanted and is taken; or NULL
+	uint64_t addr;		 ///< of the store
+	struct label_page *page; ///< .. that holds all of it; or NULL
 };
 
 static struct call *top(struct walker_thread *t)
@@ -31,278 +31,7 @@ static struct call *top(struct walker_thread *t)
 	return &t->calls.data[t->calls.size - 1];
 }
 
-static bool stores_last(const struct piece *p)
-{
-	return p->b->stores >> (p->begin - 1) & 1;
-}
-
-/* ---- plainly --------------------------------------------------------------------------------- */
-
-static struct err *go_plainly(struct walker *w, const struct piece *p)
-{
-	const struct trace_block *b = p->b;
-	struct err *err = NULL;
-
-	if (p->has_flow) {
-		const struct operand_places o = { .mem = b->mem + b->first_mem[b->n - 1],
-						  .rec = p->rec };
-
-		w->position = p->first + b->n - 1;
-		err = fl_inputs_flow(w, b->insn[b->n - 1], &o,
-				     b->first_mem[b->n] - b->first_mem[b->n - 1]);
-	}
-	return err ?: fl_inputs_insns(w, b, p->rec, p->first, p->begin, p->end);
-}
-
-/* The first time: remember it, beside @p other of the same state and outcome. */
-static struct err *make_step(struct walker *w, const struct piece *p, uint32_t other)
-{
-	struct steps *m = &w->steps;
-	struct step step = { .outcome = p->outcome,
-			     .place = p->place,
-			     .state = w->at->state,
-			     .first_op = m->ops.size };
-	struct err *err = fl_steps_bring(w, w->at);
-
-	m->recording = p->b;
-	m->is_odd = m->is_going_on = false;
-	if (!err)
-		err = go_plainly(w, p);
-	m->recording = NULL;
-	return err ?: fl_steps_add(w, step, other);
-}
-
-/* What depends on more. */
-static struct err *go_oddly(struct walker *w, const struct piece *p)
-{
-	struct err *err = fl_steps_leave(w, w->at);
-
-	w->steps.last = 0;
-	if (!err)
-		err = go_plainly(w, p);
-	return err ?: fl_steps_enter(w);
-}
-
-/* ---- steps ------------------------------------------------------------------------------------- */
-
-static bool is_guarded(struct walker *w, const struct step *s, const struct piece *p)
-{
-	for (uint32_t i = 0; i < s->n_ops && s->has_guards; i++) {
-		const struct step_op *op = &w->steps.ops.data[s->first_op + i];
-		const struct trace_mem *mem = &p->b->mem[op->mem];
-
-		if (op->is_guard &&
-		    fl_inputs_is_only_entry(w, trace_address(mem, p->rec, w->fs_base),
-					    mem->size) != op->is_only)
-			return false;
-	}
-	return true;
-}
-
-static void take(struct walker *w, const struct piece *p)
-{
-	struct label_page *page = fl_labels_page(&w->mem, p->addr);
-	label_word *at = page ? &page->at[p->addr % LABEL_PAGE] : NULL;
-	uint32_t size = p->store->size, n = 0;
-
-	if (!page || p->addr % LABEL_PAGE + size > LABEL_PAGE) {
-		for (uint32_t i = 0; i < size; i++)
-			fl_labels_take(&w->mem, p->addr + i);
-		return;
-	}
-	for (uint32_t i = 0; i < size; i++) {
-		n += at[i] != 0;
-		at[i] = 0;
-	}
-	w->mem.n -= n;
-	page->n -= n;
-	if (!page->n)
-		fl_labels_drop(&w->mem, page);
-}
-
-static struct err *want(struct walker *w, const struct step_op *op, const struct piece *p)
-{
-	uint64_t addr = trace_address(&p->b->mem[op->mem], p->rec, w->fs_base) + op->from;
-	const struct label l = label_of_word(op->label);
-
-	if (addr % LABEL_PAGE + op->n > LABEL_PAGE)
-		return fl_inputs_want_mem(w, addr, op->n, &l);
-	return fl_labels_join(&w->mem, addr, op->n, op->label);
-}
-
-static struct err *take_step(struct walker *w, uint32_t number, const struct piece *p)
-{
-	struct steps *m = &w->steps;
-	const struct step *s = &m->all.data[number];
-	struct err *err = NULL;
-
-	m->last = number;
-	w->in->n_again++;
-	if (p->store)
-		take(w, p);
-	for (uint32_t i = 0; i < s->n_ops && !err; i++)
-		if (!m->ops.data[s->first_op + i].is_guard)
-			err = want(w, &m->ops.data[s->first_op + i], p);
-	w->at->state = s->before;
-	w->at->is_away = true;
-	return err;
-}
-
-/* The step of @p p; *@p other: one that differs in its guards. */
-static uint32_t find_step(struct walker *w, const struct piece *p, uint32_t *other)
-{
-	uint32_t at = *other = fl_steps_find(w, p->place, p->outcome);
-
-	w->steps.all.data[w->steps.last].then = at;
-	while (at && !is_guarded(w, &w->steps.all.data[at], p))
-		at = w->steps.all.data[at].other;
-	return at;
-}
-
-/* ---- branches ------------------------------------------------------------------------------------ */
-
-static uint64_t slot_of(const struct walker *w, const struct piece *p, uint32_t mem)
-{
-	return trace_address(&p->b->mem[mem], p->rec, w->fs_base);
-}
-
-/* A call: is it the one on top? What waits in the caller decides, too. */
-static struct err *is_call_odd(struct walker *w, struct piece *p, bool *is_odd)
-{
-	struct walker_thread *t = w->at;
-	struct call *c = top(t);
-	struct err *err;
-
-	*is_odd = t->calls.size < 2 || c->is_bound || c->interrupted ||
-		  c->slot != slot_of(w, p, p->b->first_mem[p->b->n] - 1);
-	if (*is_odd)
-		return NULL;
-	err = fl_steps_cover(w, &c[-1]);
-	p->outcome = c[-1].waits;
-	return err;
-}
-
-static struct err *is_flow_odd(struct walker *w, struct piece *p, bool *is_odd)
-{
-	*is_odd = false;
-	switch (p->b->flow) {
-	case DEC_FLOW_CALL:
-	case DEC_FLOW_CALL_IND:
-		return is_call_odd(w, p, is_odd);
-	case DEC_FLOW_RET:
-		return fl_inputs_is_string(w, p->b->insn[p->b->n - 1], is_odd);
-	default:
-		p->outcome = w->at->next;
-		return NULL;
-	}
-}
-
-/* What a call or a return does, but for what steps do. */
-static struct err *follow(struct walker *w, const struct piece *p)
-{
-	struct walker_thread *t = w->at;
-
-	if (p->b->flow == DEC_FLOW_CALL || p->b->flow == DEC_FLOW_CALL_IND) {
-		vec_deinit(&top(t)->waiting);
-		t->calls.size--;
-		return NULL;
-	}
-	if (p->b->flow != DEC_FLOW_RET)
-		return NULL;
-	top(t)->waits = w->steps.states.data[t->state].waits;
-	return vec_add(&t->calls,
-		       (struct call){
-			       .slot = slot_of(w, p, p->b->first_mem[p->b->n - 1]),
-			       .function = FLOW_NONE,
-		       });
-}
-
-static struct err *flow(struct walker *w, struct piece *p)
-{
-	bool is_call = p->b->flow == DEC_FLOW_CALL || p->b->flow == DEC_FLOW_CALL_IND;
-	bool is_odd;
-	uint32_t at, other;
-	struct err *err = is_flow_odd(w, p, &is_odd);
-
-	if (err)
-		return err;
-	if (is_odd)
-		return go_oddly(w, p);
-	at = find_step(w, p, &other);
-	if (at) {
-		err = follow(w, p);
-		return err ?: take_step(w, at, p);
-	}
-	if (is_call)
-		err = fl_steps_uncover(w, &top(w->at)[-1]);
-	return err ?: make_step(w, p, other);
-}
-
-/* ---- stores ---------------------------------------------------------------------------------------- */
-
-/* Which labels has the place that @p p stores to? */
-static struct err *find_outcome(struct walker *w, struct piece *p)
-{
-	const struct trace_mem *mem = &p->b->mem[p->b->written[p->begin - 1]];
-	label_word labels[LABELS_MAX], all = 0, differs = 0;
-	struct label_page *page;
-	uint32_t number;
-	struct err *err;
-
-	p->addr = trace_address(mem, p->rec, w->fs_base);
-	if (!fl_labels_may(&w->mem, p->addr, mem->size))
-		return NULL;
-	page = fl_labels_page(&w->mem, p->addr);
-	for (uint32_t i = 0; i < mem->size; i++) {
-		uint64_t at = p->addr % LABEL_PAGE + i;
-		struct label l;
-
-		if (at >= LABEL_PAGE) {
-			l = fl_labels_get(&w->mem, p->addr + i);
-			labels[i] = label_word_of(&l);
-		} else {
-			labels[i] = page ? page->at[at] : 0;
-		}
-		all |= labels[i];
-		differs |= labels[i] ^ labels[0];
-	}
-	if (!all)
-		return NULL;
-	p->outcome = labels[0];
-	if (!(p->b->maybes >> (p->begin - 1) & 1))
-		p->store = mem;
-	if (!differs)
-		return NULL;
-	err = fl_pool_find(&w->steps.pool, labels, mem->size, &number);
-	p->outcome = OUTCOME_PATTERN | number;
-	return err;
-}
-
-static uint64_t defined(const struct trace_block *b, uint32_t from, uint32_t to)
-{
-	uint64_t regs = 0;
-
-	while (from < to)
-		regs |= b->defs[from++];
-	return regs;
-}
-
-static struct err *piece(struct walker *w, struct piece *p)
-{
-	uint32_t at, other;
-	struct err *err = stores_last(p) ? find_outcome(w, p) : NULL;
-
-	if (err)
-		return err;
-	// Nothing that it defines is wanted.
-	if (!p->outcome &&
-	    !(w->steps.states.data[w->at->state].any & defined(p->b, p->end, p->begin)))
-		return NULL;
-	at = find_step(w, p, &other);
-	return at ? take_step(w, at, p) : make_step(w, p, other);
-}
-
-/* ---- blocks ------------------------------------------------------------------------------------------ */
+/* ---- pieces ------------------------------------------------------------------------------------ */
 
 /* The first instruction of the piece of @p b that ends before @p begin, whose last one may store. */
 static uint32_t end_of(const struct trace_block *b, uint32_t begin, bool may_store)
@@ -313,60 +42,370 @@ static uint32_t end_of(const struct trace_block *b, uint32_t begin, bool may_sto
 	return stores ? 32 - __builtin_clz(stores) : 0;
 }
 
-static bool is_odd(const struct piece *p)
+static void describe(const struct trace_block *b, struct step_piece *p)
 {
-	if (p->begin == p->end)
-		return false;
-	return (p->b->odd >> p->end & UINT32_MAX >> (32 - (p->begin - p->end))) ||
-	       (stores_last(p) &&
-		p->b->mem[p->b->written[p->begin - 1]].size > LABELS_MAX);
+	uint32_t n = p->begin - p->end, last = p->begin - 1u;
+
+	for (uint32_t i = p->end; i < p->begin; i++)
+		p->regs |= b->defs[i];
+	p->is_odd = n && (b->odd >> p->end & UINT32_MAX >> (32 - n));
+	if (p->has_flow || !(b->stores >> last & 1))
+		return;
+	p->stores = true;
+	p->stays = b->maybes >> last & 1;
+	p->store = b->written[last];
+	p->is_odd |= b->mem[p->store].size > LABELS_MAX;
 }
 
-static struct err *go_over(struct walker *w, uint32_t number, const uint8_t *rec,
-			   uint32_t n_ran)
+/* The pieces of @p b, the last first, into @p ret. */
+static struct err *find_pieces(struct steps *m, const struct trace_block *b,
+			       struct step_block *ret)
 {
-	const struct trace_block *b = &w->trace->blocks.data[number];
-	struct piece p = { .b = b, .rec = rec, .first = w->position - n_ran };
+	uint32_t begin = b->n;
+	bool has_flow = b->flow != DEC_FLOW_NEXT;
 	struct err *err = NULL;
 
-	p.begin = p.end = n_ran;
-	if (n_ran == b->n && b->flow != DEC_FLOW_NEXT) {
-		p.end = end_of(b, n_ran, false);
-		p.has_flow = true;
-		p.place = number << 7 | (n_ran - 1) << 1 | 1;
-		err = is_odd(&p) ? go_oddly(w, &p) : flow(w, &p);
+	ret->first = m->pieces.size;
+	while ((begin || has_flow) && !err) {
+		struct step_piece p = { .begin = begin, .has_flow = has_flow };
+
+		p.end = end_of(b, begin, !has_flow);
+		describe(b, &p);
+		err = vec_add(&m->pieces, p);
+		begin = p.end;
+		has_flow = false;
 	}
-	w->at->next = b->insn[0];
-	while (p.end && !err) {
-		p = (struct piece){ .b = b,
-				    .rec = rec,
-				    .first = p.first,
-				    .begin = p.end,
-				    .end = end_of(b, p.end, true),
-				    .place = number << 7 | (p.end - 1) << 1 };
-		err = is_odd(&p) ? go_oddly(w, &p) : piece(w, &p);
-	}
-	w->position = p.first;
+	ret->n = m->pieces.size - ret->first;
 	return err;
+}
+
+/* ---- plainly --------------------------------------------------------------------------------- */
+
+static struct err *go_plainly(struct walker *w, const struct going *g)
+{
+	const struct trace_block *b = g->b;
+	struct err *err = NULL;
+
+	if (g->p->has_flow) {
+		const struct operand_places o = { .mem = b->mem + b->first_mem[b->n - 1],
+						  .rec = g->rec };
+
+		w->position = g->first + b->n - 1;
+		err = fl_inputs_flow(w, b->insn[b->n - 1], &o,
+				     b->first_mem[b->n] - b->first_mem[b->n - 1]);
+	}
+	return err ?: fl_inputs_insns(w, b, g->rec, g->first, g->p->begin, g->p->end);
+}
+
+/* The first time: remember it, beside @p other of the same state and outcome. */
+static struct err *make_step(struct walker *w, const struct going *g, uint32_t other)
+{
+	struct steps *m = &w->steps;
+	struct step step = { .outcome = g->outcome,
+			     .place = g->place,
+			     .state = w->at->state,
+			     .first_op = m->ops.size };
+	struct err *err = fl_steps_bring(w, w->at);
+
+	m->recording = g->b;
+	m->is_odd = m->is_going_on = false;
+	if (!err)
+		err = go_plainly(w, g);
+	m->recording = NULL;
+	return err ?: fl_steps_add(w, step, other);
+}
+
+/* What depends on more. */
+static struct err *go_oddly(struct walker *w, const struct going *g)
+{
+	struct err *err = fl_steps_leave(w, w->at);
+
+	w->steps.last = 0;
+	if (!err)
+		err = go_plainly(w, g);
+	return err ?: fl_steps_enter(w);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------- */
+
+static uint64_t address_of(const struct walker *w, const struct going *g, uint32_t mem)
+{
+	return trace_address(&g->b->mem[mem], g->rec, w->fs_base);
+}
+
+static bool is_guarded(struct walker *w, const struct step *s, const struct going *g)
+{
+	for (uint32_t i = 0; i < s->n_ops; i++) {
+		const struct step_op *op = &w->steps.ops.data[s->first_op + i];
+
+		if (op->is_guard &&
+		    fl_inputs_is_only_entry(w, address_of(w, g, op->mem),
+					    g->b->mem[op->mem].size) != op->is_only)
+			return false;
+	}
+	return true;
+}
+
+static void take(struct walker *w, const struct going *g)
+{
+	uint32_t size = g->b->mem[g->p->store].size, n = size;
+	label_word *at;
+
+	if (!g->page) {
+		for (uint32_t i = 0; i < size; i++)
+			fl_labels_take(&w->mem, g->addr + i);
+		return;
+	}
+	at = &g->page->at[g->addr % LABEL_PAGE];
+	// All of it is wanted, mostly.
+	if (g->outcome & OUTCOME_PATTERN) {
+		n = 0;
+		for (uint32_t i = 0; i < size; i++)
+			n += at[i] != 0;
+	}
+	memset(at, 0, size * sizeof(*at));
+	w->mem.n -= n;
+	g->page->n -= n;
+	if (!g->page->n)
+		fl_labels_drop(&w->mem, g->page);
+}
+
+static struct err *want(struct walker *w, const struct step_op *op, const struct going *g)
+{
+	uint64_t addr = address_of(w, g, op->mem) + op->from;
+	const struct label_page *page;
+	const struct label l = label_of_word(op->label);
+
+	if (addr % LABEL_PAGE + op->n > LABEL_PAGE)
+		return fl_inputs_want_mem(w, addr, op->n, &l);
+	// Where the same code has read it before, it is wanted by these ways.
+	page = fl_labels_last(&w->mem, addr);
+	if (page && label_words_are(&page->at[addr % LABEL_PAGE], op->n, op->label))
+		return NULL;
+	return fl_labels_join(&w->mem, addr, op->n, op->label);
+}
+
+static struct err *take_step(struct walker *w, uint32_t number, const struct going *g)
+{
+	struct steps *m = &w->steps;
+	const struct step *s = &m->all.data[number];
+	const struct step_op *ops = m->ops.data + s->first_op;
+	struct err *err = NULL;
+
+	m->last = number;
+	w->in->n_again++;
+	if (g->outcome && g->p->stores && !g->p->stays)
+		take(w, g);
+	for (uint32_t i = 0; i < s->n_ops && !err; i++)
+		if (!ops[i].is_guard)
+			err = want(w, &ops[i], g);
+	w->at->state = s->before;
+	w->at->is_away = true;
+	return err;
+}
+
+/* The step of @p g; *@p other: one that differs in its guards. */
+static uint32_t find_step(struct walker *w, const struct going *g, uint32_t *other)
+{
+	uint32_t at = *other = fl_steps_find(w, g->place, g->outcome);
+
+	while (at && w->steps.all.data[at].has_guards &&
+	       !is_guarded(w, &w->steps.all.data[at], g))
+		at = w->steps.all.data[at].other;
+	return at;
+}
+
+/* ---- branches ------------------------------------------------------------------------------------ */
+
+/* A call: is it the one on top? What waits in the caller decides, too. */
+static struct err *is_call_odd(struct walker *w, struct going *g, bool *is_odd)
+{
+	struct walker_thread *t = w->at;
+	struct call *c = top(t);
+	struct err *err;
+
+	*is_odd = t->calls.size < 2 || c->is_bound || c->interrupted ||
+		  c->slot != address_of(w, g, g->b->first_mem[g->b->n] - 1);
+	if (*is_odd)
+		return NULL;
+	err = fl_steps_cover(w, &c[-1]);
+	g->outcome = c[-1].waits;
+	return err;
+}
+
+static struct err *is_flow_odd(struct walker *w, struct going *g, bool *is_odd)
+{
+	*is_odd = g->p->is_odd;
+	if (*is_odd)
+		return NULL;
+	switch (g->b->flow) {
+	case DEC_FLOW_CALL:
+	case DEC_FLOW_CALL_IND:
+		return is_call_odd(w, g, is_odd);
+	case DEC_FLOW_RET:
+		return fl_inputs_is_string(w, g->b->insn[g->b->n - 1], is_odd);
+	default:
+		g->outcome = w->at->next;
+		return NULL;
+	}
+}
+
+/* What a call or a return does, but for what steps do. */
+static struct err *follow(struct walker *w, const struct going *g)
+{
+	struct walker_thread *t = w->at;
+
+	if (g->b->flow == DEC_FLOW_CALL || g->b->flow == DEC_FLOW_CALL_IND) {
+		vec_deinit(&top(t)->waiting);
+		t->calls.size--;
+		return NULL;
+	}
+	if (g->b->flow != DEC_FLOW_RET)
+		return NULL;
+	top(t)->waits = w->steps.states.data[t->state].waits;
+	return vec_add(
+		&t->calls,
+		(struct call){ .slot = address_of(w, g, g->b->first_mem[g->b->n - 1]),
+			       .function = FLOW_NONE });
+}
+
+static struct err *flow(struct walker *w, struct going *g)
+{
+	bool is_call = g->b->flow == DEC_FLOW_CALL || g->b->flow == DEC_FLOW_CALL_IND;
+	bool is_odd;
+	uint32_t at, other;
+	struct err *err = is_flow_odd(w, g, &is_odd);
+
+	if (err)
+		return err;
+	if (is_odd)
+		return go_oddly(w, g);
+	at = find_step(w, g, &other);
+	if (at) {
+		err = follow(w, g);
+		return err ?: take_step(w, at, g);
+	}
+	if (is_call)
+		err = fl_steps_uncover(w, &top(w->at)[-1]);
+	return err ?: make_step(w, g, other);
+}
+
+/* ---- stores ---------------------------------------------------------------------------------------- */
+
+/* The labels of @p n bytes, all of them alike or not. */
+static struct err *tell_apart(struct walker *w, const label_word *labels, uint32_t n,
+			      uint64_t *ret)
+{
+	label_word all = 0;
+	uint32_t number;
+	struct err *err;
+
+	*ret = *labels;
+	if (label_words_are(labels, n, *labels))
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		all |= labels[i];
+	err = fl_pool_find(&w->steps.pool, labels, n, &number);
+	*ret = OUTCOME_PATTERN | number;
+	return err;
+}
+
+/* Which labels has the place that @p g stores to? */
+static struct err *find_outcome(struct walker *w, struct going *g)
+{
+	uint32_t size = g->b->mem[g->p->store].size;
+	label_word labels[LABELS_MAX];
+
+	g->addr = address_of(w, g, g->p->store);
+	if (!fl_labels_may(&w->mem, g->addr, size))
+		return NULL;
+	if (g->addr % LABEL_PAGE + size <= LABEL_PAGE) {
+		g->page = fl_labels_page(&w->mem, g->addr);
+		return g->page ? tell_apart(w, &g->page->at[g->addr % LABEL_PAGE], size,
+					    &g->outcome) :
+				 NULL;
+	}
+	for (uint32_t i = 0; i < size; i++) {
+		struct label l = fl_labels_get(&w->mem, g->addr + i);
+
+		labels[i] = label_word_of(&l);
+	}
+	return tell_apart(w, labels, size, &g->outcome);
+}
+
+static struct err *piece(struct walker *w, struct going *g)
+{
+	uint32_t at, other;
+	struct err *err = g->p->stores ? find_outcome(w, g) : NULL;
+
+	if (err)
+		return err;
+	// Nothing that it defines is wanted.
+	if (!g->outcome && !(w->steps.states.data[w->at->state].any & g->p->regs))
+		return NULL;
+	at = find_step(w, g, &other);
+	return at ? take_step(w, at, g) : make_step(w, g, other);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------ */
+
+static struct err *go_over(struct walker *w, uint32_t number, const uint8_t *rec)
+{
+	const struct trace_block *b = &w->trace->blocks.data[number];
+	const struct step_block of = w->steps.blocks.data[number];
+	uint64_t first = w->position - b->n;
+	struct err *err = NULL;
+
+	for (uint32_t i = of.first; i < of.first + of.n && !err; i++) {
+		struct going g = { .b = b,
+				   .rec = rec,
+				   .first = first,
+				   .p = &w->steps.pieces.data[i],
+				   .place = i };
+
+		if (g.p->has_flow)
+			err = flow(w, &g);
+		else
+			err = g.p->is_odd ? go_oddly(w, &g) : piece(w, &g);
+		w->at->next = b->insn[0];
+	}
+	w->position = first;
+	return err;
+}
+
+/* Is block @p number to be gone over plainly? Have what is needed, if not. */
+static struct err *begin(struct walker *w, uint32_t number, bool *is_plain)
+{
+	struct steps *m = &w->steps;
+	struct step_block *block;
+	struct err *err = fl_steps_room(w);
+
+	while (m->blocks.size <= number && !err)
+		err = vec_add(&m->blocks, (struct step_block){});
+	if (err)
+		return err;
+	block = &m->blocks.data[number];
+	*is_plain = block->n_met < MET_ENOUGH;
+	block->n_met += *is_plain;
+	return !*is_plain && !block->n ?
+		       find_pieces(m, &w->trace->blocks.data[number], block) :
+		       NULL;
 }
 
 struct err *fl_steps_block(struct walker *w, uint32_t number, const uint8_t *rec,
 			   uint32_t n_ran, bool *is_done)
 {
-	struct steps *m = &w->steps;
+	const struct steps *m = &w->steps;
+	bool is_plain = n_ran < w->trace->blocks.data[number].n;
 	struct err *err = NULL;
 
-	while (m->met.size <= number && !err)
-		err = vec_add(&m->met, 0);
-	*is_done = !err && m->met.data[number] >= MET_ENOUGH && number < 1u << 25;
-	if (err)
-		return err;
-	if (!*is_done) {
-		m->met.data[number]++;
-		return fl_steps_leave(w, w->at);
-	}
-	err = fl_steps_room(w);
-	if (!err && !w->at->state)
+	if (!is_plain && (number >= m->blocks.size || !m->blocks.data[number].n ||
+			  fl_steps_are_many(m)))
+		err = begin(w, number, &is_plain);
+	*is_done = !is_plain;
+	if (err || is_plain)
+		return err ?: fl_steps_leave(w, w->at);
+	if (!w->at->state)
 		err = fl_steps_enter(w);
-	return err ?: go_over(w, number, rec, n_ran);
+	return err ?: go_over(w, number, rec);
 }

@@ -30,6 +30,9 @@ uint32_t fl_steps_find(struct walker *w, uint32_t place, uint64_t outcome);
  * outcome, or 0. */
 struct err *fl_steps_add(struct walker *w, struct step step, uint32_t other);
 
+/** @return whether they are as many as are kept. */
+bool fl_steps_are_many(const struct steps *m);
+
 /** Forget all when it has become much; have what is needed to begin. */
 struct err *fl_steps_room(struct walker *w);
 

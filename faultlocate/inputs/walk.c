@@ -263,7 +263,9 @@ static struct err *entry(struct walker *w, const struct trace_entry *e)
 	} else {
 		err = block(w, e->what >> 6, rec, e->what & 63);
 	}
-	return err ?: fl_inputs_string_entered(w, e, rec, w->at->next);
+	if (err || !w->at->calls.data[w->at->calls.size - 1].string.ways)
+		return err;
+	return fl_inputs_string_entered(w, e, rec, w->at->next);
 }
 
 static struct err *window(struct walker *w)
