@@ -201,6 +201,11 @@ static struct err *reduce_nest(struct fl_reduce *r, const struct fl_tree *t)
 	return err;
 }
 
+static bool is_of_word(uint8_t c)
+{
+	return isalnum(c) || c == '_' || c >= 0x80;
+}
+
 /* Ask about pairs of brackets at depth @p depth with what is in them and the word before: calls, conditions.
  * @p has_more: there is more inside. */
 static struct err *ask_calls(struct fl_reduce *r, const struct fl_tree *t, uint32_t depth,
@@ -222,7 +227,7 @@ static struct err *ask_calls(struct fl_reduce *r, const struct fl_tree *t, uint3
 		if (is_here && nest.step[i] < 0)
 			is_in = true;
 		else if (!is_in)
-			is_word &= isalnum(c) || c == '_' || c >= 0x80;
+			is_word &= is_of_word(c);
 		n -= is_here && nest.step[i] < 0;
 		group[nest.kept[i]] = is_in || is_word ? t->n_bytes - n : FL_GROUP_STAYS;
 		if (is_here && nest.step[i] > 0) {
@@ -233,6 +238,67 @@ static struct err *ask_calls(struct fl_reduce *r, const struct fl_tree *t, uint3
 	*has_more = !err && nest.deepest > depth;
 	nest_deinit(&nest);
 	return err ?: fl_reduce_pass(r, group, 0);
+}
+
+/* ---- clauses ------------------------------------------------------------------------------------- */
+
+/* The end of the statement or element that byte @p i of @p t is in: where what separates stands at its depth, or
+ * the bracket around it closes. */
+static size_t end_of(const struct nest *t, size_t i)
+{
+	uint32_t depth = t->depth[i];
+
+	while (i < t->n && t->depth[i] >= depth &&
+	       (t->depth[i] > depth || !strchr("\n;,", t->data[t->kept[i]])))
+		i++;
+	return i;
+}
+
+/* Without what is left of bytes [from, to), by their places. */
+static struct err *try_without(struct fl_reduce *r, const struct nest *nest, size_t from,
+			       size_t to, bool *keep, bool *has_gone)
+{
+	for (size_t i = 0; i < nest->n; i++)
+		keep[nest->kept[i]] = i < from || i >= to;
+	return fl_reduce_try(r, keep, has_gone);
+}
+
+/* Are bytes [from, to) of what is left several words? One has been asked about. */
+static bool has_several(const struct nest *t, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		if (!is_of_word(t->data[t->kept[i]]))
+			return true;
+	return false;
+}
+
+/* Ask about what follows a blank up to the end of its statement: a clause, of several words, none of which can go alone.
+ * The shorter ones first. */
+static struct err *reduce_clauses(struct fl_reduce *r, const struct fl_tree *t)
+{
+	_cleanup_free_ bool *keep = malloc((t->n_bytes + 1) * sizeof(*keep));
+	struct err *err = keep ? NULL : &err_nomem;
+	size_t at = SIZE_MAX;
+
+	while (at && !err && !fl_reduce_stats(r).was_interrupted) {
+		struct nest nest = { .data = t->data };
+		bool has_gone = false;
+
+		nest.kept = fl_reduce_kept(r, &nest.n);
+		err = find_nest(&nest);
+		at = at < nest.n ? at : nest.n;
+		while (at && !err && !has_gone) {
+			size_t end;
+
+			if (t->data[nest.kept[--at]] != ' ')
+				continue;
+			end = end_of(&nest, at);
+			if (has_several(&nest, at + 1, end))
+				err = try_without(r, &nest, at, end, keep, &has_gone);
+		}
+		nest_deinit(&nest);
+	}
+	return err;
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */
@@ -350,6 +416,25 @@ static struct err *ask_words(struct words *w, bool most_go)
 	return err ?: ask_beside(w);
 }
 
+/* Ask about the longest word alone: what has come to be around it may be for nothing. */
+static struct err *ask_longest(struct words *w, bool *has_gone)
+{
+	_cleanup_free_ bool *keep = calloc(w->t->n_bytes + 1, sizeof(*keep));
+	struct fl_unit longest = {};
+	size_t n, most = 0;
+	struct err *err = keep ? find_words(w) : &err_nomem;
+
+	for (size_t i = 0; i < w->all.size && !err; i++) {
+		left_of(w, w->all.data[i], &n);
+		if (n > most)
+			longest = w->all.data[i];
+		most = n > most ? n : most;
+	}
+	for (size_t i = longest.from; i < longest.to; i++)
+		keep[i] = true;
+	return err || w->all.size < 2 ? err : fl_reduce_try(w->r, keep, has_gone);
+}
+
 /* Cut word @p u, @p n bytes at @p left, in halves. */
 static struct err *halve(struct words *w, struct fl_unit u, const uint32_t *left,
 			 size_t n)
@@ -412,6 +497,15 @@ static struct err *ask_parts(struct words *w,
 	return err;
 }
 
+static struct err *reduce_parts(struct words *w)
+{
+	struct err *err = ask_parts(w, halve);
+
+	if (!err)
+		err = ask_parts(w, trim);
+	return err ?: ask_beside(w);
+}
+
 static struct err *reduce_calls(struct fl_reduce *r, const struct fl_tree *t)
 {
 	bool has_more = true;
@@ -426,6 +520,7 @@ static struct err *reduce_words(struct fl_reduce *r, const struct fl_tree *t,
 				bool most_go)
 {
 	struct words w = { .t = t, .r = r };
+	bool has_gone = false;
 	struct err *err;
 
 	w.group = malloc((t->n_bytes + 1) * sizeof(*w.group));
@@ -436,11 +531,13 @@ static struct err *reduce_words(struct fl_reduce *r, const struct fl_tree *t,
 	if (!err)
 		err = reduce_calls(r, t);
 	if (!err)
-		err = ask_parts(&w, halve);
+		err = reduce_clauses(r, t);
 	if (!err)
-		err = ask_parts(&w, trim);
+		err = reduce_parts(&w);
 	if (!err)
-		err = ask_beside(&w);
+		err = ask_longest(&w, &has_gone);
+	if (has_gone && !err)
+		err = reduce_parts(&w);
 	vec_deinit(&w.all);
 	vec_deinit(&w.parts);
 	free(w.group);

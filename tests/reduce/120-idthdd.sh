@@ -133,4 +133,23 @@ reduce 'idthdd*' e --oracle ./seventeen.sh
 grep -q 'note: no tree of dependences (no signal ended.*roles are not known' err || fail "nothing said: $(cat err)"
 [ "$(cat 'idthdd*/words')" = 17 ] || fail "$(cat 'idthdd*/words')"
 reduce idthdd c --at ParseBody
+
+# A clause, none of whose words can go alone; a word that is as good without all that is around it.
+echo 'get 3 from t where c is 5;get 17 from t where c is 5;' >clauses
+echo '{"n":"17","m":"1","m":"200"}' >elements
+cat >clauses.sh <<'E'
+#!/bin/sh
+grep -q 17 "$1" && ! tr ';' '\n' <"$1" | grep -Evxq '(get [0-9]+ from t( where c is 5)?)?'
+E
+cat >elements.sh <<'E'
+#!/bin/sh
+grep -Exq '17|\{"n":"17"(,"m":"[0-9]*")*\}' "$1"
+E
+chmod +x clauses.sh elements.sh
+for what in 'clauses get 17 from t' 'elements 17'; do
+	read -r file want <<<"$what"
+	make_capture "$file.c" "$sets" "$file"
+	reduce idthdd "$file.c" --oracle "./$file.sh"
+	[ "$(tr -d ';\n' <"idthdd/$file")" = "$want" ] || fail "$file: $(cat "idthdd/$file")"
+done
 exit 0

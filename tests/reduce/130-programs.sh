@@ -5,7 +5,8 @@
 # Inputs of real programs, some hundred lines of which a few make the program print a word that a preloaded
 # library ends it for: what is left of them ends it the same way when it is run outside, and of what idthdd*
 # left no byte can go. A quick one; FAULTLINE_REDUCE=full: all, beside idthdd and ddmin, with a table of runs
-# and bytes (doc/reduce.md).
+# and bytes (doc/reduce.md); FAULTLINE_REDUCE="jq sed": these. ddmin may take FAULTLINE_DDMIN seconds (120) of
+# each, `over' so many runs then.
 # time limit: 3600
 . tests/lib.sh
 
@@ -192,10 +193,13 @@ trips() {
 
 # reduces NAME METHOD - sets runs and bytes; the result is in NAME.METHOD.
 reduces() {
+	local limit=()
+	[ "$2" != ddmin ] || limit=(timeout -s INT "${FAULTLINE_DDMIN:-120}")
 	rm -rf "$1.$2"
-	"$FAULTLINE" reduce "$1.c" --input "$1.in" --method "$2" --json --no-record -o "$1.$2" >json 2>err ||
-		fail "$1 $2: $(cat err)"
-	runs=$(jq .runs json) bytes=$(jq .bytes json)
+	"${limit[@]}" "$FAULTLINE" reduce "$1.c" --input "$1.in" --method "$2" --json --no-record -o "$1.$2" >json 2>err
+	[ -s json ] || fail "$1 $2: $(cat err)"
+	runs=$(jq -r 'if .stopped then "over \(.runs)" else .runs end' json) bytes=$(jq .bytes json)
+	[[ $2 = ddmin || $runs != over* ]] || fail "$1 $2: stopped"
 	cp "$1.$2/$1.in" "$1.in" && trips "${run[@]}" || fail "$1 $2: its result does not fail: $(cat "$1.in")"
 	cp "$1.was" "$1.in"
 }
@@ -214,8 +218,8 @@ is_minimal() {
 	cp "$1.was" "$1.in"
 }
 
-programs=(sed)
-[ "${FAULTLINE_REDUCE:-}" != full ] || programs=("${!command[@]}")
+read -ra programs <<<"${FAULTLINE_REDUCE:-sed}"
+[ "${programs[0]}" != full ] || programs=("${!command[@]}")
 write_inputs
 for name in "${programs[@]}"; do
 	eval "run=(${command[$name]})"
@@ -234,7 +238,7 @@ for name in "${programs[@]}"; do
 	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$name.c"
 	row="$name | $(wc -c <"$name.in")"
 	for method in idthdd 'idthdd*' ddmin; do
-		[ "${FAULTLINE_REDUCE:-}" = full ] || [ "$method" = 'idthdd*' ] || continue
+		[ -n "${FAULTLINE_REDUCE:-}" ] || [ "$method" = 'idthdd*' ] || continue
 		reduces "$name" "$method"
 		[ "$method" != 'idthdd*' ] || is_minimal "$name" "$method"
 		[ "$method" = ddmin ] || [ "$bytes" -lt $(($(wc -c <"$name.in") / 10)) ] ||
