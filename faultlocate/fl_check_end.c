@@ -7,6 +7,7 @@
  * stack are where pointers are looked for, by value, and in what they lead to, and so on; what
  * the allocator keeps for itself in between does not count. An interior pointer leads to its block, too.
  */
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -324,10 +325,13 @@ struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *
 struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frames *frames,
 			 const struct dec_where *w)
 {
-	if (w->end == CAP_END_SIGNAL)
-		return w->fault_addr || w->end_value == 11 ? keep_fault(c, m, frames, w) :
-							     NULL;
-	return w->end == CAP_END_EXIT ? look_for_leaks(c, m, frames, w->position) : NULL;
+	if (w->end == CAP_END_SIGNAL && (w->fault_addr || w->end_value == SIGSEGV))
+		return keep_fault(c, m, frames, w);
+	// abort() is an exit, too: by an assertion, an exception that nobody catches.
+	if (w->end == CAP_END_EXIT ||
+	    (w->end == CAP_END_SIGNAL && w->end_value == SIGABRT))
+		return look_for_leaks(c, m, frames, w->position);
+	return NULL;
 }
 
 /* ---- system calls ------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ struct node {
 	int table[3000];
 };
 
-static void *volatile sink;
+static void *volatile sink, *volatile kept;
 static volatile long sum;
 static char in_data[100];
 
@@ -88,6 +88,7 @@ int main(int argc, char **argv)
 	case 35: call = (void (*)(void))null; call(); HERE; break; // expect: NULL-DEREF
 	case 36: __asm__ volatile("push %0\n ret" : : "r"(same((void *)0x4142434445464748))); HERE; break; // expect: WILD-DEREF
 	case 37: call = same((void *)0x4142434445464748); call(); HERE; break; // expect: WILD-DEREF
+	case 38: free(p); free(n); kept = malloc(30); sink = malloc(40); sink = NULL; abort(); // expect: DEFINITE-LEAK
 	default:
 		if (null)
 			sum = null->value;
