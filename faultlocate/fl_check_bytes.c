@@ -83,6 +83,7 @@ static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 		.var_start = x->object.start,
 		.var_end = x->object.start + x->object.size,
 		.is_gone = x->is_gone,
+		.is_ended = x->is_ended,
 		.ctx = c,
 	};
 	char detail[256];

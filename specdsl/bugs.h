@@ -75,6 +75,7 @@ struct spec_bug_world {
 	uint64_t var_start, var_end;   ///< VarBegin(r), VarEnd(r), where storage is not 0
 	uint8_t storage;   ///< Storage(r): 0 none that is known, 1 a frame, 2 static
 	bool is_gone;	   ///< Gone(r): the variable's function has returned
+	bool is_ended;	   ///< Ended(r): the variable's block has ended
 	uint64_t entered;  ///< FindLast(_, call, z, _) at `ret z`: when it was called
 	uint32_t releaser; ///< Releaser(): of a free
 	/** P: pointers in memory and registers, where somebody has listed them. */

@@ -61,6 +61,7 @@ enum bug_word {
 	WORD_VAR_BEGIN,
 	WORD_VAR_END,
 	WORD_GONE,
+	WORD_ENDED,
 	WORDS
 };
 

@@ -304,6 +304,8 @@ static bool word_holds(struct eval *e, const struct bug *n)
 		return w->is_written && w->is_written(w->ctx, v.n, w->width);
 	case WORD_GONE:
 		return w->is_gone;
+	case WORD_ENDED:
+		return w->is_ended;
 	case WORD_OPEN:
 		return w->is_open && w->is_open(w->ctx, v.n);
 	default:

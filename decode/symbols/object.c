@@ -67,7 +67,7 @@ static void find_static(struct dec_symbols *s, uint64_t addr, struct dec_around 
 		     m->unit->objects.data[i].addr <= addr - m->bias);
 	for (int back = 0; n && back < 4; back++, n--) {
 		const struct dec_sym_symbol *x = &m->unit->objects.data[n - 1];
-		struct dec_object o = { x->name, x->addr + m->bias, x->size };
+		struct dec_object o = { x->name, x->addr + m->bias, x->size, 0, 0 };
 
 		if (addr - o.start < o.size && o.size >= ret->at.size)
 			ret->at = o;
@@ -102,6 +102,7 @@ struct search {
 	struct dec_around *ret;
 	int best,
 		best_before; ///< how deep the scope is that holds the code; 0: none does
+	bool has_blocks;     ///< code of a block lies together
 	bool is_shared;	     ///< variables of several scopes have the place
 };
 
@@ -112,7 +113,22 @@ static bool is_variable(Dwarf_Die *die)
 	return tag == DW_TAG_variable || tag == DW_TAG_formal_parameter;
 }
 
-static void look_at(struct search *s, Dwarf_Die *die, int scope)
+/* Where the code of @p block, in which @p o is declared, begins and ends. Of C++ that code has what destroys its
+ * variables; where that lies elsewhere, as for exceptions, the block is in several pieces, and has none. */
+static void set_scope(const struct search *s, Dwarf_Die *block, struct dec_object *o)
+{
+	uint64_t by = s->at->unit->debug_bias + s->at->bias;
+	Dwarf_Addr start, end;
+
+	if (!s->has_blocks || dwarf_tag(block) != DW_TAG_lexical_block ||
+	    dwarf_lowpc(block, &start) != 0 || dwarf_highpc(block, &end) != 0)
+		return;
+	o->scope_start = start + by;
+	o->scope_end = end + by;
+}
+
+/* @p block: the scope that @p die is declared in. */
+static void look_at(struct search *s, Dwarf_Die *block, Dwarf_Die *die, int scope)
 {
 	const char *name = text_name(dwarf_diename(die));
 	struct dec_sym_location l;
@@ -122,7 +138,8 @@ static void look_at(struct search *s, Dwarf_Die *die, int scope)
 	if (!name || !dec_sym_type_of(die, &type, NULL))
 		return;
 	dec_sym_locate(s->at, die, &l);
-	o = (struct dec_object){ name, l.value, dec_sym_type_bytes(&type) };
+	o = (struct dec_object){ name, l.value, dec_sym_type_bytes(&type), 0, 0 };
+	set_scope(s, block, &o);
 	if (l.kind != DEC_SYM_AT || !o.size)
 		return;
 	if (o.start > s->addr && o.start < s->ret->other_start)
@@ -179,7 +196,7 @@ static void look_into(struct search *s, Dwarf_Die *die, int scope, int depth)
 		if (!dec_sym_is_next(&child, &last))
 			return;
 		if (is_variable(&child))
-			look_at(s, &child, scope);
+			look_at(s, die, &child, scope);
 		else if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
 			look_into(s, &child,
 				  scope && dwarf_haspc(&child, pc) == 1 ? scope + 1 : 0,
@@ -206,12 +223,14 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 {
 	struct dec_sym_frame at = { .frame = f };
 	struct search search = { .at = &at, .addr = addr, .ret = ret };
-	bool is_sure;
+	bool is_sure, is_literal;
 
 	*ret = (struct dec_around){};
 	find_static(s, addr, ret);
 	if (ret->is_static || !enter(s, f->rip, &at))
 		return ret->is_static;
+	is_literal = dec_symbols_is_literal(s, f->rip);
+	search.has_blocks = is_literal;
 	set_limits(&at, ret);
 	// Where the frame's register is one like others, and a variable lies where a pointer leads to.
 	if (addr < ret->other_end || addr >= ret->other_start)
@@ -220,7 +239,7 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	is_sure = search.best || !search.is_shared;
 	// What optimizers share, and move out of its scope, may be another's; of C++ it often is: then what leaves
 	// the frame is known to be wrong, whichever it is.
-	if (!dec_symbols_is_literal(s, f->rip)) {
+	if (!is_literal) {
 		is_sure = search.best && !search.is_shared;
 		if (!is_of_c(&at)) {
 			is_sure = true;

@@ -15,6 +15,9 @@
 struct dec_object {
 	const char *name;     ///< as long as the symbols live; NULL: there is none
 	uint64_t start, size; ///< at run time; bytes
+	/** In code that was not optimized: the code of the block that declares it. Both 0: its whole
+	 * function's, or not known. */
+	uint64_t scope_start, scope_end;
 };
 
 /** What may be meant by an address: what lies there, or what ends there. */

@@ -26,7 +26,8 @@
 struct fl_bytes_access {
 	struct dec_object object;
 	bool is_static;
-	bool is_gone; ///< its function has returned
+	bool is_gone;  ///< its function has returned
+	bool is_ended; ///< the block that declares it has ended
 	bool is_write;
 	uint64_t addr, size;
 };

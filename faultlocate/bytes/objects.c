@@ -162,6 +162,40 @@ static bool is_gone(const struct bytes_walk *w, const struct bytes_object *x)
 	return true;
 }
 
+/* Parts that compilers take out of a function are called f.cold, f.part.0. */
+static bool is_same_function(struct bytes_walk *w, uint64_t a, uint64_t b)
+{
+	struct dec_place x = {}, y = {};
+	size_t n;
+
+	dec_symbols_place(w->symbols, a, &x);
+	dec_symbols_place(w->symbols, b, &y);
+	if (!x.outer || !y.outer)
+		return true;
+	n = strcspn(x.outer, ".");
+	return n == strcspn(y.outer, ".") && !strncmp(x.outer, y.outer, n);
+}
+
+/* Has the block ended that declares the variable? Of a pointer that was made in it; what is made outside is the
+ * compiler's. */
+static bool has_ended(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc)
+{
+	const frame_stack *stack = &w->frames->stack;
+	const struct dec_object *o = &x->is;
+	size_t i = stack->size;
+
+	if (!o->scope_end || !x->is_literal || x->tid != w->thread->tid ||
+	    x->site < o->scope_start || x->site >= o->scope_end)
+		return false;
+	while (i && (stack->data[i - 1].rsp != x->frame.rsp ||
+		     stack->data[i - 1].time != x->frame.time))
+		i--;
+	if (i && i < stack->size)
+		pc = stack->data[i].return_rip - 1;
+	return i && (pc < o->scope_start || pc >= o->scope_end) &&
+	       is_same_function(w, x->site, pc);
+}
+
 static bool was_inside(const struct bytes_object *x, uint64_t pc)
 {
 	for (int i = 0; i < x->n_met; i++)
@@ -190,20 +224,6 @@ static void choose(struct bytes_object *x, uint64_t addr, uint64_t size)
 		x->is = x->around.at;
 	else if (is_in(&x->around.before, addr, size ? 1 : 0))
 		x->is = x->around.before;
-}
-
-/* Parts that compilers take out of a function are called f.cold, f.part.0. */
-static bool is_same_function(struct bytes_walk *w, uint64_t a, uint64_t b)
-{
-	struct dec_place x = {}, y = {};
-	size_t n;
-
-	dec_symbols_place(w->symbols, a, &x);
-	dec_symbols_place(w->symbols, b, &y);
-	if (!x.outer || !y.outer)
-		return true;
-	n = strcspn(x.outer, ".");
-	return n == strcspn(y.outer, ".") && !strncmp(x.outer, y.outer, n);
 }
 
 /* Is the function that accesses by @p x at @p pc the one that made it? */
@@ -251,7 +271,9 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 	a.object = x->is.name	     ? x->is :
 		   x->around.at.name ? x->around.at :
 				       x->around.before;
-	if (is_in(&a.object, addr, size) && !a.is_gone) {
+	if (is_in(&a.object, addr, size) && !a.is_gone)
+		a.is_ended = has_ended(w, x, p.pc);
+	if (is_in(&a.object, addr, size) && !a.is_gone && !a.is_ended) {
 		note_inside(x, p.pc);
 		return NULL;
 	}
@@ -261,7 +283,7 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 	if (addr + OFF_MAX < a.object.start ||
 	    addr > a.object.start + a.object.size + OFF_MAX)
 		return NULL;
-	if (!a.is_gone && is_compilers(w, x, p.pc, addr, size, is_call))
+	if (!a.is_gone && !a.is_ended && is_compilers(w, x, p.pc, addr, size, is_call))
 		return NULL;
 	return fl_bytes_is_own(w, &p) ? w->events->access(w->events->ctx, &p, &a) : NULL;
 }

@@ -50,6 +50,23 @@ else
 	check_as clang O2
 fi
 
+# Variables of blocks that have ended.
+scopes=tests/programs/scopes.c
+grep -n '// expect: ' $scopes | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' >"$TMPDIR/want"
+[ "$(wc -l <"$TMPDIR/want")" -ge 6 ] || fail "$scopes expects nothing"
+for cc in "gcc -x c" "gcc -x c++" "clang -x c" "clang -x c++"; do
+	$cc -g -O0 -fno-builtin -w -o "$TMPDIR/scopes" $scopes || fail "cannot compile"
+	for kind in right wrong; do
+		rm -rf "$TMPDIR/c"
+		make_capture "$TMPDIR/c" "$TMPDIR/scopes" $kind
+		"$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" | sort -u | sort -n >"$TMPDIR/found" ||
+			fail "$cc $kind: $(cat "$TMPDIR/err")"
+		[ $kind = wrong ] || [ ! -s "$TMPDIR/found" ] || fail "$cc: $(cat "$TMPDIR/found")"
+		[ $kind = right ] || diff "$TMPDIR/want" "$TMPDIR/found" || fail "$cc"
+	done
+done
+
 # The last block is lost though the allocator knows where it ends.
 cat >"$TMPDIR/last.c" <<-'END'
 	#include <stdlib.h>
