@@ -18,8 +18,9 @@
 #include "faultlocate/slice/capture.h"
 #include "faultlocate/slice/slice.h"
 
-#define LONGEST 1000000000 // instructions of a run that are looked at
-#define SHORT 20000000	   // .. to see what a slice of so many takes
+#define LONGEST 100000000 // instructions of a run that are looked at
+#define WHOLE 1000000000  // .. of the first run that is so long, once
+#define SHORT 20000000	  // .. to see what a slice of so many takes
 #define CAPTURED \
 	2000000 // .. for a capture of a slice alone, which is made piece by piece
 #define TOGETHER 20
@@ -83,7 +84,7 @@ static struct err *add(struct bench *b, const struct bench_work *w, const char *
 				       .wanted = wanted,
 				       .note = note };
 
-	return bench_row_add(&b->results, &row, &value, 1);
+	return bench_row_show(b, &row, value);
 }
 
 /* The last values of regions of 10^6 and 10^7 instructions: each slice goes back over its region. */
@@ -187,6 +188,29 @@ static struct err *short_run(struct bench *b, const struct bench_work *w,
 	return err ?: add(b, w, "trace and slice of 20 M", "time", "s", took, 1, text);
 }
 
+/* The first WHOLE, of one work: whether time and memory are what they should be in the long run, too. */
+static struct err *long_run(struct bench *b, const struct bench_work *w,
+			    struct capture *c)
+{
+	const struct fl_trace_options o = { .end = WHOLE };
+	_cleanup_(fl_trace_destroyp) struct fl_trace *t = NULL;
+	double start = clock_now_s(), used = used_s(), took, instances;
+	struct err *err;
+	char text[64];
+
+	peak_bytes();
+	err = fl_trace_create(c, &o, &t);
+	if (!err)
+		err = slice(t, 1, false, &took, &instances);
+	took = clock_now_s() - start;
+	snprintf(text, sizeof(text), "%.3g s of processor time", used_s() - used);
+	if (!err)
+		err = add(b, w, "trace and slice of 10^9", "time", "s", took, 60, text);
+	return err   ?:
+		       add(b, w, "trace and slice of 10^9", "memory", "B", peak_bytes(),
+			   512.0 * (1 << 20), NULL);
+}
+
 /* The first CAPTURED: what a capture of a slice alone has of them. */
 static struct err *execution(struct bench *b, const struct bench_work *w,
 			     struct capture *c)
@@ -243,64 +267,82 @@ static struct err *sizes(struct bench *b, const struct bench_work *w, struct cap
 			   without_jumps, 0, text);
 }
 
-static struct err *work(struct bench *b, const struct bench_work *w)
+/* One slice, and TOGETHER, of @p t, which took @p made seconds, @p used ones of processor time. */
+static struct err *together(struct bench *b, const struct bench_work *w,
+			    struct fl_trace *t, double made, double used, double *in)
+{
+	double instructions = fl_trace_end(t)->position, one = 0, all = 0, in_all;
+	double start = used_s();
+	struct err *err = slice(t, 1, false, &one, in);
+	char text[96];
+
+	if (err)
+		return err;
+	used += used_s() - start;
+	snprintf(text, sizeof(text), "%.3g s of processor time",
+		 used / instructions * 1e9);
+	err = add(b, w, "trace and slice", "time of 10^9 instructions", "s",
+		  (made + one) / instructions * 1e9, 60, text);
+	if (!err)
+		err = add(b, w, "slice", "time", "s", one, 0, NULL);
+	if (!err)
+		err = slice(t, TOGETHER, false, &all, &in_all);
+	snprintf(text, sizeof(text), "%.2f times one", all / one);
+	return err ?: add(b, w, "20 slices at once", "time", "s", all, 2 * one, text);
+}
+
+/* What is asked of one trace. @p in, @p with_saves: instances in a slice, and with saved registers followed. */
+static struct err *of_trace(struct bench *b, const struct bench_work *w,
+			    struct capture *c, double *in, double *with_saves)
 {
 	const struct fl_trace_options o = { .end = LONGEST };
 	_cleanup_(fl_trace_destroyp) struct fl_trace *t = NULL;
-	struct capture *c = NULL;
-	double instructions, made, one = 0, all = 0, saves, in = 0, in_all;
-	double with_saves = 0, used;
+	double made = clock_now_s(), used = used_s(), took;
+	struct err *err = fl_trace_create(c, &o, &t);
 	char text[96];
+
+	if (err)
+		return err;
+	made = clock_now_s() - made;
+	used = used_s() - used;
+	snprintf(text, sizeof(text), "%.3g instructions",
+		 (double)fl_trace_end(t)->position);
+	err = add(b, w, "trace", "time", "s", made, 0, text);
+	if (!err)
+		err = together(b, w, t, made, used, in);
+	if (!err)
+		err = slice(t, 1, true, &took, with_saves);
+	if (!err)
+		err = add(b, w, "trace and slices", "memory", "B", peak_bytes(),
+			  512.0 * (1 << 20), NULL);
+	return err ?: regions(b, w, t);
+}
+
+static struct err *work(struct bench *b, const struct bench_work *w, bool *has_long)
+{
+	double instructions, in = 0, with_saves = 0;
+	struct capture *c = NULL;
 	struct err *err = bench_capture_work(b, w, &instructions);
 
 	peak_bytes();
 	if (!err)
 		err = capture_open(b->capture, &c);
-	made = clock_now_s();
-	used = used_s();
-	if (!err)
-		err = fl_trace_create(c, &o, &t);
-	made = clock_now_s() - made;
-	if (!err)
-		err = slice(t, 1, false, &one, &in);
-	used = used_s() - used;
-	if (!err)
-		err = slice(t, TOGETHER, false, &all, &in_all);
-	if (!err)
-		err = slice(t, 1, true, &saves, &with_saves);
-	if (!err) {
-		instructions = fl_trace_end(t)->position;
-		snprintf(text, sizeof(text), "%.3g instructions", instructions);
-		err = add(b, w, "trace", "time", "s", made, 0, text);
-	}
-	// 20 M instructions in a second, 10^9 in a minute.
-	if (!err) {
-		snprintf(text, sizeof(text), "%.3g s of processor time",
-			 used / instructions * 1e9);
-		err = add(b, w, "trace and slice", "time of 10^9 instructions", "s",
-			  (made + one) / instructions * 1e9, 60, text);
-	}
-	if (!err)
-		err = add(b, w, "slice", "time", "s", one, 0, NULL);
 	// What a slice needs of a run is executed again: nothing is kept of instructions.
 	if (!err)
 		err = add(b, w, "capture", "kept of an instruction", "B",
 			  bench_bytes(b->capture) / instructions, 0.8, NULL);
-	snprintf(text, sizeof(text), "%.2f times one", all / one);
-	if (!err)
-		err = add(b, w, "20 slices at once", "time", "s", all, 2 * one, text);
-	if (!err)
-		err = add(b, w, "trace and slices", "memory", "B", peak_bytes(),
-			  512.0 * (1 << 20), NULL);
-	if (!err)
-		err = regions(b, w, t);
-	fl_trace_destroy(take_ptr(&t));
-	if (!err)
-		err = sizes(b, w, c, in, with_saves);
 	if (!err)
 		err = short_run(b, w, c);
 	if (!err)
+		err = of_trace(b, w, c, &in, &with_saves);
+	if (!err)
+		err = sizes(b, w, c, in, with_saves);
+	if (!err)
 		err = execution(b, w, c);
+	if (!err && !*has_long && instructions > WHOLE) {
+		*has_long = true;
+		err = long_run(b, w, c);
+	}
 	capture_close(c);
 	return err;
 }
@@ -308,13 +350,14 @@ static struct err *work(struct bench *b, const struct bench_work *w)
 struct err *bench_suite_slice(struct bench *b)
 {
 	struct err *err = NULL;
+	bool has_long = false;
 
 	for (size_t i = 0; i < b->n_works && !err; i++) {
 		const struct bench_work *w = &b->works[i];
 
 		if (!w->skipped && (w->kind->is_replayed || w->kind->is_sliced ||
 				    w->kind->is_only_sliced))
-			err = work(b, w);
+			err = work(b, w, &has_long);
 	}
 	return err;
 }

@@ -85,7 +85,8 @@ static const struct {
 	  bench_suite_serve,
 	  false },
 	{ { "slice", "what slices cost, and how large they are",
-	    "Of the run's first 10^9 instructions: a trace is made once, then slices of what an "
+	    "Of the run's first 10^8 instructions, and of the first 10^9 of one that is so long: a "
+	    "trace is made once, then slices of what an "
 	    "instruction near its end used. Indirect jumps unknown: the flow graphs lack the "
 	    "targets that they were seen to have, and what depends on these. Regions: two slices "
 	    "that go back no further. The slice capture is of the first 2 M.",
