@@ -103,6 +103,10 @@ struct fl_trace {
 /** @return the index of @p insn, UINT32_MAX: no memory. */
 uint32_t fl_trace_intern(struct fl_trace *t, const struct dec_insn *insn);
 
+/** Find the block like @p b, or make it. Its number comes into @p ret. */
+struct err *fl_trace_find_block(struct fl_trace *t, const struct log_block *b,
+				uint32_t *ret);
+
 /** @return the effect of instruction @p i, NULL: no memory. */
 const struct effect *fl_trace_effect(struct fl_trace *t, uint32_t i);
 
@@ -124,6 +128,13 @@ bool fl_trace_decode(void *trace, uint64_t rip, struct dec_insn *ret);
 
 /** @return whether two instructions are not in the same mapping of code. */
 bool fl_trace_leaves_module(const struct fl_trace *t, uint64_t a, uint64_t b);
+
+/* ---- trace_window.c ---- */
+
+/** @return how far behind @p past instructions the next checkpoint is: windows, and of a long run few. */
+uint64_t fl_trace_apart(uint64_t past);
+
+void fl_trace_window_deinit(struct trace_window *w);
 
 /** Log a window that ends at @p end, and begins at @p least or later, into t->window. */
 struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end);
