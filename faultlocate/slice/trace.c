@@ -203,6 +203,7 @@ static const uint8_t *code_page(struct fl_trace *t, uint64_t page)
 	bytes = malloc(PAGE);
 	if (!bytes)
 		return NULL;
+	fl_trace_rest(t);
 	err = dec_machine_read(t->machine, page * PAGE, bytes, PAGE);
 	if (err)
 		free(take_ptr(&bytes));
@@ -293,6 +294,7 @@ static bool never_returned(void *ctx, uint64_t rip, uint64_t next)
 {
 	struct fl_trace *t = ctx;
 
+	fl_trace_rest(t);
 	if (!map_get(&t->insn_of, rip))
 		return !would_return(t, rip);
 	return !map_get(&t->insn_of, next) && !is_under_way(t, next);
@@ -537,6 +539,7 @@ void fl_trace_destroy(struct fl_trace *t)
 {
 	if (!t)
 		return;
+	fl_trace_ahead_deinit(t);
 	dec_machine_destroy(t->machine);
 	fl_flow_destroy(t->flow);
 	fl_trace_window_deinit(&t->window);

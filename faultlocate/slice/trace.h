@@ -9,6 +9,7 @@
 #ifndef FAULTLOCATE_SLICE_TRACE_H
 #define FAULTLOCATE_SLICE_TRACE_H
 
+#include <pthread.h>
 #include <string.h>
 
 #include "decode/machine/log.h"
@@ -71,15 +72,32 @@ struct trace_stretch {
 	uint64_t fs_base;
 };
 
+/** What the machine logged of a window. */
+struct trace_log {
+	uint8_t *data;
+	size_t size, capacity;
+	bool is_over; ///< longer than a window may be
+};
+
 /** A piece of the run, logged. */
 struct trace_window {
 	uint64_t begin, end;
-	VEC(uint8_t) log;
+	struct trace_log log;
 	VEC(struct trace_entry) entries;
 	VEC(struct trace_stretch) stretches;
 	struct log_reader reader;
-	uint32_t piece; ///< offset of the one being read
-	bool is_over;	///< longer than a window may be
+};
+
+/** The window before that one, which a thread has the machine log meanwhile. All of it is the thread's as
+ * long as it runs, and so is the machine. */
+struct trace_ahead {
+	bool is_running, is_there;
+	pthread_t thread;
+	uint64_t begin, end;
+	struct trace_log log;
+	uint32_t tid;	  ///< that runs where it begins, and its
+	uint64_t fs_base; ///< there
+	struct err *err;
 };
 
 struct fl_trace {
@@ -98,6 +116,7 @@ struct fl_trace {
 	VEC(uint64_t) stack; ///< words of it where the run breaks off
 	struct map code; ///< page -> its bytes, read from the machine; 0: there are none
 	struct trace_window window;
+	struct trace_ahead ahead;
 };
 
 /** @return the index of @p insn, UINT32_MAX: no memory. */
@@ -135,6 +154,15 @@ bool fl_trace_leaves_module(const struct fl_trace *t, uint64_t a, uint64_t b);
 uint64_t fl_trace_apart(uint64_t past);
 
 void fl_trace_window_deinit(struct trace_window *w);
+
+/** Have the window before the one at hand logged meanwhile, which begins at @p least or later: it is going to
+ * be wanted next, mostly. The machine must not be used until fl_trace_rest(). */
+void fl_trace_read_ahead(struct fl_trace *t, uint64_t least);
+
+/** Wait until the machine stands still. */
+void fl_trace_rest(struct fl_trace *t);
+
+void fl_trace_ahead_deinit(struct fl_trace *t);
 
 /** Log a window that ends at @p end, and begins at @p least or later, into t->window. */
 struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end);

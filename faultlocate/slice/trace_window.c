@@ -2,10 +2,14 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Windows: pieces of the run, logged, so that they can be read from their end.
+ * Windows: pieces of the run, logged, so that they can be read from their end. While one is gone over, the
+ * machine logs the one before it, in a thread that does nothing but copy; until that is waited for the machine
+ * is its own.
  */
 
 #include "faultlocate/slice/trace.h"
+
+#include <pthread.h>
 
 // A window's instructions: so many that the code is translated again seldom enough, and its log
 // is some tens of megabytes.
@@ -96,22 +100,39 @@ static struct err *window_other(void *ctx, const struct dec_rec *rec, uint64_t t
 	return err ?: add_stretch(w, now.tid, now.fs_base);
 }
 
-static struct err *window_feed(void *ctx, const uint8_t *log, size_t bytes)
+/* Keep what the machine logged, unless that becomes too much. */
+static struct err *keep(struct trace_log *l, const uint8_t *log, size_t bytes)
 {
-	const struct log_sink sink = { ctx, window_block, window_insn, window_other };
-	struct fl_trace *t = ctx;
-	struct trace_window *w = &t->window;
-	size_t at = w->log.size;
+	size_t at = l->size;
 
-	if (w->is_over || at + bytes > TRACE_LOG_MAX) {
-		w->is_over = true;
+	if (l->is_over || at + bytes > TRACE_LOG_MAX) {
+		l->is_over = true;
 		return NULL;
 	}
-	if (vec_reserve(&w->log, at + bytes))
+	if (vec_reserve(l, at + bytes))
 		return &err_nomem;
-	memcpy(w->log.data + at, log, bytes);
-	w->log.size += bytes;
+	memcpy(l->data + at, log, bytes);
+	l->size += bytes;
+	return NULL;
+}
+
+/* Read @p bytes of the window's log, from @p at on. */
+static struct err *read_log(struct fl_trace *t, size_t at, size_t bytes)
+{
+	const struct log_sink sink = { t, window_block, window_insn, window_other };
+	struct trace_window *w = &t->window;
+
 	return dec_log_reader_feed(&w->reader, &sink, w->log.data + at, bytes);
+}
+
+/* A dec_log_fn. */
+static struct err *window_feed(void *ctx, const uint8_t *log, size_t bytes)
+{
+	struct fl_trace *t = ctx;
+	size_t at = t->window.log.size;
+	struct err *err = keep(&t->window.log, log, bytes);
+
+	return err || t->window.log.is_over ? err : read_log(t, at, bytes);
 }
 
 /* Go to where a window begins. Those before it come next: on a long way there are checkpoints. */
@@ -129,40 +150,135 @@ static struct err *go_to(struct fl_trace *t, uint64_t begin, struct dec_where *a
 	return err ?: dec_machine_seek(t->machine, begin, at);
 }
 
-static struct err *log_window(struct fl_trace *t, uint64_t begin, uint64_t end)
+/* Begin with a window that is logged from @p begin on, where thread @p tid runs. */
+static struct err *begin_window(struct fl_trace *t, uint64_t begin, uint64_t end,
+				uint32_t tid, uint64_t fs_base)
 {
 	struct trace_window *w = &t->window;
-	struct cap_regs regs;
-	struct dec_where at;
-	struct err *err = go_to(t, begin, &at);
 
-	w->log.size = w->entries.size = w->stretches.size = 0;
-	w->is_over = false;
+	w->entries.size = w->stretches.size = 0;
 	w->begin = begin;
 	w->end = end;
 	dec_log_reader_deinit(&w->reader);
 	dec_log_reader_init(&w->reader, DEC_LOG_ADDRESSES, begin);
+	return add_stretch(w, tid, fs_base);
+}
+
+static struct err *log_window(struct fl_trace *t, uint64_t begin, uint64_t end)
+{
+	struct cap_regs regs;
+	struct dec_where at;
+	struct err *err = go_to(t, begin, &at);
+
+	t->window.log.size = 0;
+	t->window.log.is_over = false;
 	if (!err)
 		err = dec_machine_regs(t->machine, &regs);
 	if (!err)
-		err = add_stretch(w, at.tid, regs.fs_base);
+		err = begin_window(t, begin, end, at.tid, regs.fs_base);
 	return err   ?:
 		       dec_machine_run_logged(t->machine, DEC_LOG_ADDRESSES, window_feed,
 					      t, end, &at);
 }
 
-struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end)
+/* ---- the one before --------------------------------------------------------------------------- */
+
+/* Where the window begins that ends at @p end. */
+static uint64_t begin_of(uint64_t least, uint64_t end)
 {
 	uint64_t begin = end > TRACE_WINDOW ? (end - 1) & ~(TRACE_WINDOW - 1) : 0;
+
+	return begin < least ? least : begin;
+}
+
+/* A dec_log_fn. */
+static struct err *ahead_feed(void *ctx, const uint8_t *log, size_t bytes)
+{
+	return keep(ctx, log, bytes);
+}
+
+static void *log_ahead(void *ctx)
+{
+	struct fl_trace *t = ctx;
+	struct trace_ahead *a = &t->ahead;
+	struct cap_regs regs = {};
+	struct dec_where at;
+
+	a->err = go_to(t, a->begin, &at);
+	if (!a->err)
+		a->err = dec_machine_regs(t->machine, &regs);
+	a->tid = at.tid;
+	a->fs_base = regs.fs_base;
+	if (!a->err)
+		a->err = dec_machine_run_logged(t->machine, DEC_LOG_ADDRESSES, ahead_feed,
+						&a->log, a->end, &at);
+	return NULL;
+}
+
+void fl_trace_read_ahead(struct fl_trace *t, uint64_t least)
+{
+	struct trace_ahead *a = &t->ahead;
+
+	fl_trace_rest(t);
+	if (t->window.begin <= least)
+		return;
+	a->end = t->window.begin;
+	a->begin = begin_of(least, a->end);
+	a->log.size = 0;
+	a->log.is_over = false;
+	a->is_running = !pthread_create(&a->thread, NULL, log_ahead, t);
+	a->is_there = a->is_running;
+}
+
+void fl_trace_rest(struct fl_trace *t)
+{
+	if (!t->ahead.is_running)
+		return;
+	pthread_join(t->ahead.thread, NULL);
+	t->ahead.is_running = false;
+}
+
+void fl_trace_ahead_deinit(struct fl_trace *t)
+{
+	fl_trace_rest(t);
+	err_destroy(t->ahead.err);
+	vec_deinit(&t->ahead.log);
+}
+
+/* @return whether [@p begin, @p end) was logged ahead: it is in the window, then. */
+static bool take_ahead(struct fl_trace *t, uint64_t begin, uint64_t end, struct err **ret)
+{
+	struct trace_ahead *a = &t->ahead;
+	struct trace_log used = t->window.log;
+	bool is_it;
+
+	fl_trace_rest(t);
+	is_it = a->is_there && a->begin == begin && a->end == end && !a->log.is_over;
+	a->is_there = false;
+	*ret = take_ptr(&a->err);
+	if (!is_it || *ret)
+		return *ret;
+	t->window.log = a->log;
+	a->log = used;
+	*ret = begin_window(t, begin, end, a->tid, a->fs_base);
+	if (!*ret)
+		*ret = read_log(t, 0, t->window.log.size);
+	return true;
+}
+
+struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end)
+{
+	uint64_t begin = begin_of(least, end);
 	struct err *err;
 
-	begin = begin < least ? least : begin;
+	if (take_ahead(t, begin, end, &err))
+		return err;
 	err = log_window(t, begin, end);
 	// Much of it was stepped in C, whose records are long: the later half.
-	while (!err && t->window.is_over && end - begin > 1) {
+	while (!err && t->window.log.is_over && end - begin > 1) {
 		begin += (end - begin) / 2;
 		err = log_window(t, begin, end);
-		if (!err && !t->window.is_over)
+		if (!err && !t->window.log.is_over)
 			err = dec_machine_seek(t->machine, begin, &(struct dec_where){}) ?:
 				      dec_machine_checkpoint(t->machine);
 	}

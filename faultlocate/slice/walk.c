@@ -242,6 +242,18 @@ static struct err *begin_stretch(struct fl_slice *s, size_t i)
 	return fl_walk_thread(s, now->tid);
 }
 
+/* @return whether nothing further back can matter, or is asked for. */
+static bool is_done(const struct fl_slice *s)
+{
+	bool is_full = s->options.ends_when_full && s->nodes.size >= s->max_nodes;
+	bool is_wanted = s->mem.n_bytes || s->next_seed < s->seeds.size;
+
+	for (size_t i = 0; i < s->threads.size; i++)
+		is_wanted |= walk_any(s->threads.data[i]) ||
+			     s->threads.data[i]->pending.size;
+	return !is_wanted || is_full;
+}
+
 static struct err *window(struct fl_slice *s)
 {
 	struct trace_window *w = &s->trace->window;
@@ -257,6 +269,9 @@ static struct err *window(struct fl_slice *s)
 	s->stats.log_bytes = s->stats.log_bytes > w->log.size ? s->stats.log_bytes :
 								w->log.size;
 	for (size_t i = w->entries.size; i-- && !err;) {
+		// By then it is likely that what lies before it is wanted, too.
+		if (i == w->entries.size / 2 && !is_done(s))
+			fl_trace_read_ahead(s->trace, s->options.begin);
 		while (w->stretches.data[stretch].from > i && !err)
 			err = begin_stretch(s, --stretch);
 		if (!err)
@@ -268,18 +283,6 @@ static struct err *window(struct fl_slice *s)
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
-
-/* @return whether nothing further back can matter, or is asked for. */
-static bool is_done(const struct fl_slice *s)
-{
-	bool is_full = s->options.ends_when_full && s->nodes.size >= s->max_nodes;
-	bool is_wanted = s->mem.n_bytes || s->next_seed < s->seeds.size;
-
-	for (size_t i = 0; i < s->threads.size; i++)
-		is_wanted |= walk_any(s->threads.data[i]) ||
-			     s->threads.data[i]->pending.size;
-	return !is_wanted || is_full;
-}
 
 static struct err *walk(struct fl_slice *s)
 {
@@ -295,6 +298,7 @@ static struct err *walk(struct fl_slice *s)
 		if (!err && s->options.progress)
 			s->options.progress(s->options.ctx, end);
 	}
+	fl_trace_rest(s->trace);
 	s->stats.begin = end;
 	return err ?: fl_walk_start(s);
 }
