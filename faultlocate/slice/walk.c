@@ -233,6 +233,19 @@ static struct err *entry(struct fl_slice *s, const struct trace_entry *e)
 	return err ?: block(s, b, rec, e->what & 63);
 }
 
+/* Records are read from the end, and blocks lie anywhere: neither is foreseen by the processor. */
+static void foresee(const struct fl_trace *t, size_t i)
+{
+	const struct trace_entry *e = &t->window.entries.data[i < 4 ? 0 : i - 4];
+
+	__builtin_prefetch(t->window.log.data + 8 * (size_t)e->at);
+	if (e->what < ENTRY_OTHER)
+		__builtin_prefetch(&t->blocks.data[e->what >> 6]);
+	e = &t->window.entries.data[i < 2 ? 0 : i - 2];
+	if (e->what < ENTRY_OTHER)
+		__builtin_prefetch(t->blocks.data[e->what >> 6].mem);
+}
+
 /* The thread at hand is that of stretch @p i. */
 static struct err *begin_stretch(struct fl_slice *s, size_t i)
 {
@@ -272,6 +285,7 @@ static struct err *window(struct fl_slice *s)
 		// By then it is likely that what lies before it is wanted, too.
 		if (i == w->entries.size / 2 && !is_done(s))
 			fl_trace_read_ahead(s->trace, s->options.begin);
+		foresee(s->trace, i);
 		while (w->stretches.data[stretch].from > i && !err)
 			err = begin_stretch(s, --stretch);
 		if (!err)

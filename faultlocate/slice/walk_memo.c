@@ -293,7 +293,7 @@ struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t pl
 			    uint64_t addr, uint32_t *ret)
 {
 	struct memo *m = &s->memo;
-	const struct memo_step *next = &m->steps.data[m->steps.data[m->last].then[0]];
+	const struct memo_step *last = &m->steps.data[m->last];
 	struct live_want key = *w;
 	const uint64_t *at;
 	uint64_t hash;
@@ -304,9 +304,13 @@ struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t pl
 	key.node = w->node = common_link(s, w->node);
 	key.first -= addr;
 	// Mostly what came last behind the last step.
-	*ret = next->outcome;
-	if (next->place == place && is_outcome(&m->outcomes.data[*ret], &key))
-		return NULL;
+	for (int i = 0; i < 2; i++) {
+		const struct memo_step *next = &m->steps.data[last->then[i]];
+
+		*ret = next->outcome;
+		if (next->place == place && is_outcome(&m->outcomes.data[*ret], &key))
+			return NULL;
+	}
 	hash = mix(mix(key.bytes, (uint64_t)key.who << 32 | key.node),
 		   key.first << 32 | key.size);
 	at = map_get(&m->outcome_of, hash);
@@ -410,6 +414,7 @@ struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
 	struct err *err = p->n++ ? NULL : vec_add(&s->memo.counted, s->memo.last);
 	struct walk_thread *t = s->at;
 
+	__builtin_prefetch(&s->memo.steps.data[p->then[0]]);
 	p->tid = t->tid;
 	p->at = first;
 	p->addr = addr;
