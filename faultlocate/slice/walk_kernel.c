@@ -6,6 +6,7 @@
  * processor or the beginning of the trace had. There the way back ends.
  */
 
+#include <assert.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -332,7 +333,8 @@ struct err *fl_walk_start(struct fl_slice *s)
 	s->stats.is_full = s->mem.is_full;
 	for (size_t i = 0; i < s->threads.size && !err; i++) {
 		s->at = s->threads.data[i];
-		err = fl_memo_leave(s, s->at);
+		// A window's log begins with a record at which they were laid out.
+		assert(!s->at->is_numbered);
 		for (uint64_t left = s->at->regs.any; left && !err; left &= left - 1)
 			err = take_reg(s, __builtin_ctzll(left),
 				       input(s, FL_ORIGIN_START), &added);
