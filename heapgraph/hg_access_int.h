@@ -150,6 +150,10 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n,
 			  uint64_t *end);
 
+/** @return whether @p size bytes at @p at are within part @p p of this or of another element of the arrays that it
+ * is in: of a[2].name in some a[i].name. */
+bool hg_fields_is_in_such(const struct hg_part *p, uint64_t at, uint64_t size);
+
 /** @return whether @p t is known to have fields among @p size bytes at @p at. */
 bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size);
 

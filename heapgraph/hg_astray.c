@@ -208,10 +208,31 @@ static bool is_led_on(struct hg_finder *f, const struct hg_suspect *x,
 	for (; d->parent && d != first; d = parent) {
 		parent = hg_derive_get(&f->derive, d->parent);
 		if (!d->is_indexed && dec_frames_is_own(f->frames, d->rip) &&
+		    (uint64_t)d->offset != p->offset && // behind_index()
 		    (uint64_t)llabs(d->offset - parent->offset) >= p->end - p->start)
 			return true;
 	}
 	return false;
+}
+
+/* gcc -O0 splits the offset of an element: up to 16 bytes of it are added behind the index. @return where the
+ * user's second step led to if it was such; else -1. */
+static int64_t behind_index(struct hg_finder *f, const struct hg_suspect *x)
+{
+	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
+	const struct hg_derivation *first = first_own_step(f, d), *parent;
+
+	for (; first && d != first; d = parent) {
+		parent = hg_derive_get(&f->derive, d->parent);
+		if (parent == first)
+			return first->is_indexed && !d->is_indexed &&
+					       d->offset > first->offset &&
+					       d->offset - first->offset <= 16 &&
+					       dec_frames_is_own(f->frames, d->rip) ?
+				       d->offset :
+				       -1;
+	}
+	return -1;
 }
 
 /* The part of @p t that begins at @p anchor, or the first, if it is there that a pointer to the struct
@@ -220,7 +241,12 @@ static const struct hg_part *part_of(struct hg_finder *f, const struct dec_struc
 				     const struct hg_suspect *x, int64_t anchor)
 {
 	const struct hg_part *p = hg_fields_part(f, t, anchor);
+	int64_t behind = p->name ? -1 : behind_index(f, x);
 
+	if (behind >= 0) {
+		p = hg_fields_part(f, t, behind);
+		anchor = behind;
+	}
 	if (p->name && !p->start && p->name[p->length] == '.')
 		return NULL; // the struct itself, as much of it as may be
 	if (p->name || !x->is_write)
@@ -289,6 +315,17 @@ static bool is_vague(struct hg_finder *f, const struct hg_suspect *x, int64_t an
 	return known->key != key || known->anchor != anchor;
 }
 
+/* The first step led to more than one place: perhaps not to this element of an array. Is @p x in another one's
+ * part @p p? */
+static bool is_of_other_element(struct hg_finder *f, const struct hg_suspect *x,
+				const struct hg_part *p, uint64_t at)
+{
+	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
+	const struct hg_derivation *first = first_own_step(f, d);
+
+	return first && first->is_varied && hg_fields_is_in_such(p, at, x->size);
+}
+
 /* Inside the node: does the access leave its array? */
 static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 			       const struct hg_node *n)
@@ -311,7 +348,7 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	if (!p ||
 	    (is_vague(f, x, anchor, is_within(x, at, p->start, p->end)) &&
 	     !is_index_of(f, x, p, n->start)) ||
-	    is_within(x, at, p->start, p->end))
+	    is_within(x, at, p->start, p->end) || is_of_other_element(f, x, p, at))
 		return NULL;
 	part = *p;
 	p = &part;

@@ -263,7 +263,7 @@ static void mix(const struct course *c, const struct hg_glanced *q, uint32_t i,
 /* Arithmetic of one pointer, which it was derived from the last time, too. */
 static uint32_t derived_again(const struct course *c, const struct hg_glanced *q)
 {
-	const struct hg_derive *d = &c->f->derive;
+	struct hg_derive *d = &c->f->derive;
 	const struct hg_derivation *from;
 	uint64_t v = result(c, q);
 	uint32_t pointers = c->regs->live & q->reads;
@@ -278,6 +278,7 @@ static uint32_t derived_again(const struct course *c, const struct hg_glanced *q
 	from = hg_derive_get(d, q->derived_from);
 	if (from->is_far || llabs((int64_t)(v - from->start)) > HG_DERIVE_REACH)
 		return 0;
+	hg_derive_again(d, q->derived, v - from->start);
 	return q->derived;
 }
 

@@ -141,11 +141,12 @@ static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 	if ((parent->is_far || llabs(offset) > HG_DERIVE_REACH) &&
 	    !hg_graph_lives(d->graph, parent->node))
 		return 0;
-	if (parent->rip == rip) // once more around
-		return from;
-	number = child_of(d, from, rip);
-	if (number)
+	number = parent->rip == rip ? from : // once more around
+				      child_of(d, from, rip);
+	if (number) {
+		hg_derive_again(d, number, offset);
 		return number;
+	}
 	is_indexed = __builtin_popcount(s->insn->gpr_read) > 1;
 	next = (struct hg_derivation){
 		.parent = from,
@@ -163,7 +164,9 @@ static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 		.offset = offset
 	};
 	number = earlier_round(d, &next);
-	if (!number)
+	if (number)
+		hg_derive_again(d, number, offset);
+	else
 		number = add_step(d, next);
 	set_child(d, from, rip, number);
 	return number;

@@ -38,9 +38,10 @@ struct hg_derivation {
 	bool is_rough;	 ///< masks or distances had a part in it
 	bool is_indexed; ///< another register had: it is no constant
 	bool is_far;	 ///< offset is beyond HG_DERIVE_REACH
+	bool is_varied;	 ///< it led to other offsets, too: in a loop, or by another index
 	bool is_whole;	 ///< for whom looks at accesses: no part of the node matters
 	uint64_t time;	 ///< of the instruction; of many in a loop, the first
-	int64_t offset;	 ///< of the result, from the node's start
+	int64_t offset;	 ///< of the result, from the node's start: of many, the first
 };
 
 /** Registers of one thread. */
@@ -154,6 +155,15 @@ static inline const struct hg_derivation *hg_derive_get(const struct hg_derive *
 							uint32_t number)
 {
 	return &d->steps.data[number - 1];
+}
+
+/** Derivation @p number was made again, and leads to @p offset now. */
+static inline void hg_derive_again(struct hg_derive *d, uint32_t number, int64_t offset)
+{
+	struct hg_derivation *s = &d->steps.data[number - 1];
+
+	if (s->offset != offset)
+		s->is_varied = true;
 }
 
 #endif

@@ -137,6 +137,40 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 	return p;
 }
 
+/* How much of @p name is the first @p n characters of @p like, whatever the indices are? 0: they differ. */
+static size_t matched(const char *name, const char *like, size_t n)
+{
+	size_t i = 0, k = 0;
+
+	while (k < n && name[i] == like[k]) {
+		if (name[i] == '[') {
+			i += strcspn(name + i, "]");
+			k += strcspn(like + k, "]");
+		}
+		i++;
+		k++;
+	}
+	return k >= n && strchr(".[", name[i]) ? i : 0;
+}
+
+bool hg_fields_is_in_such(const struct hg_part *p, uint64_t at, uint64_t size)
+{
+	const struct dec_struct *t = p->in;
+
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct dec_field *f = &t->fields[i];
+		size_t n = matched(f->name, p->name, p->length);
+		uint64_t start, end;
+
+		if (!n)
+			continue;
+		start = hg_fields_extent(t, f->name, n, &end);
+		if (at >= start && at + size <= end_of(t, f->name, n, start))
+			return true;
+	}
+	return false;
+}
+
 bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size)
 {
 	for (uint32_t i = 0; i < t->n_fields; i++)

@@ -103,7 +103,9 @@ struct search {
 	int best,
 		best_before; ///< how deep the scope is that holds the code; 0: none does
 	bool has_blocks;     ///< code of a block lies together
-	bool is_shared;	     ///< variables of several scopes have the place
+	uint64_t
+		unsized; ///< where the last variable begins whose size DWARF does not tell; 0: none
+	bool is_shared; ///< variables of several scopes have the place
 };
 
 static bool is_variable(Dwarf_Die *die)
@@ -140,6 +142,9 @@ static void look_at(struct search *s, Dwarf_Die *block, Dwarf_Die *die, int scop
 	dec_sym_locate(s->at, die, &l);
 	o = (struct dec_object){ name, l.value, dec_sym_type_bytes(&type), 0, 0 };
 	set_scope(s, block, &o);
+	if (l.kind == DEC_SYM_AT && !o.size && scope && o.start <= s->addr &&
+	    o.start > s->unsized)
+		s->unsized = o.start;
 	if (l.kind != DEC_SYM_AT || !o.size)
 		return;
 	if (o.start > s->addr && o.start < s->ret->other_start)
@@ -237,6 +242,10 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 		return false;
 	look_into(&search, at.function, 1, 0);
 	is_sure = search.best || !search.is_shared;
+	// gcc only names classes that a library has in full (std::istringstream), and puts them where other blocks
+	// have something else.
+	if (search.unsized && (!search.best || ret->at.start <= search.unsized))
+		return false;
 	// What optimizers share, and move out of its scope, may be another's; of C++ it often is: then what leaves
 	// the frame is known to be wrong, whichever it is.
 	if (!is_literal) {
