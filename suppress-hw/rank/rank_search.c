@@ -88,7 +88,7 @@ static void expect_from(struct search *x, uint64_t position)
 	if (!run->test->expected)
 		return;
 	x->is_lost = before > x->expected.n ||
-		     (before <= x->printed.n &&
+		     (before && before <= x->printed.n &&
 		      memcmp(x->expected.bytes, x->printed.bytes, before));
 	if (x->is_lost)
 		return;
