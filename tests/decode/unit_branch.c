@@ -403,7 +403,7 @@ static void machines_own(void **state)
 	int n = 0;
 
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	skip(); // its shadow lies where it lies
 #endif
 	assert_true(asprintf(&command, "%s/tests/programs/altered", unit_env("BUILD")) >
@@ -562,10 +562,10 @@ static struct dec_alter some_alteration(struct run *r, uint64_t from, uint64_t *
 	return a;
 }
 
-/* Under AddressSanitizer the machine has the addresses of its shadow, and is the first to say so. */
+/* Under a sanitizer the machine has the addresses of its shadow, and is the first to say so. */
 static bool meets_shadow(struct err *err)
 {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	bool is_met = err && strstr(err->message, "leave the machine no room");
 
 	if (is_met)
