@@ -68,6 +68,15 @@ struct hg_part {
 	uint64_t start, end; ///< of the array in it that it is an element of
 };
 
+/** Where what has byte @p at is, of those like the part at offset @p part: of another element. */
+struct hg_such {
+	const struct dec_struct *in; ///< NULL: nobody asked yet
+	uint64_t part, at;
+	uint64_t start, end;
+};
+
+#define HG_SUCH 8192
+
 #define HG_INDEXED 4096
 
 /** An instruction, or a line, was inside of what begins at @p anchor in its node, by an index. */
@@ -96,6 +105,7 @@ struct hg_finder {
 	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet
 	struct hg_reports reports;
 	struct hg_part parts[HG_PARTS];	       ///< by struct and offset
+	struct hg_such such[HG_SUCH];	       ///< by struct and offsets
 	struct hg_indexed indexed[HG_INDEXED]; ///< by address
 	hg_accesses *found;
 	uint64_t n_wrong;	 ///< accesses that were, or may be, wrong
@@ -152,7 +162,8 @@ uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n
 
 /** @return whether @p size bytes at @p at are within part @p p of this or of another element of the arrays that it
  * is in: of a[2].name in some a[i].name. */
-bool hg_fields_is_in_such(const struct hg_part *p, uint64_t at, uint64_t size);
+bool hg_fields_is_in_such(struct hg_finder *f, const struct hg_part *p, uint64_t at,
+			  uint64_t size);
 
 /** @return whether @p t is known to have fields among @p size bytes at @p at. */
 bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size);

@@ -323,7 +323,7 @@ static bool is_of_other_element(struct hg_finder *f, const struct hg_suspect *x,
 	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
 	const struct hg_derivation *first = first_own_step(f, d);
 
-	return first && first->is_varied && hg_fields_is_in_such(p, at, x->size);
+	return first && first->is_varied && hg_fields_is_in_such(f, p, at, x->size);
 }
 
 /* Inside the node: does the access leave its array? */

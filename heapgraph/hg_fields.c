@@ -153,22 +153,37 @@ static size_t matched(const char *name, const char *like, size_t n)
 	return k >= n && strchr(".[", name[i]) ? i : 0;
 }
 
-bool hg_fields_is_in_such(const struct hg_part *p, uint64_t at, uint64_t size)
+/* Where the same as part @p p begins and ends that has byte @p at; nowhere: at UINT64_MAX. */
+static struct hg_such look_up_such(const struct hg_part *p, uint64_t at)
 {
 	const struct dec_struct *t = p->in;
+	struct hg_such s = { t, p->offset, at, UINT64_MAX, 0 };
 
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		const struct dec_field *f = &t->fields[i];
-		size_t n = matched(f->name, p->name, p->length);
-		uint64_t start, end;
+		size_t n;
 
+		if (at - f->offset >= f->size)
+			continue;
+		n = matched(f->name, p->name, p->length);
 		if (!n)
 			continue;
-		start = hg_fields_extent(t, f->name, n, &end);
-		if (at >= start && at + size <= end_of(t, f->name, n, start))
-			return true;
+		s.start = hg_fields_extent(t, f->name, n, &s.end);
+		s.end = end_of(t, f->name, n, s.start);
+		return s;
 	}
-	return false;
+	return s;
+}
+
+bool hg_fields_is_in_such(struct hg_finder *f, const struct hg_part *p, uint64_t at,
+			  uint64_t size)
+{
+	uint64_t key = hg_derive_key((uintptr_t)p->in, hg_derive_key(p->offset, at));
+	struct hg_such *s = &f->such[key % HG_SUCH];
+
+	if (s->in != p->in || s->part != p->offset || s->at != at)
+		*s = look_up_such(p, at);
+	return at >= s->start && at + size <= s->end;
 }
 
 bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size)
