@@ -31,4 +31,11 @@ static inline uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
+/** @return a hash of what @p hash is of, followed by @p word: quicker, by one multiplication, and another one. */
+static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
 #endif

@@ -3,20 +3,16 @@
 
 #include "report/lasting.h"
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 29;
-}
+#include "base/hash.h"
 
 // Of 64 bits: two of one stretch hardly ever have the same.
 static uint64_t hash_of(const struct spec_violation *v)
 {
-	uint64_t hash = mix(0x51ed, v->constraint);
+	uint64_t hash = hash_mix(0x51ed, v->constraint);
 
 	for (size_t i = 0; i < SPEC_MAX_VARS; i++)
-		hash = mix(hash, v->binding.node[i].v);
-	return mix(hash, v->binding.index);
+		hash = hash_mix(hash, v->binding.node[i].v);
+	return hash_mix(hash, v->binding.index);
 }
 
 struct err *report_lasting_step(struct fl_lasting *l, uint64_t step,

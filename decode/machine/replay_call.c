@@ -96,7 +96,8 @@ static void replay_log_syscall(struct dec_replay *r, bool returns)
 	rec->value[10] = ev->file_offset;
 }
 
-bool dec_replay_has_executed(const struct dec_replay *r)
+/* Is the guest at the exec that its capture ends with? */
+static bool replay_has_executed(const struct dec_replay *r)
 {
 	uint64_t nr = r->engine.ctx->gpr[CAP_RAX];
 
@@ -106,7 +107,7 @@ bool dec_replay_has_executed(const struct dec_replay *r)
 
 enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what)
 {
-	if (!r->cut && dec_replay_has_executed(r)) {
+	if (!r->cut && replay_has_executed(r)) {
 		r->end = CAP_END_EXEC;
 		return DEC_END;
 	}

@@ -55,9 +55,6 @@ void dec_replay_state_record(struct dec_replay *r, enum dec_state_why why,
 /** struct dec_world's. */
 enum dec_verdict dec_replay_syscall(void *ctx, struct dec_engine *e);
 
-/** @return whether the guest is at the exec that its capture ends with. */
-bool dec_replay_has_executed(const struct dec_replay *r);
-
 /** The log ends at @p what: the end of the run, cut or not. @return DEC_END. */
 enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what);
 

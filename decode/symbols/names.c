@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define LOG_ROOM "decode"
+#include "base/hash.h"
 #include "decode/symbols/symbols_int.h"
 
 #define SCOPES_MAX 16 ///< in one name
@@ -59,12 +60,6 @@ struct dec_sym_names {
 };
 
 /* ---- text ------------------------------------------------------------------------------ */
-
-static uint64_t mix(uint64_t hash, uint64_t with)
-{
-	hash = (hash ^ with) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
 
 static bool is_word(char c)
 {
@@ -121,17 +116,17 @@ static size_t bare_bytes(const char *text, size_t n)
 	return open && open > text && is_word(open[-1]) ? (size_t)(open - text) : n;
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text, size_t n)
+static uint64_t hash_name(uint64_t hash, const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (text[i] != ' ')
-			hash = mix(hash, (unsigned char)text[i]);
+			hash = hash_mix(hash, (unsigned char)text[i]);
 	return hash;
 }
 
 static uint64_t hash_word(const char *text, size_t n)
 {
-	return hash_text(0, text, bare_bytes(text, n));
+	return hash_name(0, text, bare_bytes(text, n));
 }
 
 /* ---- reading a compile unit ---------------------------------------------------------------- */
@@ -145,7 +140,8 @@ static uint32_t add_name(struct dec_sym_names *x, struct name name)
 
 	name.hash = scope->hash;
 	if (!name.is_optional)
-		name.hash = hash_text(mix(name.hash, ':'), name.text, strlen(name.text));
+		name.hash =
+			hash_name(hash_mix(name.hash, ':'), name.text, strlen(name.text));
 	name.next = first && name.kind != NAME_SCOPE ? (uint32_t)*first : 0;
 	n = vec_push(&x->names);
 	if (!n ||
@@ -160,13 +156,13 @@ static uint32_t add_name(struct dec_sym_names *x, struct name name)
 /** What tells a struct from others of its name: its size, place and members. */
 static uint64_t hash_shape(Dwarf_Die *type)
 {
-	uint64_t hash = mix(1, dec_sym_type_bytes(type));
+	uint64_t hash = hash_mix(1, dec_sym_type_bytes(type));
 	const void *last = NULL;
 	Dwarf_Die m;
 	int line = 0;
 
 	dwarf_decl_line(type, &line);
-	hash = mix(hash, line);
+	hash = hash_mix(hash, line);
 	if (dwarf_child(type, &m) != 0)
 		return hash;
 	do {
@@ -176,8 +172,8 @@ static uint64_t hash_shape(Dwarf_Die *type)
 			break;
 		if (!dec_sym_is_member(&m))
 			continue;
-		hash = mix(hash, name ? hash_word(name, strlen(name)) : 0);
-		hash = mix(hash, dec_sym_member_offset(&m));
+		hash = hash_mix(hash, name ? hash_word(name, strlen(name)) : 0);
+		hash = hash_mix(hash, dec_sym_member_offset(&m));
 	} while (dwarf_siblingof(&m, &m) == 0);
 	return hash;
 }
@@ -191,7 +187,7 @@ static void map_set(struct dec_sym_names *x, struct map *m, const void *key,
 /** Struct @p die, which is whole, is called by name @p name (0: by none). */
 static void add_type(struct dec_sym_names *x, Dwarf_Die *die, uint32_t name)
 {
-	uint64_t shape = mix(x->names.data[name].hash, hash_shape(die));
+	uint64_t shape = hash_mix(x->names.data[name].hash, hash_shape(die));
 	const uint64_t *known = name ? map_get(&x->by_shape, shape) : NULL;
 	uint32_t i = known ? (uint32_t)*known : (uint32_t)x->types.size;
 	struct named *t = known ? &x->types.data[i] : vec_push(&x->types);
@@ -335,7 +331,7 @@ static uint32_t find_described(const struct dec_sym_names *x, const void *of)
 static uint32_t call(struct dec_sym_names *x, uint32_t type, uint32_t name)
 {
 	struct named *t = &x->types.data[type];
-	uint64_t shape = mix(x->names.data[name].hash, hash_shape(&t->die));
+	uint64_t shape = hash_mix(x->names.data[name].hash, hash_shape(&t->die));
 	const uint64_t *known = map_get(&x->by_shape, shape);
 
 	t->name = name;

@@ -234,12 +234,12 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	find_static(s, addr, ret);
 	if (ret->is_static || !enter(s, f->rip, &at))
 		return ret->is_static;
-	is_literal = dec_symbols_is_literal(s, f->rip);
-	search.has_blocks = is_literal;
 	set_limits(&at, ret);
 	// Where the frame's register is one like others, and a variable lies where a pointer leads to.
 	if (addr < ret->other_end || addr >= ret->other_start)
 		return false;
+	is_literal = dec_symbols_is_literal(s, f->rip);
+	search.has_blocks = is_literal;
 	look_into(&search, at.function, 1, 0);
 	is_sure = search.best || !search.is_shared;
 	// gcc only names classes that a library has in full (std::istringstream), and puts them where other blocks

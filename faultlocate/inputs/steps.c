@@ -9,15 +9,10 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "faultlocate/inputs/steps_int.h"
 
 enum { MAX_STEPS = 1 << 19, MAX_WORDS = 1 << 22, MAX_OPS = 1 << 21 };
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 29;
-}
 
 /* ---- the pool --------------------------------------------------------------------------------- */
 
@@ -36,7 +31,7 @@ struct err *fl_pool_find(struct pool *p, const uint64_t *words, uint32_t n, uint
 	struct err *err = p->items.size || vec_push(&p->items) ? NULL : &err_nomem;
 
 	for (uint32_t i = 0; i < n; i++)
-		hash = mix(hash, words[i]);
+		hash = hash_mix(hash, words[i]);
 	while ((at = map_get(&p->of, hash))) {
 		*ret = *at;
 		if (is_item(p, *ret, words, n))
@@ -205,7 +200,7 @@ struct err *fl_steps_leave(struct walker *w, struct walker_thread *t)
 
 static uint64_t hash_step(uint32_t place, uint32_t state, uint64_t outcome)
 {
-	return mix(mix(outcome, state), place);
+	return hash_mix(hash_mix(outcome, state), place);
 }
 
 static bool is_step(const struct step *s, uint32_t place, uint32_t state,

@@ -14,15 +14,10 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "faultlocate/slice/walk.h"
 
 enum { MAX_STEPS = 1 << 18, MAX_OPS = 1 << 21 };
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 29;
-}
 
 bool fl_memo_is_on(const struct fl_slice *s)
 {
@@ -96,7 +91,8 @@ static struct err *find_need(struct fl_slice *s, int reg, uint32_t *ret)
 	for (uint32_t i = made.first; i < m->parts.size; i++) {
 		const struct memo_part *p = &m->parts.data[i];
 
-		hash = mix(mix(hash, p->bytes), (uint64_t)p->link << 32 | p->who);
+		hash = hash_mix(hash_mix(hash, p->bytes),
+				(uint64_t)p->link << 32 | p->who);
 	}
 	at = map_get(&m->need_of, hash);
 	if (at && is_same_need(m, &m->needs.data[*at], &made)) {
@@ -113,7 +109,7 @@ static struct err *find_need(struct fl_slice *s, int reg, uint32_t *ret)
 /* What register @p reg's need adds to the hash of all. */
 static uint64_t hash_need(uint32_t reg, uint32_t need)
 {
-	return need ? mix(mix(reg, need), need) : 0;
+	return need ? hash_mix(hash_mix(reg, need), need) : 0;
 }
 
 /* Find those of registers @p regs of the thread at hand. */
@@ -311,8 +307,8 @@ struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t pl
 		if (next->place == place && is_outcome(&m->outcomes.data[*ret], &key))
 			return NULL;
 	}
-	hash = mix(mix(key.bytes, (uint64_t)key.who << 32 | key.node),
-		   key.first << 32 | key.size);
+	hash = hash_mix(hash_mix(key.bytes, (uint64_t)key.who << 32 | key.node),
+			key.first << 32 | key.size);
 	at = map_get(&m->outcome_of, hash);
 	*ret = at ? *at : 0;
 	if (at && is_outcome(&m->outcomes.data[*at], &key))
@@ -370,11 +366,11 @@ struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outc
 			       uint64_t touched)
 {
 	struct memo *m = &s->memo;
-	uint64_t hash = mix(place, outcome);
+	uint64_t hash = hash_mix(place, outcome);
 	const uint64_t *at;
 
 	for (uint64_t left = touched; left; left &= left - 1)
-		hash = mix(hash, s->at->need[__builtin_ctzll(left)]);
+		hash = hash_mix(hash, s->at->need[__builtin_ctzll(left)]);
 	at = map_get(&m->step_of, hash);
 	if (!at || !is_step(m, &m->steps.data[*at], s->at, place, outcome))
 		return NULL;
@@ -459,7 +455,7 @@ struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
 			struct memo_step step, uint64_t touched)
 {
 	struct memo *m = &s->memo;
-	uint64_t hash = mix(step.place, step.outcome);
+	uint64_t hash = hash_mix(step.place, step.outcome);
 	struct memo_change swap;
 	struct err *err;
 
@@ -480,7 +476,7 @@ struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
 	for (size_t i = r->first_change; i < m->changes.size; i++) {
 		struct memo_change *c = &m->changes.data[i];
 
-		hash = mix(hash, c->from);
+		hash = hash_mix(hash, c->from);
 		c->to = s->at->need[c->reg];
 		if (c->from == c->to)
 			continue;
