@@ -24,7 +24,8 @@ struct guard {
 	struct fl_analysis *a;
 	struct dec_machine *m;
 	hg_hooks hooks;
-	bool has_allocator;
+	bool has_allocator, has_debug;
+	size_t n_told; ///< modules whose structs the guard knows of
 	double start_s;
 };
 
@@ -71,8 +72,48 @@ static struct err *add_copies(struct guard *g)
 	return err;
 }
 
-/* Does the program have what the guard does not follow: families of allocators, types, functions that rules
- * name? */
+static struct err *add_size(void *ctx, uint64_t bytes)
+{
+	struct guard *g = ctx;
+
+	return vec_add(&g->hooks,
+		       (struct dec_hook){ .kind = DEC_HOOK_PARTS, .end = bytes });
+}
+
+/* Of a block that is a struct with arrays and structs in it, what is inside may be wrong, too: those are known by their
+ * size, of which there may be other blocks. Without debug information of the user's own no block is known to be
+ * a struct. */
+static struct err *add_parts(struct guard *g)
+{
+	return g->has_debug ?
+		       dec_symbols_composites(g->a->symbols, &g->n_told, add_size, g) :
+		       NULL;
+}
+
+#define ENTRIES 16
+
+/* Is there a memcpy that is not memmove, too, and none that a resolver gives? That is known by where it begins. */
+static bool has_own_copy(struct guard *g)
+{
+	struct dec_symbols *s = g->a->symbols;
+	uint64_t copy[ENTRIES], move[ENTRIES];
+	size_t n_copy = dec_symbols_entries(s, "memcpy", copy, ENTRIES);
+	size_t n_move = dec_symbols_entries(s, "memmove", move, ENTRIES);
+
+	if (dec_symbols_resolvers(s, "memcpy", copy, 0))
+		return false;
+	for (size_t i = 0; i < n_copy && i < ENTRIES; i++) {
+		size_t k = 0;
+
+		while (k < n_move && k < ENTRIES && move[k] != copy[i])
+			k++;
+		if (k == n_move || k == ENTRIES)
+			return true;
+	}
+	return n_copy > ENTRIES;
+}
+
+/* Does the program have what the guard does not follow: families of allocators, functions that rules name? */
 static bool is_beyond(struct guard *g)
 {
 	static const char *const names[] = { "_Znwm", "_ZdlPv", "ts" };
@@ -81,7 +122,7 @@ static bool is_beyond(struct guard *g)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (dec_symbols_entries(g->a->symbols, names[i], &entry, 1))
 			return true;
-	return dec_symbols_has_debug(g->a->symbols, 0);
+	return has_own_copy(g);
 }
 
 static struct err *tell(struct guard *g)
@@ -96,6 +137,8 @@ static struct err *tell(struct guard *g)
 		err = add_copies(g);
 	if (!err)
 		err = hg_strings_hooks(g->a->symbols, &g->hooks);
+	if (!err)
+		err = add_parts(g);
 	return err ?: dec_machine_guard_hooks(g->m, g->hooks.data, g->hooks.size);
 }
 
@@ -110,7 +153,9 @@ static struct err *on_mapped(void *ctx, const struct dec_where *w)
 					  w->map.size, w->map.file_offset);
 
 	// Libraries with lines may be the user's.
-	if (!err && !dec_symbols_has_debug(g->a->symbols, w->map.addr))
+	if (!err && dec_symbols_has_debug(g->a->symbols, w->map.addr))
+		g->has_debug = true;
+	else if (!err)
 		err = dec_machine_guard_hooks(g->m, &code, 1);
 	return err ?: tell(g);
 }
@@ -250,6 +295,7 @@ struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool
 	if (!is_for_it(o, a))
 		return NULL;
 	dec_symbols_rewind(a->symbols);
+	g.has_debug = dec_symbols_has_debug(a->symbols, 0);
 	err = go(&g, ret);
 	dec_machine_destroy(g.m);
 	vec_deinit(&g.hooks);

@@ -624,6 +624,45 @@ struct err *dec_sym_names_find(struct dec_sym_unit *u, const char *name, Dwarf_D
 	return err;
 }
 
+/** Is there more in struct @p type than fields without parts of their own? */
+static bool is_composite(Dwarf_Die *type)
+{
+	const void *last = NULL;
+	Dwarf_Die m, of;
+
+	if (dwarf_child(type, &m) != 0)
+		return false;
+	do {
+		int tag = dec_sym_is_member(&m) && dec_sym_type_of(&m, &of, NULL) ?
+				  dwarf_tag(&of) :
+				  0;
+
+		if (tag == DW_TAG_array_type || dec_sym_is_struct(tag))
+			return true;
+	} while (dec_sym_is_next(&m, &last) && dwarf_siblingof(&m, &m) == 0);
+	return false;
+}
+
+struct err *dec_symbols_composites(struct dec_symbols *s, size_t *n_told,
+				   struct err *(*fn)(void *ctx, uint64_t bytes),
+				   void *ctx)
+{
+	struct err *err = NULL;
+
+	for (; *n_told < s->n_units && !err; ++*n_told) {
+		struct dec_sym_unit *u = s->units[*n_told];
+		bool is_users = u == s->exe || !dec_sym_unit_is_systems(u);
+		struct dec_sym_names *x = is_users ? dec_sym_unit_names(u) : NULL;
+
+		if (x && x->is_out_of_memory)
+			return &err_nomem;
+		for (size_t i = 1; x && i < x->types.size && !err; i++)
+			if (x->types.data[i].bytes && is_composite(&x->types.data[i].die))
+				err = fn(ctx, x->types.data[i].bytes);
+	}
+	return err;
+}
+
 void dec_symbols_struct_names(struct dec_symbols *s,
 			      void (*fn)(void *ctx, const char *name), void *ctx)
 {

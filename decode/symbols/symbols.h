@@ -179,6 +179,14 @@ size_t dec_symbols_inlined_entries(struct dec_symbols *s, const char *name, uint
 struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 			       const struct dec_struct **ret);
 
+/** Call @p fn with the size in bytes of each struct that has an array or a struct in it, of the user's modules from
+ * the first on that were not told of before: @p n_told (0 at first) moves on. What the system's alone know
+ * no code of the user's accesses. @return an error of @p fn's, or
+ * ERR_NOMEM. */
+struct err *dec_symbols_composites(struct dec_symbols *s, size_t *n_told,
+				   struct err *(*fn)(void *ctx, uint64_t bytes),
+				   void *ctx);
+
 /** Call @p fn with the name, nothing before it, of each struct of the modules looked through so
  * far. */
 void dec_symbols_struct_names(struct dec_symbols *s,

@@ -81,11 +81,25 @@ void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip)
 	e->guard->doubt_rip = rip;
 }
 
+/* From here on blocks of @p size bytes may have parts, and those that are there already. */
+static struct err *add_parts(struct dec_engine *e, uint64_t size)
+{
+	struct dec_guard *g = e->guard;
+
+	if (map_get(&g->parts, size))
+		return NULL;
+	if (vec_find(&g->nodes, n, n->is_live && n->size == size))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+	return map_put(&g->parts, size, 1) ? &err_nomem : NULL;
+}
+
 struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
 	uint64_t *known = map_get(&g->hooks, h->rip);
 
+	if (h->kind == DEC_HOOK_PARTS)
+		return add_parts(e, h->end);
 	if (h->kind == DEC_HOOK_FOREIGN)
 		return vec_add(&g->foreign, *h);
 	if (known)
@@ -208,7 +222,8 @@ static uint32_t node_born(struct dec_engine *e, uint64_t start, uint64_t size,
 		g->has_low = true; // from here on 32 bits may be a pointer
 		dec_engine_flush(e);
 	}
-	if (GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_BYTES ||
+	if (map_get(&g->parts, size) ||
+	    GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_BYTES ||
 	    vec_add(&g->nodes, (struct guard_node){ start, size, site, true }) ||
 	    map_put(&g->live, start, n)) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);

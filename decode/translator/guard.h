@@ -39,6 +39,7 @@ enum dec_hook_kind {
 	DEC_HOOK_STRING,    ///< extents, limit, width: what a call reads
 	DEC_HOOK_COPY,	    ///< the slot that calls of memcpy go through
 	DEC_HOOK_FOREIGN, ///< code of a library, up to end: vectors may read ahead there
+	DEC_HOOK_PARTS, ///< blocks of end bytes may have parts that pointers are meant for: not followed
 };
 
 /** Where the reading from one of the first two arguments ends. */
@@ -59,7 +60,7 @@ struct dec_hook {
 	uint8_t limit;	  ///< register; 0: none
 	uint8_t width;	  ///< bytes of an element
 	bool is_resolver; ///< what it returns is the function
-	uint64_t end;	  ///< of FOREIGN
+	uint64_t end;	  ///< of FOREIGN; of PARTS
 };
 
 /** dec_hook.which of functions of the allocator that allocate nothing; of malloc_usable_size(). */
@@ -121,6 +122,7 @@ struct dec_guard {
 	struct map hooks; ///< rip -> index + 1
 	VEC(struct dec_hook) hook;
 	VEC(struct dec_hook) foreign;
+	struct map parts;   ///< sizes of blocks that may have any -> 1
 	struct map returns; ///< addresses that calls return to -> 1
 	struct guard_call call;
 	uint64_t string_rsp,

@@ -91,6 +91,19 @@ same ls -l tests/programs
 same sort "$TMPDIR/text" # which loses a block, as its author chose
 [ $quick -ge 4 ] || fail "only $quick of 4 were quick: $(cat "$TMPDIR/said")"
 
+# With debug information the same, as long as no block may be a struct with arrays in it.
+gcc -O1 -g -fno-builtin -w -o "$TMPDIR/cursors" tests/programs/cursors.c || fail "cannot compile"
+gcc -O1 -g -fno-builtin -w -o "$TMPDIR/overflow" tests/programs/overflow.c ||
+	fail "cannot compile"
+was=$wrong quick=0
+same "$TMPDIR/cursors"
+[ $quick = 1 ] || fail "debug information was in the way: $(cat "$TMPDIR/said")"
+same "$TMPDIR/cursors" 4
+for kind in heap inside1 inside2; do
+	same "$TMPDIR/overflow" "$kind"
+done
+[ $((wrong - was)) = 4 ] || fail "with debug information $((wrong - was)) of 4 are wrong"
+
 # Vectors of which a mask has some lanes accessed.
 gcc -O1 -s -w -o "$TMPDIR/masked" tests/programs/masked.c || fail "cannot compile"
 if grep -qw avx2 /proc/cpuinfo; then
