@@ -3,14 +3,13 @@
 
 /**
  * @file
- * What the walk remembers of pieces of blocks that it went over: a program runs the same code again,
- * mostly with the same registers wanted by the same ways. Private to inputs/.
+ * What the walk remembers of pieces of blocks that it went over (slice/automaton.h). Private to
+ * inputs/.
  *
- * A *state* is what is wanted of a thread's registers, and what waits in the call on top. A *piece* is
- * some instructions of a block of which only the last may store or branch. An *outcome* is which
- * labels the place has that it stores to; of a branch, what ran behind it; of a call, what waits in the
- * caller. State, piece and outcome decide what happens: the state before, and what is wanted of which
- * operands in memory. That is a *step*, which is met again: an automaton, made as it is needed.
+ * A need is which labels a register has; one more is what waits in the call on top. A piece is some
+ * instructions of a block of which only the last may store or branch. An outcome is which labels the
+ * place has that it stores to; of a branch, what ran behind it; of a call, what waits in the caller.
+ * A step then wants some operands in memory.
  *
  * What depends on more is gone over plainly, as all is where a tree of nodes is made: nodes differ each
  * time. tests/inputs/unit_roles compares both ways.
@@ -19,30 +18,13 @@
 #define FAULTLOCATE_INPUTS_STEPS_H
 
 #include "faultlocate/inputs/label.h"
+#include "faultlocate/slice/automaton.h"
 #include "faultlocate/slice/trace.h"
 
 struct walker;
 struct walker_thread;
 struct call;
 struct operand_places;
-
-struct pool_item {
-	uint32_t first, n;
-};
-
-/** Sequences of words, each kept once; their numbers begin with 1. */
-struct pool {
-	VEC(uint64_t) words;
-	VEC(struct pool_item) items; ///< [0]: none
-	struct map of;		     ///< hash -> number
-};
-
-struct step_state {
-	uint64_t any; ///< bit n: some of register n is wanted
-	uint32_t
-		regs; ///< in the pool: label, register << 16 | first byte << 8 | bytes; ..
-	uint32_t waits; ///< .. function; block | ways << 32, ways and link of a chain; ..
-};
 
 /** Bytes of an operand are wanted; or, to take the step, it must be what is_only says. */
 struct step_op {
@@ -53,19 +35,17 @@ struct step_op {
 	bool is_only; ///< of a guard: the only entry like it of a jump's table
 };
 
+/** What a step of the automaton does to memory. */
 struct step {
-	uint64_t outcome;
-	uint32_t place; ///< index of the piece
-	uint32_t state, before;
 	uint32_t first_op, n_ops;
-	uint32_t then;	///< the step that came last behind it
 	uint32_t other; ///< one that differs in its guards; 0: none
 	bool has_guards;
 };
 
 /** A piece: instructions [end, begin) of a block, gone over from the last one on. */
 struct step_piece {
-	uint64_t regs; ///< bit n: register n is defined
+	uint64_t regs;	  ///< bit n: register n is defined
+	uint64_t touched; ///< needs that it has to do with
 	uint8_t begin, end;
 	bool has_flow; ///< and before that, the branch that is the block's last instruction
 	bool stores;   ///< the last one does, to operand `store` of the block
@@ -77,29 +57,23 @@ struct step_piece {
 struct step_block {
 	uint32_t first; ///< its pieces, the last first
 	uint8_t n;	///< 0: not known
-	uint8_t n_met;	///< how often, up to a few
 };
 
 struct steps {
-	struct pool pool;
-	VEC(struct step_state) states; ///< [0]: none
-	struct map state_of;	       ///< regs << 32 | waits -> number
-	VEC(struct step) all;	       ///< [0]: none
-	struct map step_of;	       ///< hash -> number
+	struct automaton automaton;
+	VEC(struct step) all; ///< by number
 	VEC(struct step_op) ops;
 	VEC(uint64_t) scratch;
 	VEC(struct step_block) blocks; ///< by number
 	VEC(struct step_piece) pieces;
-	uint32_t last;			     ///< step
+	bool is_ready;			     ///< there is room
 	const struct trace_block *recording; ///< or NULL
 	bool is_odd;			     ///< what is recorded depends on more
 	bool is_going_on; ///< the last operation is of what is recorded
 };
 
-/** Go over block @p number, of which @p n_ran instructions ran and which no seed is at.
- * @p is_done: no, it is to be done plainly, from the thread's registers. */
-struct err *fl_steps_block(struct walker *w, uint32_t number, const uint8_t *rec,
-			   uint32_t n_ran, bool *is_done);
+/** Go over block @p number, all of whose instructions ran, and which no seed is at. */
+struct err *fl_steps_block(struct walker *w, uint32_t number, const uint8_t *rec);
 
 /** Have what is wanted of @p t's registers and waits in its call on top where it is looked at and
  * changed. */

@@ -12,7 +12,6 @@
 
 #define OUTCOME_PATTERN (UINT64_C(1) << 63) // a number in the pool: bytes differ
 #define LABELS_MAX 64
-#define MET_ENOUGH 8 // times that a block is gone over plainly: much code runs once
 
 /** A piece that is being gone over. */
 struct going {
@@ -42,12 +41,24 @@ static uint32_t end_of(const struct trace_block *b, uint32_t begin, bool may_sto
 	return stores ? 32 - __builtin_clz(stores) : 0;
 }
 
-static void describe(const struct trace_block *b, struct step_piece *p)
+/* The needs that instruction @p i of @p b has to do with. */
+static uint64_t touches(const struct fl_trace *t, const struct trace_block *b, uint32_t i)
+{
+	return effect_touches(t->insns.data[b->insn[i]].effect);
+}
+
+static void describe(const struct fl_trace *t, const struct trace_block *b,
+		     struct step_piece *p)
 {
 	uint32_t n = p->begin - p->end, last = p->begin - 1u;
 
-	for (uint32_t i = p->end; i < p->begin; i++)
+	p->touched = UINT64_C(1) << STEPS_WAITS;
+	for (uint32_t i = p->end; i < p->begin; i++) {
 		p->regs |= b->defs[i];
+		p->touched |= touches(t, b, i);
+	}
+	if (p->has_flow)
+		p->touched |= touches(t, b, b->n - 1);
 	p->is_odd = n && (b->odd >> p->end & UINT32_MAX >> (32 - n));
 	if (p->has_flow || !(b->stores >> last & 1))
 		return;
@@ -57,25 +68,26 @@ static void describe(const struct trace_block *b, struct step_piece *p)
 	p->is_odd |= b->mem[p->store].size > LABELS_MAX;
 }
 
-/* The pieces of @p b, the last first, into @p ret. */
-static struct err *find_pieces(struct steps *m, const struct trace_block *b,
-			       struct step_block *ret)
+/* Find the pieces of block @p number, the last first. */
+static struct err *find_pieces(struct steps *m, const struct fl_trace *t, uint32_t number)
 {
+	const struct trace_block *b = &t->blocks.data[number];
+	struct step_block *of = &m->blocks.data[number];
 	uint32_t begin = b->n;
 	bool has_flow = b->flow != DEC_FLOW_NEXT;
 	struct err *err = NULL;
 
-	ret->first = m->pieces.size;
+	of->first = m->pieces.size;
 	while ((begin || has_flow) && !err) {
 		struct step_piece p = { .begin = begin, .has_flow = has_flow };
 
 		p.end = end_of(b, begin, !has_flow);
-		describe(b, &p);
+		describe(t, b, &p);
 		err = vec_add(&m->pieces, p);
 		begin = p.end;
 		has_flow = false;
 	}
-	ret->n = m->pieces.size - ret->first;
+	of->n = m->pieces.size - of->first;
 	return err;
 }
 
@@ -97,33 +109,37 @@ static struct err *go_plainly(struct walker *w, const struct going *g)
 	return err ?: fl_inputs_insns(w, b, g->rec, g->first, g->p->begin, g->p->end);
 }
 
-/* The first time: remember it, beside @p other of the same state and outcome. */
+/* The first time: remember it, beside @p other of the same needs and outcome. */
 static struct err *make_step(struct walker *w, const struct going *g, uint32_t other)
 {
 	struct steps *m = &w->steps;
-	struct step step = { .outcome = g->outcome,
-			     .place = g->place,
-			     .state = w->at->state,
-			     .first_op = m->ops.size };
-	struct err *err = fl_steps_bring(w, w->at);
+	const struct automaton_needs from = w->at->needs;
+	const struct automaton_step step = { .place = g->place,
+					     .outcome = g->outcome,
+					     .touched = g->p->touched };
+	uint32_t first_op = m->ops.size;
+	struct err *err = fl_steps_open(w, w->at, step.touched);
 
 	m->recording = g->b;
 	m->is_odd = m->is_going_on = false;
 	if (!err)
 		err = go_plainly(w, g);
 	m->recording = NULL;
-	return err ?: fl_steps_add(w, step, other);
+	if (!err)
+		err = fl_steps_enter(w, step.touched);
+	return err ?: fl_steps_add(w, step, first_op, &from, other);
 }
 
-/* What depends on more. */
+/* What depends on more: a function's result, which is taken when it returns, for instance. */
 static struct err *go_oddly(struct walker *w, const struct going *g)
 {
-	struct err *err = fl_steps_leave(w, w->at);
+	uint64_t touched = g->p->touched | UINT64_C(1) << CAP_RAX;
+	struct err *err = fl_steps_open(w, w->at, touched);
 
-	w->steps.last = 0;
+	w->steps.automaton.last = 0;
 	if (!err)
 		err = go_plainly(w, g);
-	return err ?: fl_steps_enter(w);
+	return err ?: fl_steps_enter(w, touched);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------- */
@@ -192,23 +208,27 @@ static struct err *take_step(struct walker *w, uint32_t number, const struct goi
 	const struct step_op *ops = m->ops.data + s->first_op;
 	struct err *err = NULL;
 
-	m->last = number;
+	m->automaton.last = number;
 	w->in->n_again++;
 	if (g->outcome && g->p->stores && !g->p->stays)
 		take(w, g);
 	for (uint32_t i = 0; i < s->n_ops && !err; i++)
 		if (!ops[i].is_guard)
 			err = want(w, &ops[i], g);
-	w->at->state = s->before;
-	w->at->is_away = true;
+	automaton_take(&m->automaton, &m->automaton.steps.data[number], &w->at->needs);
 	return err;
 }
 
 /* The step of @p g; *@p other: one that differs in its guards. */
 static uint32_t find_step(struct walker *w, const struct going *g, uint32_t *other)
 {
-	uint32_t at = *other = fl_steps_find(w, g->place, g->outcome);
+	struct automaton *a = &w->steps.automaton;
+	const struct automaton_needs *needs = &w->at->needs;
+	uint32_t at = automaton_next(a, needs, g->place, g->outcome);
 
+	if (!at)
+		at = fl_automaton_find(a, needs, g->place, g->outcome, g->p->touched);
+	*other = at;
 	while (at && w->steps.all.data[at].has_guards &&
 	       !is_guarded(w, &w->steps.all.data[at], g))
 		at = w->steps.all.data[at].other;
@@ -262,7 +282,7 @@ static struct err *follow(struct walker *w, const struct going *g)
 	}
 	if (g->b->flow != DEC_FLOW_RET)
 		return NULL;
-	top(t)->waits = w->steps.states.data[t->state].waits;
+	top(t)->waits = t->needs.of[STEPS_WAITS];
 	return vec_add(
 		&t->calls,
 		(struct call){ .slot = address_of(w, g, g->b->first_mem[g->b->n - 1]),
@@ -305,7 +325,7 @@ static struct err *tell_apart(struct walker *w, const label_word *labels, uint32
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		all |= labels[i];
-	err = fl_pool_find(&w->steps.pool, labels, n, &number);
+	err = fl_automaton_number(&w->steps.automaton, labels, n, &number);
 	*ret = OUTCOME_PATTERN | number;
 	return err;
 }
@@ -341,7 +361,7 @@ static struct err *piece(struct walker *w, struct going *g)
 	if (err)
 		return err;
 	// Nothing that it defines is wanted.
-	if (!g->outcome && !(w->steps.states.data[w->at->state].any & g->p->regs))
+	if (!g->outcome && !(w->at->needs.any & g->p->regs))
 		return NULL;
 	at = find_step(w, g, &other);
 	return at ? take_step(w, at, g) : make_step(w, g, other);
@@ -373,39 +393,16 @@ static struct err *go_over(struct walker *w, uint32_t number, const uint8_t *rec
 	return err;
 }
 
-/* Is block @p number to be gone over plainly? Have what is needed, if not. */
-static struct err *begin(struct walker *w, uint32_t number, bool *is_plain)
+struct err *fl_steps_block(struct walker *w, uint32_t number, const uint8_t *rec)
 {
 	struct steps *m = &w->steps;
-	struct step_block *block;
-	struct err *err = fl_steps_room(w);
+	struct err *err = m->is_ready ? NULL : fl_steps_room(w);
 
 	while (m->blocks.size <= number && !err)
 		err = vec_add(&m->blocks, (struct step_block){});
-	if (err)
-		return err;
-	block = &m->blocks.data[number];
-	*is_plain = block->n_met < MET_ENOUGH;
-	block->n_met += *is_plain;
-	return !*is_plain && !block->n ?
-		       find_pieces(m, &w->trace->blocks.data[number], block) :
-		       NULL;
-}
-
-struct err *fl_steps_block(struct walker *w, uint32_t number, const uint8_t *rec,
-			   uint32_t n_ran, bool *is_done)
-{
-	const struct steps *m = &w->steps;
-	bool is_plain = n_ran < w->trace->blocks.data[number].n;
-	struct err *err = NULL;
-
-	if (!is_plain && (number >= m->blocks.size || !m->blocks.data[number].n ||
-			  fl_steps_are_many(m)))
-		err = begin(w, number, &is_plain);
-	*is_done = !is_plain;
-	if (err || is_plain)
-		return err ?: fl_steps_leave(w, w->at);
-	if (!w->at->state)
-		err = fl_steps_enter(w);
+	if (!err && !m->blocks.data[number].n)
+		err = find_pieces(m, w->trace, number);
+	if (!err && !w->at->is_numbered)
+		err = fl_steps_enter(w, STEPS_ALL);
 	return err ?: go_over(w, number, rec);
 }

@@ -230,14 +230,15 @@ static struct err *block(struct walker *w, uint32_t number, const uint8_t *rec,
 			 uint32_t n_ran)
 {
 	const struct trace_block *b = &w->trace->blocks.data[number];
-	bool is_done = false;
+	bool is_plain = w->o.with_tree || w->o.is_plain || n_ran < b->n ||
+			is_seeded(w, w->position - n_ran);
 	struct err *err = fl_inputs_meet(w, b->insn[n_ran - 1]);
 
-	if (!err && is_seeded(w, w->position - n_ran))
+	if (!err && !is_plain)
+		return fl_steps_block(w, number, rec);
+	if (!err)
 		err = fl_steps_leave(w, w->at);
-	else if (!err && !w->o.with_tree && !w->o.is_plain)
-		err = fl_steps_block(w, number, rec, n_ran, &is_done);
-	return err || is_done ? err : block_plainly(w, b, rec, n_ran);
+	return err ?: block_plainly(w, b, rec, n_ran);
 }
 
 static struct err *entry(struct walker *w, const struct trace_entry *e)

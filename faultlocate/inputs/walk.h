@@ -50,8 +50,8 @@ struct wanted_regs {
 struct walker_thread {
 	uint32_t tid, next;
 	bool is_met;
-	uint32_t state; ///< of the steps; 0: not known
-	bool is_away;	///< only the state tells of registers and of what waits on top
+	bool is_numbered; ///< `needs` tell of registers and of what waits on top
+	struct automaton_needs needs; ///< of the steps
 	struct wanted_regs *regs;
 	VEC(struct call) calls; ///< outermost first; there is always one
 };
