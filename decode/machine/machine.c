@@ -349,8 +349,10 @@ static struct err *machine_evade(struct dec_machine *m, uint64_t position)
 			 (answer->where.at == DEC_AT_MAP ||
 			  (answer->where.at == DEC_AT_BREAK &&
 			   answer->where.position < position)));
-		if (answer->result == CHILD_STOPPED)
+		if (answer->result == CHILD_STOPPED) {
+			m->where = answer->where;
 			return dec_wire_mode(m->wire, m->mode);
+		}
 	}
 	return err ? err : machine_no_room();
 }

@@ -348,11 +348,12 @@ static uint64_t find_mmap(const struct capture *c, uint64_t *ret_nth)
 }
 
 /* A run that wants so much memory that it meets the machine's own is run where the machine lies
- * elsewhere; one that would everywhere is told, and the others are as ever. */
+ * elsewhere; one that would everywhere is told, and the others are as ever, from the same place. */
 static void elsewhere(void **state)
 {
 	_cleanup_free_ char *command = NULL;
 	struct dec_alter tera = { .kind = DEC_ALTER_REG, .reg = CAP_RSI }, all[3];
+	const uint64_t from = 1000; // no memory was asked for before
 	struct run r = {};
 
 	(void)state;
@@ -370,13 +371,16 @@ static void elsewhere(void **state)
 			{ .alters = &tera, .n = 1, .limit = LIMIT },
 			{ .limit = LIMIT },
 			{ .alters = all, .n = i ? 0 : 3, .limit = LIMIT },
-			{ .alters = &tera, .n = 1, .limit = LIMIT }
+			{ .alters = &tera, .n = 1, .limit = LIMIT },
+			{ .limit = r.end.position - from + 1 }
 		};
+		const size_t n = sizeof(b) / sizeof(*b);
 
 		dec_machine_destroy(r.machine);
 		ok(dec_machine_create(r.capture, NULL, &r.machine));
-		ok(dec_machine_branches(r.machine, b, 4, AT_ONCE));
-		for (int k = 0; k < 4; k++) {
+		seek(&r, from);
+		ok(dec_machine_branches(r.machine, b, n, AT_ONCE));
+		for (size_t k = 0; k < n; k++) {
 			const struct dec_outcome *o = &b[k].outcome;
 			bool is_all = b[k].n == 3;
 
@@ -384,7 +388,7 @@ static void elsewhere(void **state)
 			    b[k].has_collided != is_all ||
 			    (!is_all &&
 			     (o->value != 5 || o->out[0].hash != r.output.hash)))
-				fail_msg("machine %d, run %d: fate %d, value %d: %s", i,
+				fail_msg("machine %d, run %zu: fate %d, value %d: %s", i,
 					 k, o->fate, o->value, o->text);
 		}
 		assert_int_equal(b[0].outcome.n_altered, 1);
