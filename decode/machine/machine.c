@@ -44,6 +44,7 @@ struct dec_machine {
 	VEC(struct machine_break) breaks;
 	VEC(uint64_t) watches, releases;
 	VEC(struct dec_span) jumps;	      ///< dec_machine_log_jumps()
+	VEC(struct dec_moved) layout;	      ///< dec_machine_lay_out()
 	struct dec_span heed[MACHINE_HEEDED]; ///< where writes are heeded
 	size_t n_heed;
 	bool is_written; ///< some of that, perhaps
@@ -120,7 +121,25 @@ static struct err *machine_tell_watches(struct dec_machine *m)
 	return err;
 }
 
-/* A fresh child stands at 0: bring breakpoints, watches and the log mode back. */
+static struct err *machine_tell_layout(struct dec_machine *m)
+{
+	const size_t most = CHILD_DATA_BYTES / sizeof(*m->layout.data);
+	size_t n = m->layout.size;
+	const struct dec_answer *answer;
+	struct err *err = NULL;
+
+	for (size_t at = 0, some; (!at || at < n) && !err; at += some ?: 1) {
+		some = n - at < most ? n - at : most;
+		dec_wire_give(m->wire, m->layout.data + at,
+			      some * sizeof(*m->layout.data));
+		err = dec_wire_ask(m->wire, CHILD_LAYOUT, at, some, &answer);
+		if (!err && answer->result != CHILD_OK)
+			err = dec_wire_failure(answer);
+	}
+	return err;
+}
+
+/* A fresh child stands at 0: bring breakpoints, watches, the layout and the log mode back. */
 static struct err *machine_restart(struct dec_machine *m)
 {
 	struct err *err = machine_start(m);
@@ -129,6 +148,8 @@ static struct err *machine_restart(struct dec_machine *m)
 		err = machine_tell_watches(m);
 	for (size_t i = 0; !err && i < m->breaks.size; i++)
 		err = machine_tell_break(m, m->breaks.data[i].rip, &m->breaks.data[i]);
+	if (!err && m->layout.size)
+		err = machine_tell_layout(m);
 	return err;
 }
 
@@ -167,6 +188,7 @@ void dec_machine_destroy(struct dec_machine *m)
 	for (size_t i = 0; i < m->breaks.size; i++)
 		free((uint8_t *)m->breaks.data[i].only_if.bytes);
 	vec_deinit(&m->breaks);
+	vec_deinit(&m->layout);
 	vec_deinit(&m->watches);
 	vec_deinit(&m->releases);
 	vec_deinit(&m->jumps);
@@ -601,18 +623,11 @@ static struct err *machine_check_branch(const struct dec_branch *b)
 struct err *dec_machine_lay_out(struct dec_machine *m, const struct dec_moved *moved,
 				size_t n)
 {
-	const size_t most = CHILD_DATA_BYTES / sizeof(*moved);
-	const struct dec_answer *answer;
-	struct err *err = NULL;
-
-	for (size_t at = 0, some; (!at || at < n) && !err; at += some ?: 1) {
-		some = n - at < most ? n - at : most;
-		dec_wire_give(m->wire, moved + at, some * sizeof(*moved));
-		err = dec_wire_ask(m->wire, CHILD_LAYOUT, at, some, &answer);
-		if (!err && answer->result != CHILD_OK)
-			err = dec_wire_failure(answer);
-	}
-	return err;
+	m->layout.size = 0;
+	for (size_t i = 0; i < n; i++)
+		if (vec_add(&m->layout, moved[i]))
+			return &err_nomem;
+	return machine_tell_layout(m);
 }
 
 struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branches,

@@ -353,6 +353,7 @@ static void elsewhere(void **state)
 {
 	_cleanup_free_ char *command = NULL;
 	struct dec_alter tera = { .kind = DEC_ALTER_REG, .reg = CAP_RSI }, all[3];
+	struct dec_moved nine = { .kind = DEC_MOVED_WORD, .to = 9 };
 	const uint64_t from = 1000; // no memory was asked for before
 	struct run r = {};
 
@@ -360,6 +361,8 @@ static void elsewhere(void **state)
 	assert_true(asprintf(&command, "%s/tests/programs/altered", unit_env("BUILD")) >
 		    0);
 	begin(&r, command);
+	read_places();
+	nine.at = place.global;
 	tera.rip = find_mmap(r.capture, &tera.nth);
 	tera.value = 1ull << 40;
 	all[0] = all[1] = all[2] = tera;
@@ -372,15 +375,18 @@ static void elsewhere(void **state)
 			{ .limit = LIMIT },
 			{ .alters = all, .n = i ? 0 : 3, .limit = LIMIT },
 			{ .alters = &tera, .n = 1, .limit = LIMIT },
-			{ .limit = r.end.position - from + 1 }
+			{ .limit = r.end.position - from + 1 },
+			{ .limit = LIMIT, .is_laid_out = true }
 		};
 		const size_t n = sizeof(b) / sizeof(*b);
 
 		dec_machine_destroy(r.machine);
 		ok(dec_machine_create(r.capture, NULL, &r.machine));
 		seek(&r, from);
+		ok(dec_machine_lay_out(r.machine, &nine, 1));
 		ok(dec_machine_branches(r.machine, b, n, AT_ONCE));
-		for (size_t k = 0; k < n; k++) {
+		assert_int_equal(b[n - 1].outcome.value, 9);
+		for (size_t k = 0; k < n - 1; k++) {
 			const struct dec_outcome *o = &b[k].outcome;
 			bool is_all = b[k].n == 3;
 
