@@ -688,8 +688,12 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	dec_engine_go(e, &e->blocks.data[block]);
 	while (c->exit_id == DEC_EXIT_GUARD) {
 		c->entry = (uint64_t)dec_guard_event(e);
-		if (!c->entry)
+		if (!c->entry && e->guard->doubt)
 			return DEC_PAUSE;
+		if (!c->entry) {
+			e->now += budget - engine_budget_left(e);
+			return DEC_GO;
+		}
 		dec_engine_go(e, &e->blocks.data[block]);
 	}
 	e->n_exits_taken++;

@@ -93,6 +93,24 @@ static struct err *add_parts(struct dec_engine *e, uint64_t size)
 	return map_put(&g->parts, size, 1) ? &err_nomem : NULL;
 }
 
+/* Blocks that begin at @p rip begin with an event: breakpoints leave several times for one. */
+static struct err *stop_at(struct dec_engine *e, uint64_t rip)
+{
+	struct dec_guard *g = e->guard;
+
+	if (map_get(&g->stops, rip))
+		return NULL;
+	if (map_put(&g->stops, rip, 1))
+		return &err_nomem;
+	dec_engine_forget(e, rip, 1);
+	return NULL;
+}
+
+bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip)
+{
+	return map_get(&g->stops, rip) != NULL;
+}
+
 struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
@@ -106,8 +124,10 @@ struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 		return NULL;
 	if (vec_add(&g->hook, *h) || map_put(&g->hooks, h->rip, g->hook.size))
 		return &err_nomem;
-	if (h->kind == DEC_HOOK_ALLOCATOR || h->is_resolver)
+	if (h->is_resolver)
 		dec_engine_set_break(e, h->rip, true);
+	else if (h->kind == DEC_HOOK_ALLOCATOR)
+		return stop_at(e, h->rip);
 	else if (h->kind == DEC_HOOK_STRING)
 		dec_engine_invalidate(e, h->rip, 1);
 	else
@@ -650,7 +670,7 @@ static bool is_unknown(struct guard_do *s)
 	       (insn->is_slow_addr && (insn->n_mem != 1 || !narrow(s)));
 }
 
-int dec_guard_step(struct dec_engine *e)
+static int step(struct dec_engine *e)
 {
 	struct guard_do s = { .e = e, .g = e->guard };
 	uint64_t rip = e->ctx->rip, next;
@@ -693,6 +713,24 @@ static void look(struct dec_engine *e)
 
 /* ---- events ------------------------------------------------------------------------------------- */
 
+/* The guest stands where it is to stop, if that was not seen to already. */
+static void stop(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	bool is_passed = g->passed == e->ctx->rip;
+
+	g->passed = 0;
+	if (!is_passed)
+		dec_guard_at_stop(e);
+}
+
+int dec_guard_step(struct dec_engine *e)
+{
+	if (dec_guard_stops_at(e->guard, e->ctx->rip))
+		stop(e);
+	return step(e);
+}
+
 static void enter_string(struct dec_engine *e, uint64_t rip);
 
 /* General registers are the guest's while C works: some are borrowed. */
@@ -719,7 +757,8 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	const struct engine_block b = e->blocks.data[ev.block];
 	struct dec_ctx *c = e->ctx;
 	// A function begins before that register is borrowed.
-	bool has_far = b.far_reg != DEC_REG_NONE && ev.kind != GUARD_EVENT_STRING;
+	bool has_far = b.far_reg != DEC_REG_NONE && ev.kind != GUARD_EVENT_STRING &&
+		       ev.kind != GUARD_EVENT_CALL;
 	uint64_t borrowed[3], far = 0, now = e->now;
 	int64_t budget[CTX_CELLS];
 
@@ -733,7 +772,7 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	switch (ev.kind) {
 	case GUARD_EVENT_STEP:
 		memcpy(budget, c->budget, sizeof(budget));
-		dec_guard_step(e);
+		step(e);
 		memcpy(c->budget, budget, sizeof(budget));
 		e->now = now;
 		break;
@@ -746,6 +785,13 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	case GUARD_EVENT_STRING:
 		enter_string(e, ev.rip);
 		break;
+	case GUARD_EVENT_CALL:
+		stop(e);
+		if (!e->is_flushed)
+			break;
+		g->passed = ev.rip;
+		c->budget[0] -= ev.pending;
+		return NULL;
 	default:
 		dec_guard_doubt(e, DEC_DOUBT_CALL, ev.rip);
 	}
@@ -895,10 +941,10 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 		c->vec_tags = 0;
 		show_spans(e);
 	}
-	if (map_get(&g->returns, call->returns))
-		return;
-	map_put(&g->returns, call->returns, 1);
-	dec_engine_set_break(e, call->returns, true);
+	if (h->kind != DEC_HOOK_ALLOCATOR)
+		dec_engine_set_break(e, call->returns, true);
+	else if (stop_at(e, call->returns))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 }
 
 /* What realloc moved is in the new block, and nothing else is. */

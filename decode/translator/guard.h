@@ -91,6 +91,8 @@ enum guard_event_kind {
 	GUARD_EVENT_WORD, ///< of a register that was loaded: whose pointer is it? Its address: first scratch
 	GUARD_EVENT_STRING, ///< a function begins
 	GUARD_EVENT_COPY,   ///< memcpy between memory that overlaps
+	GUARD_EVENT_CALL,   ///< a function of the allocator begins, or has returned
+	GUARD_EVENTS
 };
 
 struct guard_event {
@@ -98,6 +100,7 @@ struct guard_event {
 	uint64_t rip;
 	uint8_t *resume;
 	uint8_t kind, reg;
+	int8_t pending; ///< CALL: instructions that are not counted yet, or were already (below 0)
 };
 
 /** A call under way of the allocator, or of a resolver. */
@@ -122,8 +125,9 @@ struct dec_guard {
 	struct map hooks; ///< rip -> index + 1
 	VEC(struct dec_hook) hook;
 	VEC(struct dec_hook) foreign;
-	struct map parts;   ///< sizes of blocks that may have any -> 1
-	struct map returns; ///< addresses that calls return to -> 1
+	struct map parts; ///< sizes of blocks that may have any -> 1
+	struct map stops; ///< where functions of the allocator begin, or return to -> 1
+	uint64_t passed;  ///< what there is to do at this one was done; 0: none
 	struct guard_call call;
 	uint64_t string_rsp,
 		string_returns; ///< the call of a string function, perhaps under way
@@ -132,7 +136,7 @@ struct dec_guard {
 	bool has_low;				 ///< .. or one below 4 GiB
 	uint32_t at;				 ///< of rows and tables: below 2 GiB
 	uint32_t lanes[32][8];			 ///< tags of vector registers
-	uint64_t n_events[5], n_steps;
+	uint64_t n_events[GUARD_EVENTS], n_steps;
 };
 
 /** Begin, with the program's first instruction. @return ERR_UNSUPPORTED: there is no room, or the CPU
@@ -148,10 +152,14 @@ void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip);
 /** The guest stands where it was to stop: a hook, perhaps. @return whether it was one. */
 bool dec_guard_at_stop(struct dec_engine *e);
 
-/** Emitted code left with an event. @return where it goes on; NULL: in doubt. */
+/** Emitted code left with an event. @return where it goes on; NULL: in doubt, or nowhere: all code was dropped, and
+ * the guest stands at rip. */
 uint8_t *dec_guard_event(struct dec_engine *e);
 
-/** Do the instruction at rip, as dec_engine_step(). */
+/** @return whether it is to stop at @p rip: blocks begin there. */
+bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip);
+
+/** Do the instruction at rip, as dec_engine_step(), where no block is entered: what is to be done in front of it, too. */
 int dec_guard_step(struct dec_engine *e);
 
 /** System call @p number was answered; it wrote @p n bytes at @p addr, and returns @p ret. */

@@ -795,6 +795,17 @@ uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn
 		       0;
 }
 
+/* Where the block begins C looks, always. Its instructions were counted there, or what was pending was not. */
+static void stop_here(struct translation *t)
+{
+	uint32_t n = event(t, GUARD_EVENT_CALL, t->block->rip, 0);
+
+	t->e->guard->events.data[n].pending = t->debit_at ? t->block->pending : -t->n;
+	emit_patch_rel(emit_jmp_rel(&t->out), t->cold.p);
+	leave(t, n);
+	resume_here(t);
+}
+
 void dec_guard_open(struct translation *t)
 {
 	uint8_t s0 = const_scratch(t)[0];
@@ -809,6 +820,8 @@ void dec_guard_open(struct translation *t)
 	t->block->opened_at = o->p - t->block->host;
 	t->is_guard_open = true;
 	t->first_event = t->e->guard->events.size;
+	if (dec_guard_stops_at(t->e->guard, t->block->rip))
+		stop_here(t);
 	if (!h || t->e->guard->hook.data[*h - 1].kind != DEC_HOOK_STRING ||
 	    t->e->guard->hook.data[*h - 1].is_resolver)
 		return;

@@ -106,7 +106,8 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			translation_end_special(t, ENGINE_EXIT_STOP, rip);
 			return;
 		}
-		if (t->n && (map_get(&e->watched, rip) || map_get(&e->asyncs, rip)))
+		if (t->n && (map_get(&e->watched, rip) || map_get(&e->asyncs, rip) ||
+			     (t->is_guarded && dec_guard_stops_at(e->guard, rip))))
 			break;
 		translation_see_page(e, (rip + 14) >> 12);
 		*insn = *dec_engine_insn(e, rip);
@@ -581,6 +582,9 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	t.is_mutable = t.is_logged && e->mutes;
 	translation_decode(&t, rip);
+	if (t.is_guarded && t.has_special && !t.n && t.special_kind != ENGINE_EXIT_STOP &&
+	    dec_guard_stops_at(e->guard, rip)) // has no block
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
 	t.block->guest_bytes = translation_end(&t) - rip;
 	t.block->is_quiet = translation_is_quiet(&t);
 	t.is_logged &= !t.block->is_quiet;
