@@ -58,10 +58,8 @@ struct walk_thread {
 	uint32_t
 		next; ///< the instruction that it executed next; UINT32_MAX: none is known
 	bool is_met;  ///< one was
-	bool is_numbered; ///< `need` counts, and `any` says of which registers there is one; else `regs`
-	uint64_t any;
-	uint64_t state;		  ///< a hash of all of `need`
-	uint32_t need[LIVE_REGS]; ///< of walk_memo.h
+	bool is_numbered;	      ///< `needs` counts, else `regs`
+	struct automaton_needs needs; ///< of registers (walk_memo.h)
 	uint32_t
 		era; ///< handlers that were begun or left: between them registers are others
 };
@@ -147,7 +145,7 @@ struct fl_slice {
 /** @return which registers of @p t are wanted, as live_regs.any. */
 static inline uint64_t walk_any(const struct walk_thread *t)
 {
-	return t->is_numbered ? t->any : t->regs.any;
+	return t->is_numbered ? t->needs.any : t->regs.any;
 }
 
 /* ---- walk_share.c: all of it does nothing, unless options.keeps_sharers ---- */

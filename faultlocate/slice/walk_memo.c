@@ -5,19 +5,15 @@
  * Steps: found again or made. Whatever depends on more than needs, piece and outcome (registers
  * that are saved and restored, seeds, the kernel's) is done one by one, with what is wanted laid out in
  * the thread's registers; so is a step's first time, as far as registers have to do with it.
- *
- * Whether all needs of a step are the thread's is mostly told by one number, the sum of a hash of each
- * need: where it is what it was the last time, they are the same.
  */
 
 #include "faultlocate/slice/walk_memo.h"
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "faultlocate/slice/walk.h"
 
-enum { MAX_STEPS = 1 << 18, MAX_OPS = 1 << 21 };
+enum { MAX_OPS = 1 << 21 };
 
 bool fl_memo_is_on(const struct fl_slice *s)
 {
@@ -40,12 +36,14 @@ static uint32_t common_link(const struct fl_slice *s, uint32_t link)
 
 /* ---- needs -------------------------------------------------------------------------------- */
 
+/* Bytes @p bytes of register @p reg of the thread at hand are wanted: words of a need. */
 static struct err *push_part(struct fl_slice *s, int reg, uint64_t bytes, live_who who)
 {
-	return vec_add(&s->memo.parts,
-		       (struct memo_part){ .bytes = bytes,
-					   .link = s->at->regs.reg[reg].node,
-					   .who = who });
+	struct err *err = vec_add(&s->memo.words, bytes);
+
+	return err   ?:
+		       vec_add(&s->memo.words,
+			       (uint64_t)who << 32 | s->at->regs.reg[reg].node);
 }
 
 /* Add what is wanted of register @p reg of the thread at hand. */
@@ -69,74 +67,33 @@ static struct err *push_parts(struct fl_slice *s, int reg)
 	return err;
 }
 
-static bool is_same_need(const struct memo *m, const struct memo_need *a,
-			 const struct memo_need *b)
-{
-	return a->n == b->n && !memcmp(m->parts.data + a->first, m->parts.data + b->first,
-				       a->n * sizeof(*m->parts.data));
-}
-
-/* Find the number of what is wanted of register @p reg. */
-static struct err *find_need(struct fl_slice *s, int reg, uint32_t *ret)
-{
-	struct memo *m = &s->memo;
-	struct memo_need made = { .first = m->parts.size };
-	struct err *err = push_parts(s, reg);
-	const uint64_t *at;
-	uint64_t hash = 0;
-
-	if (err)
-		return err;
-	made.n = m->parts.size - made.first;
-	for (uint32_t i = made.first; i < m->parts.size; i++) {
-		const struct memo_part *p = &m->parts.data[i];
-
-		hash = hash_mix(hash_mix(hash, p->bytes),
-				(uint64_t)p->link << 32 | p->who);
-	}
-	at = map_get(&m->need_of, hash);
-	if (at && is_same_need(m, &m->needs.data[*at], &made)) {
-		m->parts.size = made.first;
-		*ret = *at;
-		return NULL;
-	}
-	*ret = m->needs.size;
-	if (map_put(&m->need_of, hash, *ret))
-		return &err_nomem;
-	return vec_add(&m->needs, made);
-}
-
-/* What register @p reg's need adds to the hash of all. */
-static uint64_t hash_need(uint32_t reg, uint32_t need)
-{
-	return need ? hash_mix(hash_mix(reg, need), need) : 0;
-}
-
 /* Find those of registers @p regs of the thread at hand. */
 static struct err *enter(struct fl_slice *s, uint64_t regs)
 {
 	struct walk_thread *t = s->at;
-	uint64_t wanted = t->regs.any & regs;
+	struct memo *m = &s->memo;
 	struct err *err = NULL;
 
-	for (uint64_t left = regs & (t->any | wanted); left && !err; left &= left - 1) {
+	for (uint64_t left = regs & (t->needs.any | t->regs.any); left && !err;
+	     left &= left - 1) {
 		int reg = __builtin_ctzll(left);
+		uint32_t number = 0;
 
-		t->state -= hash_need(reg, t->need[reg]);
-		t->need[reg] = 0;
-		if (wanted >> reg & 1)
-			err = find_need(s, reg, &t->need[reg]);
-		t->state += hash_need(reg, t->need[reg]);
+		m->words.size = 0;
+		if (t->regs.any >> reg & 1)
+			err = push_parts(s, reg);
+		if (!err)
+			err = fl_automaton_number(&m->automaton, m->words.data,
+						  m->words.size, &number);
+		automaton_set(&t->needs, reg, number);
 	}
-	t->any = (t->any & ~regs) | wanted;
 	t->is_numbered = true;
 	return err;
 }
 
 struct err *fl_memo_enter(struct fl_slice *s)
 {
-	s->at->any = s->at->state = 0;
-	memset(s->at->need, 0, sizeof(s->at->need));
+	s->at->needs = (struct automaton_needs){};
 	return enter(s, ~UINT64_C(0));
 }
 
@@ -148,16 +105,15 @@ static struct err *leave(struct fl_slice *s, struct walk_thread *t, uint64_t reg
 	for (uint64_t left = t->regs.any; left; left &= left - 1)
 		fl_live_reg_take(&t->regs, s->has_several, __builtin_ctzll(left),
 				 ~UINT64_C(0), false);
-	for (uint64_t left = t->any & regs; left; left &= left - 1) {
+	for (uint64_t left = t->needs.any & regs; left; left &= left - 1) {
 		int reg = __builtin_ctzll(left);
-		const struct memo_need *need = &s->memo.needs.data[t->need[reg]];
+		uint32_t n;
+		const uint64_t *words =
+			automaton_words(&s->memo.automaton, t->needs.of[reg], &n);
 
-		for (uint32_t i = 0; i < need->n && !err; i++) {
-			const struct memo_part *p = &s->memo.parts.data[need->first + i];
-
-			err = fl_live_reg_want(&t->regs, s->has_several, reg, p->bytes,
-					       p->who, p->link);
-		}
+		for (uint32_t i = 0; i < n && !err; i += 2)
+			err = fl_live_reg_want(&t->regs, s->has_several, reg, words[i],
+					       words[i + 1] >> 32, words[i + 1]);
 	}
 	return err;
 }
@@ -243,17 +199,12 @@ void fl_memo_count(struct fl_slice *s)
 
 void fl_memo_deinit(struct memo *m)
 {
-	vec_deinit(&m->needs);
-	vec_deinit(&m->parts);
-	vec_deinit(&m->outcomes);
+	fl_automaton_deinit(&m->automaton);
 	vec_deinit(&m->steps);
 	vec_deinit(&m->ops);
 	vec_deinit(&m->adds);
-	vec_deinit(&m->changes);
+	vec_deinit(&m->words);
 	vec_deinit(&m->counted);
-	map_deinit(&m->need_of);
-	map_deinit(&m->outcome_of);
-	map_deinit(&m->step_of);
 }
 
 struct err *fl_memo_room(struct fl_slice *s)
@@ -261,121 +212,54 @@ struct err *fl_memo_room(struct fl_slice *s)
 	struct memo *m = &s->memo;
 	struct err *err = NULL;
 
-	if (m->steps.size && m->steps.size < MAX_STEPS && m->ops.size < MAX_OPS &&
-	    m->adds.size < MAX_OPS && m->needs.size < MAX_STEPS &&
-	    m->outcomes.size < MAX_STEPS && m->parts.size < MAX_OPS &&
-	    m->changes.size < MAX_OPS)
+	if (m->has_room)
 		return NULL;
 	fl_memo_count(s);
 	for (size_t i = 0; i < s->threads.size && !err; i++)
 		err = fl_memo_leave(s, s->threads.data[i]);
 	fl_memo_deinit(m);
-	m->last = 0;
-	if (err || !vec_push(&m->needs) || !vec_push(&m->outcomes) ||
-	    !vec_push(&m->steps))
-		return err ?: &err_nomem;
-	return NULL;
+	m->has_room = true;
+	if (!err)
+		err = fl_automaton_begin(&m->automaton);
+	return err ?: vec_add(&m->steps, (struct memo_step){});
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------- */
 
-static bool is_outcome(const struct live_want *a, const struct live_want *b)
+enum { OUTCOME_WORDS = 4 };
+
+static bool is_outcome(const struct automaton *a, uint32_t number, const uint64_t *key)
 {
-	return a->who == b->who && a->node == b->node && a->bytes == b->bytes &&
-	       a->first == b->first && a->size == b->size;
+	uint32_t n;
+	const uint64_t *w = automaton_words(a, number, &n);
+
+	return n == OUTCOME_WORDS &&
+	       !((w[0] ^ key[0]) | (w[1] ^ key[1]) | (w[2] ^ key[2]) | (w[3] ^ key[3]));
 }
 
 struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t place,
 			    uint64_t addr, uint32_t *ret)
 {
-	struct memo *m = &s->memo;
-	const struct memo_step *last = &m->steps.data[m->last];
-	struct live_want key = *w;
-	const uint64_t *at;
-	uint64_t hash;
+	struct automaton *a = &s->memo.automaton;
+	const uint32_t *then = a->steps.data[a->last].then;
 
 	*ret = 0;
 	if (!w->who)
 		return NULL;
-	key.node = w->node = common_link(s, w->node);
-	key.first -= addr;
+	w->node = common_link(s, w->node);
+
+	const uint64_t key[OUTCOME_WORDS] = { w->bytes, (uint64_t)w->who << 32 | w->node,
+					      w->first - addr, w->size };
+
 	// Mostly what came last behind the last step.
 	for (int i = 0; i < 2; i++) {
-		const struct memo_step *next = &m->steps.data[last->then[i]];
+		const struct automaton_step *next = &a->steps.data[then[i]];
 
 		*ret = next->outcome;
-		if (next->place == place && is_outcome(&m->outcomes.data[*ret], &key))
+		if (next->place == place && is_outcome(a, *ret, key))
 			return NULL;
 	}
-	hash = hash_mix(hash_mix(key.bytes, (uint64_t)key.who << 32 | key.node),
-			key.first << 32 | key.size);
-	at = map_get(&m->outcome_of, hash);
-	*ret = at ? *at : 0;
-	if (at && is_outcome(&m->outcomes.data[*at], &key))
-		return NULL;
-	*ret = m->outcomes.size;
-	if (map_put(&m->outcome_of, hash, *ret))
-		return &err_nomem;
-	return vec_add(&m->outcomes, key);
-}
-
-/* @return whether @p p is the step of this place and outcome from the needs of @p t. */
-static bool is_step(const struct memo *m, struct memo_step *p,
-		    const struct walk_thread *t, uint64_t place, uint32_t outcome)
-{
-	const struct memo_change *c = &m->changes.data[p->first_change];
-
-	if (p->place != place || p->outcome != outcome)
-		return false;
-	if (p->state == t->state)
-		return true;
-	for (uint32_t i = 0; i < p->n_changes; i++)
-		if (t->need[c[i].reg] != c[i].from)
-			return false;
-	p->state = t->state;
-	return true;
-}
-
-struct memo_step *fl_memo_next(struct fl_slice *s, uint64_t place, uint32_t outcome)
-{
-	struct memo *m = &s->memo;
-	const struct memo_step *last = &m->steps.data[m->last];
-
-	for (int i = 0; i < 2; i++) {
-		uint32_t at = last->then[i];
-
-		if (!at || !is_step(m, &m->steps.data[at], s->at, place, outcome))
-			continue;
-		m->last = at;
-		return &m->steps.data[at];
-	}
-	return NULL;
-}
-
-/* Step @p at comes behind the last one. */
-static void go_on(struct memo *m, uint32_t at)
-{
-	struct memo_step *last = &m->steps.data[m->last];
-
-	last->then[1] = last->then[0];
-	last->then[0] = at;
-	m->last = at;
-}
-
-struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outcome,
-			       uint64_t touched)
-{
-	struct memo *m = &s->memo;
-	uint64_t hash = hash_mix(place, outcome);
-	const uint64_t *at;
-
-	for (uint64_t left = touched; left; left &= left - 1)
-		hash = hash_mix(hash, s->at->need[__builtin_ctzll(left)]);
-	at = map_get(&m->step_of, hash);
-	if (!at || !is_step(m, &m->steps.data[*at], s->at, place, outcome))
-		return NULL;
-	go_on(m, *at);
-	return &m->steps.data[*at];
+	return fl_automaton_number(a, key, OUTCOME_WORDS, ret);
 }
 
 /* Of several threads, what is remembered may be of one and wanted by another. */
@@ -403,31 +287,28 @@ static struct err *do_op(struct fl_slice *s, const struct memo_op *op,
 				 op->who, op->link);
 }
 
-struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
-		       const struct trace_mem *mem, const uint8_t *rec, uint64_t first,
-		       uint64_t addr)
+struct err *fl_memo_do(struct fl_slice *s, uint32_t number, const struct trace_mem *mem,
+		       const uint8_t *rec, uint64_t first, uint64_t addr)
 {
-	struct err *err = p->n++ ? NULL : vec_add(&s->memo.counted, s->memo.last);
+	struct memo *m = &s->memo;
+	const struct automaton_step *step = &m->automaton.steps.data[number];
+	struct memo_step *p = &m->steps.data[number];
+	struct err *err = p->n++ ? NULL : vec_add(&m->counted, number);
 	struct walk_thread *t = s->at;
 
-	__builtin_prefetch(&s->memo.steps.data[p->then[0]]);
+	__builtin_prefetch(&m->automaton.steps.data[step->then[0]]);
+	__builtin_prefetch(&m->steps.data[step->then[0]]);
 	p->tid = t->tid;
 	p->at = first;
 	p->addr = addr;
 	for (uint32_t i = 0; i < p->n_ops && !err; i++)
-		err = do_op(s, &s->memo.ops.data[p->first_op + i], mem, rec);
+		err = do_op(s, &m->ops.data[p->first_op + i], mem, rec);
 	for (uint32_t i = 0; i < p->n_adds && s->bits; i++) {
-		const struct memo_add *a = &s->memo.adds.data[p->first_add + i];
+		const struct memo_add *a = &m->adds.data[p->first_add + i];
 
 		fl_walk_keep(s, first + a->at, a->who);
 	}
-	for (uint32_t i = 0; i < p->n_changed; i++) {
-		const struct memo_change *c = &s->memo.changes.data[p->first_change + i];
-
-		t->need[c->reg] = c->to;
-	}
-	t->any = (t->any & ~p->touched) | p->any;
-	t->state += p->adds;
+	automaton_take(&m->automaton, step, &t->needs);
 	if (s->threads.size > 1)
 		cross(s, p);
 	return err;
@@ -435,58 +316,30 @@ struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
 
 struct err *fl_memo_begin(struct fl_slice *s, uint64_t touched, struct memo_recording *r)
 {
-	struct memo *m = &s->memo;
-	struct err *err = NULL;
-
-	r->first_op = m->ops.size;
-	r->first_add = m->adds.size;
-	r->first_change = m->changes.size;
-	for (uint64_t left = touched; left && !err; left &= left - 1) {
-		uint32_t reg = __builtin_ctzll(left);
-
-		err = vec_add(&m->changes,
-			      (struct memo_change){ reg, s->at->need[reg], 0 });
-	}
-	m->recording = r;
-	return err ?: leave(s, s->at, touched);
+	r->first_op = s->memo.ops.size;
+	r->first_add = s->memo.adds.size;
+	r->from = s->at->needs;
+	s->memo.recording = r;
+	return leave(s, s->at, touched);
 }
 
 struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
-			struct memo_step step, uint64_t touched)
+			struct automaton_step step, uint8_t end)
 {
 	struct memo *m = &s->memo;
-	uint64_t hash = hash_mix(step.place, step.outcome);
-	struct memo_change swap;
+	const struct memo_step made = { .first_op = r->first_op,
+					.n_ops = m->ops.size - r->first_op,
+					.first_add = r->first_add,
+					.n_adds = m->adds.size - r->first_add,
+					.end = end };
 	struct err *err;
 
 	m->recording = NULL;
-	step.touched = touched;
-	step.state = s->at->state;
-	err = enter(s, touched);
-	if (err)
-		return err;
-	step.adds = s->at->state - step.state;
-	step.any = s->at->any & touched;
-	step.first_op = r->first_op;
-	step.n_ops = m->ops.size - r->first_op;
-	step.first_add = r->first_add;
-	step.n_adds = m->adds.size - r->first_add;
-	step.first_change = r->first_change;
-	step.n_changes = m->changes.size - r->first_change;
-	for (size_t i = r->first_change; i < m->changes.size; i++) {
-		struct memo_change *c = &m->changes.data[i];
-
-		hash = hash_mix(hash, c->from);
-		c->to = s->at->need[c->reg];
-		if (c->from == c->to)
-			continue;
-		// Those come first.
-		swap = m->changes.data[r->first_change + step.n_changed];
-		m->changes.data[r->first_change + step.n_changed++] = *c;
-		*c = swap;
-	}
-	if (map_put(&m->step_of, hash, m->steps.size))
-		return &err_nomem;
-	go_on(m, m->steps.size);
-	return vec_add(&m->steps, step);
+	m->has_room = m->ops.size < MAX_OPS && m->adds.size < MAX_OPS &&
+		      !fl_automaton_is_full(&m->automaton);
+	err = enter(s, step.touched);
+	if (!err)
+		err = fl_automaton_add(&m->automaton, step, &r->from, &s->at->needs,
+				       false);
+	return err ?: vec_add(&m->steps, made);
 }

@@ -3,15 +3,12 @@
 
 /**
  * @file
- * What a walk remembers of pieces of blocks that it went over: a program runs the same code again,
- * and much of it with the same registers wanted for the same reasons. Private to slice/.
+ * What a walk remembers of pieces of blocks that it went over (automaton.h). Private to slice/.
  *
- * A *need* is what is wanted of one register: which bytes, by whom, for which node. A *piece* is
- * some instructions of a block of which only the last may store. An *outcome* is what of that store
- * was wanted, in memory. Piece, outcome, and the needs of registers that the piece has to do with
- * decide what happens in it: which instructions are in the slice, what they want, the needs before.
- * That is a *step*; met again, it is counted, and what it wants of memory is wanted. Other registers
- * stay as they are, so there are not more steps than ways to come to the piece.
+ * A need is what is wanted of one register: which bytes, by whom, for which node. A piece is some
+ * instructions of a block of which only the last may store. An outcome is what of that store was
+ * wanted, in memory. A step is then counted: which instructions are in the slice; and what it wants of
+ * memory is wanted.
  *
  * This needs nodes that are the same each time, so it begins when instances are folded (struct
  * fl_node). What is counted comes to nodes, instructions and edges when a window ends.
@@ -19,6 +16,7 @@
 #ifndef FAULTLOCATE_SLICE_WALK_MEMO_H
 #define FAULTLOCATE_SLICE_WALK_MEMO_H
 
+#include "faultlocate/slice/automaton.h"
 #include "faultlocate/slice/live.h"
 #include "faultlocate/slice/trace.h"
 
@@ -26,23 +24,6 @@ struct fl_slice;
 struct fl_node;
 struct operands;
 struct walk_thread;
-
-/** Some bytes in a need. */
-struct memo_part {
-	uint64_t bytes;
-	uint32_t link;
-	live_who who;
-};
-
-/** Its number is what a thread has for a register; that of nothing is 0. */
-struct memo_need {
-	uint32_t first, n; ///< parts
-};
-
-/** A register that a step has to do with: its need behind the step, and before. */
-struct memo_change {
-	uint32_t reg, from, to;
-};
 
 /** What a step does again. */
 struct memo_op {
@@ -63,21 +44,12 @@ struct memo_add {
 	bool is_mem;
 };
 
+/** What a step of the automaton does besides. */
 struct memo_step {
-	uint64_t place; ///< block << 6 | instruction, or of a branch that decides
-	uint64_t
-		state; ///< walk_thread.state the last time: then its needs were found to be the same
-	uint64_t adds; ///< .. to that
-	uint64_t touched,
-		any; ///< registers that it has to do with; those of them that are wanted before
-	uint32_t outcome;
-	uint32_t then[2]; ///< the steps that came last behind it
-	uint32_t first_op, first_add, first_change;
+	uint32_t first_op, first_add;
 	uint16_t n_ops, n_adds;
-	uint8_t n_changes,
-		n_changed; ///< the first ones are of other needs before than behind
-	uint8_t end;	   ///< the piece is that from instruction `end` on
-	uint32_t n;	   ///< times that are not accounted for yet
+	uint8_t end; ///< the piece is that from instruction `end` on
+	uint32_t n;  ///< times that are not accounted for yet
 	uint32_t
 		tid; ///< the last time, as these: position of the block; what of the store was wanted
 	uint64_t at, addr;
@@ -88,22 +60,19 @@ struct memo_recording {
 	const struct trace_mem *mem;   ///< operands are numbered from here
 	const struct live_want *taken; ///< what of the store was wanted
 	uint64_t first;		       ///< position of the block
-	uint32_t first_op, first_add, first_change;
+	uint32_t first_op, first_add;
+	struct automaton_needs from;
 };
 
 struct memo {
-	VEC(struct memo_need) needs; ///< [0] is none
-	VEC(struct memo_part) parts;
-	VEC(struct live_want)
-	outcomes; ///< [0] is that nothing was; `first` counts from the store
-	VEC(struct memo_step) steps; ///< [0] is none
+	struct automaton automaton;
+	bool has_room;
+	VEC(struct memo_step) steps; ///< by number
 	VEC(struct memo_op) ops;
 	VEC(struct memo_add) adds;
-	VEC(struct memo_change) changes;	 ///< by register
-	VEC(uint32_t) counted;			 ///< steps with n
-	struct map need_of, outcome_of, step_of; ///< hash -> index
-	struct memo_recording *recording;	 ///< or NULL
-	uint32_t last;				 ///< step
+	VEC(uint64_t) words;		  ///< of a need that is being numbered
+	VEC(uint32_t) counted;		  ///< steps with n
+	struct memo_recording *recording; ///< or NULL
 };
 
 /** @return whether @p s remembers by now. */
@@ -139,26 +108,16 @@ struct err *fl_memo_enter(struct fl_slice *s);
 struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t place,
 			    uint64_t addr, uint32_t *ret);
 
-/** @return the step of this piece and outcome from the needs at hand, if it is the one that came last
- * behind the last step; NULL. */
-struct memo_step *fl_memo_next(struct fl_slice *s, uint64_t place, uint32_t outcome);
-
-/** @return the step of this piece, which has to do with registers @p touched, and outcome from the
- * needs at hand, NULL: it was not met. */
-struct memo_step *fl_memo_find(struct fl_slice *s, uint64_t place, uint32_t outcome,
-			       uint64_t touched);
-
-/** Step @p p once more, the one found last: in a block whose first instruction is at @p first;
+/** Step @p number once more, the one found last: in a block whose first instruction is at @p first;
  * what of its store was wanted is at @p addr. */
-struct err *fl_memo_do(struct fl_slice *s, struct memo_step *p,
-		       const struct trace_mem *mem, const uint8_t *rec, uint64_t first,
-		       uint64_t addr);
+struct err *fl_memo_do(struct fl_slice *s, uint32_t number, const struct trace_mem *mem,
+		       const uint8_t *rec, uint64_t first, uint64_t addr);
 
 /** Record what happens from here on, as @p r says, with registers @p touched, which alone are laid out
- * in the thread's; what was, is @p step. */
+ * in the thread's; what was, is @p step, whose piece is that from instruction @p end on. */
 struct err *fl_memo_begin(struct fl_slice *s, uint64_t touched, struct memo_recording *r);
 struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
-			struct memo_step step, uint64_t touched);
+			struct automaton_step step, uint8_t end);
 
 /** Account for what was counted. */
 void fl_memo_count(struct fl_slice *s);

@@ -52,13 +52,12 @@ static struct err *single(struct fl_slice *s, const struct met *met)
 }
 
 /* The first time of a piece. */
-static struct err *record(struct fl_slice *s, struct met *met, struct memo_step step)
+static struct err *record(struct fl_slice *s, struct met *met, struct automaton_step step)
 {
 	static const struct live_want none;
 	const struct trace_block *b = met->b;
 	struct memo_recording r = { .mem = b->mem, .taken = &none, .first = met->first };
-	uint64_t touched = b->touched[met->i];
-	struct err *err = fl_memo_begin(s, touched, &r);
+	struct err *err = fl_memo_begin(s, step.touched, &r);
 	uint32_t k = met->i;
 	bool is_met = met->outcome;
 
@@ -78,9 +77,9 @@ static struct err *record(struct fl_slice *s, struct met *met, struct memo_step 
 		r.taken = &none;
 	} while (!err && k-- && !((b->stores | b->odd) >> k & 1) &&
 		 !restores(s, b, k, s->at->regs.any));
-	met->i = step.end = k + 1;
+	met->i = k + 1;
 	s->memo.recording = NULL;
-	return err ?: fl_memo_end(s, &r, step, touched);
+	return err ?: fl_memo_end(s, &r, step, met->i);
 }
 
 /* What is wanted of where the piece's last instruction stores, to @p m at @p addr? */
@@ -109,20 +108,20 @@ static struct err *meet_store(struct fl_slice *s, struct met *met,
 static void meet_restore(struct fl_slice *s, struct met *met, uint64_t addr)
 {
 	uint8_t reg = s->trace->insns.data[met->b->insn[met->i]].effect->saved;
-	const struct memo_need *need = &s->memo.needs.data[s->at->need[reg]];
+	uint32_t n;
+	const uint64_t *need =
+		automaton_words(&s->memo.automaton, s->at->needs.of[reg], &n);
 
 	if (!fl_walk_may_restore(s, addr)) {
 		met->is_single = true;
 		return;
 	}
 	met->w = (struct live_want){ .first = addr, .size = GOT_BACK };
-	for (uint32_t i = 0; i < need->n; i++) {
-		const struct memo_part *p = &s->memo.parts.data[need->first + i];
-
-		if (!(p->bytes & 0xff))
+	for (uint32_t i = 0; i < n; i += 2) {
+		if (!(need[i] & 0xff))
 			continue;
-		met->w.who |= p->who;
-		met->w.node = p->link;
+		met->w.who |= need[i + 1] >> 32;
+		met->w.node = need[i + 1];
 	}
 }
 
@@ -142,7 +141,7 @@ static struct err *meet(struct fl_slice *s, struct met *met, uint64_t place)
 		err = meet_store(s, met, m, addr);
 		if (!err && met->w.who)
 			err = fl_memo_outcome(s, &met->w, place, addr, &met->outcome);
-	} else if (restores(s, b, met->i, s->at->any)) {
+	} else if (restores(s, b, met->i, s->at->needs.any)) {
 		addr = trace_address(&b->mem[b->first_mem[met->i]], met->rec, s->fs_base);
 		meet_restore(s, met, addr);
 		if (met->w.who)
@@ -151,33 +150,44 @@ static struct err *meet(struct fl_slice *s, struct met *met, uint64_t place)
 	return err;
 }
 
+/* @return the number of @p step from the needs at hand; 0: it was not met. */
+static uint32_t find(struct fl_slice *s, const struct automaton_step *step)
+{
+	struct automaton *a = &s->memo.automaton;
+	const struct automaton_needs *needs = &s->at->needs;
+	uint32_t at = automaton_next(a, needs, step->place, step->outcome);
+
+	return at    ?:
+		       fl_automaton_find(a, needs, step->place, step->outcome,
+					 step->touched);
+}
+
 /* The piece that ends with instruction @p met->i; that becomes the first of it. */
 static struct err *piece(struct fl_slice *s, struct met *met)
 {
-	uint64_t place = (uint64_t)(met->b - s->trace->blocks.data) << 6 | met->i;
-	struct memo_step *step;
-	struct err *err = meet(s, met, place);
+	const struct trace_block *b = met->b;
+	struct automaton_step step = {
+		.place = (uint64_t)(b - s->trace->blocks.data) << 6 | met->i,
+		.touched = b->touched[met->i]
+	};
+	uint32_t at;
+	struct err *err = meet(s, met, step.place);
 
 	if (err)
 		return err;
 	if (met->is_single)
 		return single(s, met);
-	step = fl_memo_next(s, place, met->outcome);
-	if (!step)
-		step = fl_memo_find(s, place, met->outcome, met->b->touched[met->i]);
-	if (!step)
-		return record(s, met,
-			      (struct memo_step){ .place = place,
-						  .outcome = met->outcome });
+	step.outcome = met->outcome;
+	at = find(s, &step);
+	if (!at)
+		return record(s, met, step);
 	if (met->w.size == GOT_BACK) {
 		s->position = met->first + met->i;
-		err = fl_walk_restore(s, met->b->insn[met->i], met->w.first, met->w.who,
+		err = fl_walk_restore(s, b->insn[met->i], met->w.first, met->w.who,
 				      met->w.node);
 	}
-	met->i = step->end;
-	return err   ?:
-		       fl_memo_do(s, step, met->b->mem, met->rec, met->first,
-				  met->w.first);
+	met->i = s->memo.steps.data[at].end;
+	return err ?: fl_memo_do(s, at, b->mem, met->rec, met->first, met->w.first);
 }
 
 struct err *fl_memo_block(struct fl_slice *s, const struct trace_block *b,
@@ -202,31 +212,34 @@ struct err *fl_memo_decide(struct fl_slice *s, uint32_t insn, const struct opera
 {
 	struct memo_recording r = { .mem = o->mem, .first = s->position };
 	struct live_want w = { .who = who, .node = node };
-	struct memo_step step = { .place = DECIDES | insn }, *found;
-	struct err *err = fl_memo_room(s);
+	struct automaton *a = &s->memo.automaton;
+	struct automaton_step step = { .place = DECIDES | insn };
 	const struct effect *e;
-	uint64_t touched = 0;
+	uint32_t at, outcome;
+	struct err *err = fl_memo_room(s);
 
 	if (!err && !s->at->is_numbered)
 		err = fl_memo_enter(s);
 	// An outcome as if something had been stored for the node that waits.
 	if (!err)
-		err = fl_memo_outcome(s, &w, step.place, 0, &step.outcome);
+		err = fl_memo_outcome(s, &w, step.place, 0, &outcome);
 	if (err)
 		return err;
-	found = fl_memo_next(s, step.place, step.outcome);
-	if (!found) {
+	step.outcome = outcome;
+	at = automaton_next(a, &s->at->needs, step.place, step.outcome);
+	if (!at) {
 		e = fl_trace_effect(s->trace, insn);
 		if (!e)
 			return &err_nomem;
-		touched = effect_touches(e);
-		found = fl_memo_find(s, step.place, step.outcome, touched);
+		step.touched = effect_touches(e);
+		at = fl_automaton_find(a, &s->at->needs, step.place, step.outcome,
+				       step.touched);
 	}
-	if (found)
-		return fl_memo_do(s, found, o->mem, o->rec, s->position, 0);
-	err = fl_memo_begin(s, touched, &r);
+	if (at)
+		return fl_memo_do(s, at, o->mem, o->rec, s->position, 0);
+	err = fl_memo_begin(s, step.touched, &r);
 	if (!err)
 		err = fl_walk_decide(s, insn, o, who, w.node);
 	s->memo.recording = NULL;
-	return err ?: fl_memo_end(s, &r, step, touched);
+	return err ?: fl_memo_end(s, &r, step, 0);
 }
