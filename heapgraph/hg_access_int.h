@@ -168,6 +168,26 @@ bool hg_fields_is_in_such(struct hg_finder *f, const struct hg_part *p, uint64_t
 /** @return whether @p t is known to have fields among @p size bytes at @p at. */
 bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size);
 
+/** Up to where accesses of an instruction, by the same pointer, are right. */
+struct hg_meant {
+	uint32_t derivation, node; ///< 0: none is known
+	uint64_t start, end;
+	int64_t anchor; ///< where the part begins that they are meant for, from the node's start; -1: none
+	uint64_t base; ///< .. with this base and displacement added; 0: with any
+	uint64_t key;  ///< hg_astray_indexed() is to be told; 0: not
+};
+
+/** What is like access @p o of the user's code, which was right and is to a struct, perhaps with parts? Its base is in
+ * derive.regs->value. @return false: that is not known. */
+bool hg_astray_meant(struct hg_finder *f, const struct hg_operand *o,
+		     struct hg_meant *ret);
+
+/** What @p key stands for (its own, or its line's, see hg_indexed) was inside of what begins at @p anchor. */
+static inline void hg_astray_indexed(struct hg_finder *f, uint64_t key, int64_t anchor)
+{
+	f->indexed[key % HG_INDEXED] = (struct hg_indexed){ key, anchor };
+}
+
 /** @return whether @p addr up to @p size bytes on are the node's of @p derivation. */
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size);

@@ -287,6 +287,17 @@ static bool is_index_of(const struct hg_finder *f, const struct hg_suspect *x,
 	       f->derive.regs->value[x->m->base] == node + p->start;
 }
 
+/* By what it is known that @p x, of the user's code, was inside of an array by an index that may be split; 0: it is
+ * none. */
+static uint64_t index_key(struct hg_finder *f, const struct hg_suspect *x)
+{
+	if (x->m->index == DEC_REG_NONE || x->m->disp < 0 || x->m->disp >= 16)
+		return 0;
+	if (x->m->scale != 1)
+		return x->pc;
+	return x->size == 1 || !x->is_write ? 0 : hg_reports_line(f, x->pc);
+}
+
 /* Is it not known what @p x is meant for? gcc -O0 splits the offset of an array: less than 16 bytes
  * are a constant, the rest goes into the index; that the same instruction was in this array
  * before says that it is no such. clang has whole offsets as indices; where several bytes
@@ -295,23 +306,19 @@ static bool is_index_of(const struct hg_finder *f, const struct hg_suspect *x,
 static bool is_vague(struct hg_finder *f, const struct hg_suspect *x, int64_t anchor,
 		     bool is_inside)
 {
-	struct hg_indexed *known;
-	uint64_t key = x->pc;
+	const struct hg_indexed *known;
+	uint64_t key;
 
 	if (!x->insn || !dec_frames_is_own(f->frames, x->pc))
 		return false;
 	if (!anchor && !x->is_write && x->size == 1)
 		return true;
-	if (x->m->index == DEC_REG_NONE || x->m->disp < 0 || x->m->disp >= 16)
+	key = index_key(f, x);
+	if (!key)
 		return false;
-	if (x->m->scale == 1) {
-		if (x->size == 1 || !x->is_write)
-			return false;
-		key = hg_reports_line(f, x->pc);
-	}
 	known = &f->indexed[key % HG_INDEXED];
 	if (is_inside)
-		*known = (struct hg_indexed){ key, anchor };
+		hg_astray_indexed(f, key, anchor);
 	return known->key != key || known->anchor != anchor;
 }
 
@@ -324,6 +331,42 @@ static bool is_of_other_element(struct hg_finder *f, const struct hg_suspect *x,
 	const struct hg_derivation *first = first_own_step(f, d);
 
 	return first && first->is_varied && hg_fields_is_in_such(f, p, at, x->size);
+}
+
+bool hg_astray_meant(struct hg_finder *f, const struct hg_operand *o,
+		     struct hg_meant *ret)
+{
+	const struct hg_derivation *d = hg_derive_get(&f->derive, o->derivation);
+	const struct hg_suspect x = { .is_write = o->is_write,
+				      .pc = o->insn->rip,
+				      .addr = o->addr,
+				      .size = o->size,
+				      .derivation = o->derivation,
+				      .insn = o->insn,
+				      .m = o->m };
+	const struct dec_struct *t =
+		d->node.v <= f->layouts.size ? f->layouts.data[d->node.v - 1] : NULL;
+	const struct hg_part *p = NULL;
+	int64_t anchor;
+
+	if (!t || t->size != d->size || x.insn->is_rep ||
+	    !dec_frames_is_own(f->frames, x.pc) || !hg_graph_lives(f->graph, d->node))
+		return false;
+	anchor = anchor_of(f, &x);
+	if (anchor >= 0)
+		p = part_of(f, t, &x, anchor);
+	*ret = (struct hg_meant){
+		.derivation = o->derivation,
+		.node = d->node.v,
+		.start = d->start + (p ? p->start : 0),
+		.end = d->start + (p ? p->end : t->size),
+		.anchor = anchor,
+		.base = anchor >= 0 && !first_own_step(f, d) ?
+				f->derive.regs->value[x.m->base] + x.m->disp :
+				0,
+		.key = p && (anchor || x.is_write || x.size > 1) ? index_key(f, &x) : 0,
+	};
+	return x.addr >= ret->start && x.addr + x.size <= ret->end;
 }
 
 /* Inside the node: does the access leave its array? */

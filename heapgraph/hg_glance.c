@@ -146,9 +146,25 @@ static inline bool is_whole(struct hg_finder *f, struct hg_derivation *d)
 	return d->is_whole = t && t->size != d->size;
 }
 
+/* Is it by pointer @p number, as the last one that was right, and within what that was meant for? */
+static inline bool is_meant(struct hg_finder *f, const struct hg_glanced *q,
+			    uint32_t number, uint64_t addr, uint64_t base)
+{
+	const struct hg_meant *e = &q->meant;
+
+	if (number != e->derivation || addr < e->start || addr + q->mem.size > e->end ||
+	    !hg_graph_lives(f->graph, (struct hg_node_id){ e->node }))
+		return false;
+	if (e->base && base + q->mem.disp != e->base)
+		return false;
+	if (e->key)
+		hg_astray_indexed(f, e->key, e->anchor);
+	return true;
+}
+
 /* Is the access by the same pointer as the last one that was right, or by one like it? */
 static inline bool is_known(struct hg_finder *f, const struct hg_glanced *q,
-			    uint64_t addr)
+			    uint64_t addr, uint64_t base)
 {
 	const struct hg_derived_regs *regs = f->derive.regs;
 	uint32_t number = regs->gpr[q->mem.base];
@@ -160,6 +176,8 @@ static inline bool is_known(struct hg_finder *f, const struct hg_glanced *q,
 		return hg_graph_lives(f->graph, (struct hg_node_id){ q->node });
 	if (!number)
 		return false;
+	if (is_meant(f, q, number, addr, base))
+		return true;
 	d = &f->derive.steps.data[number - 1];
 	if (!hg_graph_lives(f->graph, d->node))
 		return false;
@@ -171,10 +189,13 @@ static inline bool is_known(struct hg_finder *f, const struct hg_glanced *q,
 
 /* An access by @p number, of @p q, to where it is meant for: so will be those like it. What is
  * known of indices, and of library functions' intents, changes. */
-static void remember(struct hg_finder *f, struct hg_glanced *q, uint32_t number,
-		     uint64_t addr)
+static void remember(struct hg_finder *f, struct hg_glanced *q,
+		     const struct hg_operand *o)
 {
-	struct hg_derivation *d = &f->derive.steps.data[number - 1];
+	struct hg_derivation *d = &f->derive.steps.data[o->derivation - 1];
+	uint32_t number = o->derivation;
+	uint64_t addr = o->addr;
+	struct hg_meant meant;
 
 	if (is_whole(f, d)) {
 		q->derivation = number;
@@ -187,6 +208,9 @@ static void remember(struct hg_finder *f, struct hg_glanced *q, uint32_t number,
 		q->shape = d->shape;
 		q->offset = addr - d->start;
 	}
+	if (!d->is_whole && !(q->mem.is_read && q->mem.is_write) &&
+	    hg_astray_meant(f, o, &meant))
+		q->meant = meant;
 }
 
 struct err *hg_glance_check(struct hg_finder *f, const struct dec_glance *g,
@@ -202,7 +226,7 @@ struct err *hg_glance_check(struct hg_finder *f, const struct dec_glance *g,
 				.addr = addr,
 				.size = m->size };
 
-	if (q->mem.base >= DEC_GPRS || is_known(f, q, addr))
+	if (q->mem.base >= DEC_GPRS || is_known(f, q, addr, base))
 		return NULL;
 	o.derivation = hg_access_derivation(f, m, addr, m->size);
 	if (!o.derivation)
@@ -213,8 +237,9 @@ struct err *hg_glance_check(struct hg_finder *f, const struct dec_glance *g,
 	o.is_write = true;
 	if (!err && m->is_write)
 		err = hg_access_check(f, &o);
+	o.is_write = m->is_write;
 	if (!err && f->n_wrong == n_wrong)
-		remember(f, q, o.derivation, addr);
+		remember(f, q, &o);
 	return err;
 }
 

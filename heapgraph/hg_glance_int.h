@@ -72,6 +72,8 @@ struct hg_glanced {
 	/** .. whose parts do: all such accesses by pointers of this shape (0: none) at this offset
 	 * are right. */
 	uint64_t shape, offset;
+	/** .. the last one that may be meant for a part. */
+	struct hg_meant meant;
 	/** The last arithmetic: from which derivation (0: none) to which. */
 	uint32_t derived_from, derived;
 

@@ -36,6 +36,17 @@ for kind in $kinds; do
 	found=$((found + $(count found)))
 done
 [ $found -ge 12 ] || fail "overflow: $found accesses found"
+found=0
+for level in 0 2; do
+	cc -std=gnu11 -g -O$level -w -fno-builtin -o "$TMPDIR/parts" tests/programs/parts.c ||
+		fail "cannot compile"
+	for kind in 0 1 2 3 4; do
+		same "$TMPDIR/parts" "$kind"
+		[ "$kind" != 0 ] || [ "$(count found)" = 0 ] || fail "parts: nothing is wrong"
+		found=$((found + $(count found)))
+	done
+done
+[ $found -ge 4 ] || fail "parts: $found accesses found"
 same "$BUILD/tests/programs/crowd" arenas
 same "$BUILD/tests/programs/containers"
 seq 300 | sort -R >"$TMPDIR/lines"
