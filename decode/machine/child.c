@@ -604,7 +604,7 @@ static void child_branches(uint64_t n, uint64_t at_once)
 			child_answer(CHILD_COLLIDED);
 			return;
 		}
-	err = dec_loose_prepare(&replay);
+	err = dec_loose_prepare(&replay, n > 1);
 	if (err)
 		child_fail(err);
 	if (n >= GATHER_FOR) {

@@ -600,7 +600,8 @@ struct err *dec_inputs_learn(struct dec_inputs *in, const struct cap_event *ev)
 	return err;
 }
 
-struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64_t seq)
+struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64_t seq,
+			    void (*seen)(const struct cap_event *ev))
 {
 	struct err *err = dec_inputs_init(in);
 	struct snapshot then = {};
@@ -612,6 +613,8 @@ struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64
 
 		if (broken || is_end)
 			break;
+		if (seen)
+			seen(&ev);
 		if (ev.seq >= seq && !then.is_taken)
 			err = take_snapshot(&then, in);
 		if (!err)

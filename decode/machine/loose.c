@@ -6,8 +6,9 @@
  * fault in which it does not, the run parts from the recording, and loose_calls.c answers.
  *
  * Registers alone do not say that a call is the recorded one: the file's name that it points to
- * may be another. So the strict run from the branch's place to the end is made once, in a fork,
- * to keep a hash of what each recorded call read through its arguments.
+ * may be another. So the strict run from the branch's place on is made once, in a fork, to keep a
+ * hash of what each recorded call read through its arguments: to the last such call, or, as it
+ * tells which code there is, to the end, for several branches.
  */
 #define LOG_ROOM "decode"
 
@@ -99,12 +100,22 @@ static uint64_t hash_call(struct dec_replay *r, const uint64_t *gpr)
 
 /* ---- before: the recorded future, once ---------------------------------------------------- */
 
+static void find_reading(const struct cap_event *ev)
+{
+	for (size_t i = 0; i < sizeof(read_args) / sizeof(*read_args); i++)
+		if (ev->kind == CAP_EV_SYSCALL &&
+		    read_args[i].nr == ev->regs.gpr[CAP_RAX])
+			loose.n_reading = ev->seq + 1;
+}
+
 static void keep_hash(struct dec_replay *r)
 {
 	uint64_t i = r->next.seq - loose.first_seq;
 
 	if (r->next.seq >= loose.first_seq && i < loose.n_hashes)
 		loose.hashes[i] = hash_call(r, r->next.regs.gpr);
+	if (!loose.is_warm && r->next.seq + 1 >= loose.n_reading)
+		_exit(0);
 }
 
 /** What the strict run to the end leaves for the branches. */
@@ -142,20 +153,13 @@ static void *shared_memory(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* Make the strict run, for code that is warm, too, or else for what calls read alone. */
 static struct err *look_ahead(struct dec_replay *r)
 {
-	uint64_t events = capture_info(r->capture)->n_events;
-	struct future *future;
+	struct future *future = shared_memory(sizeof(*future));
 	long pid;
 
-	loose.first_seq = r->next.seq;
-	loose.n_hashes = events > r->next.seq ? events - r->next.seq : 0;
-	if (loose.n_hashes > HASHES_MAX)
-		loose.n_hashes = HASHES_MAX;
-	// At least one, to be mapped.
-	loose.hashes = shared_memory((loose.n_hashes + 1) * sizeof(*loose.hashes));
-	future = shared_memory(sizeof(*future));
-	if (!loose.hashes || !future)
+	if (!future)
 		return &err_nomem;
 	pid = syscall(SYS_clone, SIGCHLD, 0, NULL, NULL, NULL);
 	if (!pid)
@@ -163,24 +167,41 @@ static struct err *look_ahead(struct dec_replay *r)
 	if (pid < 0)
 		return err_errno("cannot fork the machine's process");
 	syscall(SYS_wait4, pid, NULL, 0, NULL);
-	dec_engine_warm(&r->engine, future->block, future->n_blocks);
+	if (loose.is_warm)
+		dec_engine_warm(&r->engine, future->block, future->n_blocks);
 	munmap(future, sizeof(*future));
 	return NULL;
 }
 
-struct err *dec_loose_prepare(struct dec_replay *r)
+static struct err *read_capture(struct dec_replay *r)
 {
-	struct err *err;
+	uint64_t events = capture_info(r->capture)->n_events;
 
-	if (loose.is_prepared && loose.position == r->engine.now)
-		return NULL;
 	dec_inputs_deinit(&loose.inputs);
 	if (loose.hashes)
 		munmap(loose.hashes, (loose.n_hashes + 1) * sizeof(*loose.hashes));
-	loose = (struct dec_loose){ .position = r->engine.now };
+	loose = (struct dec_loose){ .position = r->engine.now,
+				    .first_seq = r->next.seq };
+	loose.n_hashes = events > r->next.seq ? events - r->next.seq : 0;
+	if (loose.n_hashes > HASHES_MAX)
+		loose.n_hashes = HASHES_MAX;
+	// At least one, to be mapped.
+	loose.hashes = shared_memory((loose.n_hashes + 1) * sizeof(*loose.hashes));
 	cap_events_rewind(r->again);
-	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq);
-	if (!err)
+	return loose.hashes ? dec_inputs_read(&loose.inputs, r->again, r->next.seq,
+					      find_reading) :
+			      &err_nomem;
+}
+
+struct err *dec_loose_prepare(struct dec_replay *r, bool has_many)
+{
+	bool is_known = loose.is_prepared && loose.position == r->engine.now;
+	struct err *err = is_known ? NULL : read_capture(r);
+
+	if (err || loose.is_warm)
+		return err;
+	loose.is_warm = has_many || is_known;
+	if (loose.is_warm || loose.n_reading > loose.first_seq)
 		err = look_ahead(r);
 	loose.is_prepared = !err;
 	return err;
@@ -491,7 +512,7 @@ struct err *dec_loose_stray(struct dec_replay *r, bool is_awake)
 				    .is_awake = is_awake };
 	out = (struct dec_outcome){ .parted = UINT64_MAX };
 	cap_events_rewind(r->again);
-	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq);
+	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq, NULL);
 	if (err)
 		return err;
 	enter_world(r);

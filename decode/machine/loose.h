@@ -12,8 +12,9 @@
 #include "decode/machine/branch.h"
 #include "decode/machine/replay.h"
 
-/** Read what the capture knows, for branches from where @p r stands. Once a position. */
-struct err *dec_loose_prepare(struct dec_replay *r);
+/** Read what the capture knows, for branches from where @p r stands. With @p has_many of them, or the
+ * second time at a position, their code is translated, too. */
+struct err *dec_loose_prepare(struct dec_replay *r, bool has_many);
 
 /**
  * Run @p r, which dec_loose_prepare() was called for, altered until it ends; it is of no use

@@ -15,9 +15,10 @@
 
 /** The branches of a place; in a fork, the one. */
 struct dec_loose {
-	bool is_prepared;
+	bool is_prepared, is_warm;
 	uint64_t position;
 	struct dec_inputs inputs;
+	uint64_t n_reading; ///< events up to the last call that reads through an argument
 	/** Of the recorded call that is event first_seq + i: what it read; 0: not known. */
 	uint64_t *hashes, n_hashes, first_seq;
 	// A branch:
