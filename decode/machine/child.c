@@ -353,13 +353,20 @@ static enum child_result child_regs(void)
 	return CHILD_OK;
 }
 
+/* Is it there? From its parent's clone on, though it may not have run yet. */
+static bool is_thread(const struct replay_thread *t)
+{
+	return !t->has_ended &&
+	       (t->is_born || t->has_parent || t == dec_threads_current(&replay));
+}
+
 /* Register @p reg of thread @p tid; 0: of the one that runs. */
 static enum child_result child_reg(int reg, uint32_t tid)
 {
 	struct replay_thread *t = tid ? dec_threads_find(&replay, tid) : NULL,
 			     *current = dec_threads_current(&replay);
 
-	if (tid && (!t || (!t->is_born && t != current)))
+	if (tid && (!t || !is_thread(t)))
 		return CHILD_NOT_THERE;
 	if (t && t != current) {
 		dec_threads_save(&replay, current);
@@ -378,7 +385,7 @@ static enum child_result child_thread(uint64_t i)
 
 	for (size_t k = 0; k < replay.threads.size; k++) {
 		t = &replay.threads.data[k];
-		if (!t->has_ended && (t->is_born || t == current) && !i--)
+		if (is_thread(t) && !i--)
 			break;
 		t = NULL;
 	}

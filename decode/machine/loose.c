@@ -180,8 +180,7 @@ static struct err *read_capture(struct dec_replay *r)
 	dec_inputs_deinit(&loose.inputs);
 	if (loose.hashes)
 		munmap(loose.hashes, (loose.n_hashes + 1) * sizeof(*loose.hashes));
-	loose = (struct dec_loose){ .position = r->engine.now,
-				    .first_seq = r->next.seq };
+	loose = (struct dec_loose){ .position = r->engine.now, .first_seq = r->next.seq };
 	loose.n_hashes = events > r->next.seq ? events - r->next.seq : 0;
 	if (loose.n_hashes > HASHES_MAX)
 		loose.n_hashes = HASHES_MAX;
