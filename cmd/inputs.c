@@ -128,7 +128,9 @@ static void asking_deinit(struct asking *a)
 
 static struct err *find(struct asking *a)
 {
-	struct fl_trace_options to = { .progress = cmd_command_show_reading };
+	struct fl_trace_options to = { .progress = cmd_command_show_reading,
+				       .call = fl_sources_call,
+				       .ctx = &a->sources };
 	const struct arguments *args = a->args;
 	struct err *err = capture_open(args->capture, &a->capture);
 
@@ -136,12 +138,14 @@ static struct err *find(struct asking *a)
 		err = cmd_command_symbols(a->capture, NULL, NULL, &a->symbols);
 	to.symbols = a->symbols;
 	if (!err)
+		err = fl_sources_begin(a->capture, &a->sources);
+	if (!err)
 		err = fl_trace_create(a->capture, &to, &a->trace);
 	if (!err)
 		err = fl_question_ask(a->trace, a->symbols, args->at, args->vars.data,
 				      args->vars.size, 0, &a->seeds, &a->question);
 	if (!err)
-		err = fl_sources_read(a->capture, &a->sources);
+		err = fl_sources_name(&a->sources, fl_trace_machine(a->trace));
 	if (!err)
 		err = fl_question_cut_linker(a->trace, a->symbols, &a->prunes);
 	if (!err)

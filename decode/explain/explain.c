@@ -116,10 +116,12 @@ static struct err *explain_begin(struct explain *ex, struct dec_machine *m)
 	return explain_differing(ex);
 }
 
-static void explain_place(void *ctx, uint64_t seq, uint64_t position)
+static void explain_place(void *ctx, uint64_t seq, uint64_t position,
+			  const uint64_t *call)
 {
 	struct explain *ex = ctx;
 
+	(void)call;
 	dec_history_place(&ex->history, seq, position);
 }
 

@@ -21,12 +21,7 @@
 #define KEPT_MAX ((uint64_t)1 << 28) // bytes of one source's contents
 #define NAMED_MAX 512		     // files whose names are looked for
 #define STRINGS_MAX (1u << 16)	     // arguments, variables
-
-/** A file's opening, to be looked at in the replay. */
-struct opening {
-	uint64_t seq, position, path; ///< path: its address
-	bool is_found;
-};
+#define PAGE 4096
 
 /* What is being read. */
 struct reading {
@@ -35,8 +30,6 @@ struct reading {
 	struct dec_inputs in;
 	VEC(uint32_t) of_file; ///< source + 1 of each of in.files; 0: none yet
 	uint32_t time;	       ///< source + 1
-	VEC(struct opening) openings;
-	struct log_reader reader;
 };
 
 /* ---- sources and their bytes ------------------------------------------------------------- */
@@ -370,47 +363,79 @@ static struct err *take_event(void *ctx, const struct cap_event *ev)
 
 /* ---- names ---------------------------------------------------------------------------------------- */
 
+static int by_seq(const void *a, const void *b)
+{
+	const struct fl_opening *x = a, *y = b;
+
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* A file may have been read later than one that was opened behind it. */
+static struct err *find_openings(struct fl_sources *s)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->all.size && !err; i++)
+		if (s->all.data[i].kind == FL_SOURCE_FILE && s->openings.size < NAMED_MAX)
+			err = vec_add(
+				&s->openings,
+				(struct fl_opening){ .seq = s->all.data[i].opened });
+	if (!err)
+		vec_sort(&s->openings, by_seq);
+	return err;
+}
+
+void fl_sources_call(void *sources, uint64_t seq, uint64_t position, const uint64_t *call)
+{
+	struct fl_sources *s = sources;
+	bool is_first = call[0] == SYS_open || call[0] == SYS_creat;
+
+	for (size_t i = vec_rank(s->openings.size, k, s->openings.data[k].seq < seq);
+	     i < s->openings.size && s->openings.data[i].seq == seq; i++) {
+		s->openings.data[i].position = position;
+		s->openings.data[i].path = call[is_first ? 3 : 4];
+	}
+}
+
 static struct err *note_call(void *ctx, const struct dec_rec *rec, uint64_t time)
 {
-	struct reading *r = ctx;
-	size_t i;
-
-	if (rec->id != DEC_REC_SYSCALL)
-		return NULL;
-	i = vec_rank(r->openings.size, k, r->openings.data[k].seq < rec->value[14]);
-	if (i == r->openings.size || r->openings.data[i].seq != rec->value[14])
-		return NULL;
-	r->openings.data[i].position = time;
-	r->openings.data[i].is_found = true;
-	r->openings.data[i].path =
-		rec->value[rec->value[0] == SYS_open || rec->value[0] == SYS_creat ? 3 :
-										     4];
+	if (rec->id == DEC_REC_SYSCALL)
+		fl_sources_call(ctx, rec->value[14], time, rec->value);
 	return NULL;
 }
 
+/** A log that is read for calls. */
+struct calls {
+	struct fl_sources *s;
+	struct log_reader reader;
+};
+
 static struct err *feed(void *ctx, const uint8_t *log, size_t bytes)
 {
-	const struct log_sink sink = { .ctx = ctx, .other = note_call };
-	struct reading *r = ctx;
+	struct calls *c = ctx;
+	const struct log_sink sink = { .ctx = c->s, .other = note_call };
 
-	return dec_log_reader_feed(&r->reader, &sink, log, bytes);
+	return dec_log_reader_feed(&c->reader, &sink, log, bytes);
 }
 
+/* Read the text at @p addr, page by page, into *@p ret; NULL: there is none. */
 static struct err *read_path(struct dec_machine *m, uint64_t addr, char **ret)
 {
 	char path[4096];
-	size_t n = 0;
+	size_t n = 0, size;
 	struct err *err = NULL;
 
-	while (n < sizeof(path) && !err && (!n || path[n - 1])) {
-		err = dec_machine_read(m, addr + n, path + n, 1);
-		n += !err;
+	while (n < sizeof(path) && !memchr(path, 0, n) && !err) {
+		size = PAGE - (addr + n) % PAGE;
+		size = size < sizeof(path) - n ? size : sizeof(path) - n;
+		err = dec_machine_read(m, addr + n, path + n, size);
+		n += err ? 0 : size;
 	}
 	if (err && err->code == ERR_RANGE) {
 		err_destroy(err);
 		return NULL;
 	}
-	if (!err && n && !path[n - 1]) {
+	if (!err && memchr(path, 0, n)) {
 		*ret = strdup(path);
 		err = *ret ? NULL : &err_nomem;
 	}
@@ -418,20 +443,17 @@ static struct err *read_path(struct dec_machine *m, uint64_t addr, char **ret)
 }
 
 /* Name what opening @p o opened. */
-static struct err *name_one(struct reading *r, struct dec_machine *m,
-			    const struct opening *o)
+static struct err *name_one(struct fl_sources *s, struct dec_machine *m,
+			    const struct fl_opening *o)
 {
 	struct dec_where at;
 	char *path = NULL;
-	struct err *err;
+	struct err *err = o->path ? dec_machine_run(m, o->position, &at) : NULL;
 
-	if (!o->is_found)
-		return NULL;
-	err = dec_machine_run(m, o->position, &at);
-	if (!err && at.at == DEC_AT_POSITION)
+	if (!err && o->path && at.at == DEC_AT_POSITION)
 		err = read_path(m, o->path, &path);
-	for (size_t i = 0; i < r->s->all.size && path; i++) {
-		struct fl_source *f = &r->s->all.data[i];
+	for (size_t i = 0; i < s->all.size && path; i++) {
+		struct fl_source *f = &s->all.data[i];
 
 		if (f->kind == FL_SOURCE_FILE && f->opened == o->seq) {
 			free(f->name);
@@ -439,36 +461,6 @@ static struct err *name_one(struct reading *r, struct dec_machine *m,
 		}
 	}
 	free(path);
-	return err;
-}
-
-static struct err *find_names(struct reading *r, const struct capture *c)
-{
-	struct dec_machine *m = NULL;
-	struct dec_where at;
-	struct err *err = NULL;
-
-	for (size_t i = 0; i < r->s->all.size && !err; i++)
-		if (r->s->all.data[i].kind == FL_SOURCE_FILE &&
-		    r->openings.size < NAMED_MAX)
-			err = vec_add(
-				&r->openings,
-				(struct opening){ .seq = r->s->all.data[i].opened });
-	if (err || !r->openings.size)
-		return err;
-	err = dec_machine_create(c, NULL, &m);
-	dec_log_reader_init(&r->reader, DEC_LOG_JUMPS, 0);
-	if (!err)
-		err = dec_machine_checkpoint(m);
-	if (!err)
-		err = dec_machine_run_logged(m, DEC_LOG_JUMPS, feed, r, UINT64_MAX >> 1,
-					     &at);
-	if (!err)
-		err = dec_machine_seek(m, 0, &at);
-	for (size_t i = 0; i < r->openings.size && !err; i++)
-		err = name_one(r, m, &r->openings.data[i]);
-	dec_log_reader_deinit(&r->reader);
-	dec_machine_destroy(m);
 	return err;
 }
 
@@ -503,7 +495,7 @@ static void merge(struct fl_sources *s)
 	}
 }
 
-struct err *fl_sources_read(const struct capture *c, struct fl_sources *ret)
+struct err *fl_sources_begin(const struct capture *c, struct fl_sources *ret)
 {
 	struct reading r = { .c = c, .s = ret };
 	struct err *err = dec_inputs_init(&r.in);
@@ -512,13 +504,43 @@ struct err *fl_sources_read(const struct capture *c, struct fl_sources *ret)
 		err = take_start(&r, c);
 	if (!err)
 		err = cap_events_readable(c, take_event, &r);
-	if (!err)
-		err = find_names(&r, c);
-	if (!err)
-		merge(ret);
 	dec_inputs_deinit(&r.in);
 	vec_deinit(&r.of_file);
-	vec_deinit(&r.openings);
+	return err ?: find_openings(ret);
+}
+
+struct err *fl_sources_name(struct fl_sources *s, struct dec_machine *m)
+{
+	struct dec_where at;
+	struct err *err = s->openings.size ? dec_machine_seek(m, 0, &at) : NULL;
+
+	for (size_t i = 0; i < s->openings.size && !err; i++)
+		err = name_one(s, m, &s->openings.data[i]);
+	if (!err)
+		merge(s);
+	return err;
+}
+
+struct err *fl_sources_read(const struct capture *c, struct fl_sources *ret)
+{
+	struct calls calls = { .s = ret };
+	struct dec_machine *m = NULL;
+	struct dec_where at;
+	struct err *err = fl_sources_begin(c, ret);
+
+	if (err || !ret->openings.size)
+		return err ?: fl_sources_name(ret, NULL);
+	err = dec_machine_create(c, NULL, &m);
+	dec_log_reader_init(&calls.reader, DEC_LOG_JUMPS, 0);
+	if (!err)
+		err = dec_machine_checkpoint(m);
+	if (!err)
+		err = dec_machine_run_logged(m, DEC_LOG_JUMPS, feed, &calls,
+					     UINT64_MAX >> 1, &at);
+	if (!err)
+		err = fl_sources_name(ret, m);
+	dec_log_reader_deinit(&calls.reader);
+	dec_machine_destroy(m);
 	return err;
 }
 
@@ -530,6 +552,7 @@ void fl_sources_deinit(struct fl_sources *s)
 	}
 	vec_deinit(&s->all);
 	vec_deinit(&s->pieces);
+	vec_deinit(&s->openings);
 	free(s->argv0);
 }
 

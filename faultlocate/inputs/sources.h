@@ -39,18 +39,35 @@ struct fl_piece {
 	uint32_t size, source;
 };
 
+/** A file's opening, to be looked at in a replay. */
+struct fl_opening {
+	uint64_t seq;	   ///< of its event
+	uint64_t position; ///< .. where the path is still in memory, at:
+	uint64_t path;	   ///< 0: not met yet
+};
+
 struct fl_sources {
 	VEC(struct fl_source) all; ///< [0] the arguments, [1] the environment
 	VEC(struct fl_piece)
 	pieces;		///< by seq; those of the start (argv, env): at the front,
 	size_t n_start; ///< so many, by address
 	char *argv0;	///< what the program is called; NULL: not known
+	VEC(struct fl_opening) openings; ///< by seq
 };
 enum { FL_SOURCES_ARGS, FL_SOURCES_ENV };
+
+struct dec_machine;
 
 /** Read @p c, whose files' names are found by a replay. @p ret zeroed, to be given to
  * fl_sources_deinit() whatever comes of it. @return as capture's readers, and the machine's. */
 struct err *fl_sources_read(const struct capture *c, struct fl_sources *ret);
+
+/** The same for who replays it anyhow: begin; tell of each system call (fl_trace_options.call); then,
+ * with machine @p m of @p c, name. */
+struct err *fl_sources_begin(const struct capture *c, struct fl_sources *ret);
+void fl_sources_call(void *sources, uint64_t seq, uint64_t position,
+		     const uint64_t *call);
+struct err *fl_sources_name(struct fl_sources *s, struct dec_machine *m);
 void fl_sources_deinit(struct fl_sources *s);
 
 /** Find the source's byte that event @p seq (UINT64_MAX: the start) put to @p addr.

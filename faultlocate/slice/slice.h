@@ -47,8 +47,8 @@ struct fl_trace_options {
 	 * long as the trace lives. */
 	struct dec_symbols *symbols;
 	/** Told, while it is made ready, that the system call at @p position was answered by recorded event
-	 * @p seq. Or NULL. */
-	void (*call)(void *ctx, uint64_t seq, uint64_t position);
+	 * @p seq. @p call: as DEC_REC_SYSCALL, its number first, its arguments from [3] on. Or NULL. */
+	void (*call)(void *ctx, uint64_t seq, uint64_t position, const uint64_t *call);
 	void *ctx;
 };
 

@@ -416,7 +416,7 @@ static struct err *harvest_other(void *ctx, const struct dec_rec *rec, uint64_t 
 	uint64_t rip = !is_state ? rec->value[2] : rec->value[16] - len;
 
 	if (is_call && o->call)
-		o->call(o->ctx, rec->value[14], time);
+		o->call(o->ctx, rec->value[14], time, rec->value);
 	if (is_state && rec->value[20] == DEC_STATE_SIGNAL)
 		return fl_flow_entry(h->t->flow, rec->value[16]);
 	if ((!is_call && !is_state) || !len || len > 8 ||

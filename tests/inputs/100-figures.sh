@@ -110,6 +110,17 @@ says '10=' fig6 long derived
 says '0 1 4 6= 7= 8= 9= 10= 11 12 13= 14 15 18 20 21 24 26= 27 28 31 33 34 37 39= 40= 41=' \
 	fig6 long control
 
+# ---- files that are read in another order than they were opened in
+
+echo one >first
+echo two >second
+make_capture files dash -c 'exec 3<first 4<second; read x <&4; read y <&3; [ $x$y = twoone ] && echo yes'
+ask files --at write
+for file in first:o second:t; do
+	[ "$(jq -r --arg name "${file%:*}" '.inputs[] | select(.name == $name) | .bytes[0].text' json)" = \
+		"${file#*:}" ] || fail "$file: $(jq -c '[.inputs[].name]' json)"
+done
+
 # ---- text, a page, mistakes
 
 "$FAULTLINE" inputs fig2 --role derived >out || fail "no text"
