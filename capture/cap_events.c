@@ -99,6 +99,17 @@ void cap_events_rewind(struct cap_events *it)
 
 struct err *cap_events_open(const struct capture *c, struct cap_events **ret)
 {
+	// What was joined may say in a gap more what could not be.
+	bool is_joined = c->info.is_joint && capture_is_joined(c);
+
+	return cap_events_open_log(
+		c, is_joined ? CAP_JOINED : "events.flt",
+		c->has_manifest && !is_joined ? c->info.n_events : UINT64_MAX, ret);
+}
+
+struct err *cap_events_open_log(const struct capture *c, const char *name,
+				uint64_t expected, struct cap_events **ret)
+{
 	_cleanup_(events_closep) struct cap_events *it = calloc(1, sizeof(*it));
 	struct cap_log_head head;
 	struct err *err;
@@ -106,8 +117,8 @@ struct err *cap_events_open(const struct capture *c, struct cap_events **ret)
 	if (!it)
 		return &err_nomem;
 	it->fd = -1;
-	it->expected = c->has_manifest ? c->info.n_events : UINT64_MAX;
-	err = cap_input(c, "events.flt", &it->fd, &it->size);
+	it->expected = expected;
+	err = cap_input(c, name, &it->fd, &it->size);
 	if (!err)
 		err = cap_read_at(it->fd, 0, &head, sizeof(head), "events.flt");
 	if (!err)
@@ -356,6 +367,18 @@ static bool take_switch(struct cursor *c, struct cap_event *ev)
 	return b.signature.stack_bytes <= CAP_SIGNATURE_STACK;
 }
 
+static bool take_shared(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_shared, b);
+
+	ev->shared.start = b.start;
+	ev->shared.size = b.size;
+	ev->shared.key = b.key;
+	ev->shared.offset = b.offset;
+	return !(b.start % 4096) && !(b.offset % 4096) && b.start + b.size >= b.start &&
+	       b.offset + b.size >= b.offset;
+}
+
 static bool take_omitted(struct cap_events *it, struct cursor *c, struct cap_event *ev)
 {
 	TAKE_BODY(c, struct cap_body_omitted, b);
@@ -408,6 +431,8 @@ static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event 
 		return take_switch(c, ev);
 	case CAP_EV_OMITTED:
 		return take_omitted(it, c, ev);
+	case CAP_EV_SHARED:
+		return take_shared(c, ev);
 	case CAP_EV_KINDS:
 		break;
 	}

@@ -21,9 +21,10 @@
 #include "capture/capture.h"
 
 #define CAP_LOG_MAGIC "FLTEVENT"
-#define CAP_LOG_VERSION 4
-#define CAP_LOG_VERSION_MIN \
-	2 ///< a part of 3 without PROBE, which is one of 4 without OMITTED
+#define CAP_LOG_VERSION 5
+/** A part of 3 without PROBE, which is one of 4 without OMITTED, which is one of 5 without
+ * SHARED. */
+#define CAP_LOG_VERSION_MIN 2
 #define CAP_LOG_BYTE_ORDER 0x01020304u
 
 #define CAP_FRAME_TARGET (1u << 20) ///< a frame is closed once it holds this many bytes
@@ -130,6 +131,10 @@ struct cap_body_omitted {
 	uint16_t kept_gprs, kept_flags;
 };
 
+struct cap_body_shared {
+	uint64_t start, size, key, offset;
+};
+
 struct cap_rec_value {
 	uint32_t reg, size; ///< bytes that follow, padded to 8
 };
@@ -153,6 +158,7 @@ _Static_assert(sizeof(struct cap_body_switch) == 192, "layout");
 _Static_assert(sizeof(struct cap_body_tsc) == 176, "layout");
 _Static_assert(sizeof(struct cap_body_cpuid) == 184, "layout");
 _Static_assert(sizeof(struct cap_body_heap) == 32, "layout");
+_Static_assert(sizeof(struct cap_body_shared) == 32, "layout");
 _Static_assert(sizeof(struct cap_body_probe) == 16, "layout");
 _Static_assert(sizeof(struct cap_body_exit) == 168, "layout");
 
@@ -244,6 +250,9 @@ bool cap_name_is_safe(const char *name);
 #define CAP_CHILDREN "children"
 #define CAP_AROUND "../.."
 
+/** In the place of events.flt (cap_joined.c). */
+#define CAP_JOINED "joined.flt"
+
 #define CAP_LIST_MAX (64u << 20) ///< bytes of a manifest, an index or a suite
 
 /** Read all of @p path below @p dir_fd, which may have CAP_LIST_MAX bytes. @p ret: for free(),
@@ -253,6 +262,11 @@ struct err *cap_read_list(int dir_fd, const char *path, char **ret, uint64_t *by
 /** Without a manifest the directories under children/ tell which processes there were:
  * fill info->processes. */
 struct err *cap_children_scan(struct capture *c);
+
+/** Read log @p name of the bundle, which has @p expected events; UINT64_MAX: as many as there are.
+ * @return as cap_events_open(). */
+struct err *cap_events_open_log(const struct capture *c, const char *name,
+				uint64_t expected, struct cap_events **ret);
 
 /** Open file @p name of the bundle for reading. @return as file_open_input(). */
 struct err *cap_input(const struct capture *c, const char *name, int *fd,

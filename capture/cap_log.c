@@ -245,6 +245,11 @@ static size_t make_body(const struct cap_event *ev, void *body)
 						   ev->n_steps,	  ev->n_values,
 						   ev->kept_gprs, ev->kept_flags };
 		return sizeof(struct cap_body_omitted);
+	case CAP_EV_SHARED:
+		*(struct cap_body_shared *)body =
+			(struct cap_body_shared){ ev->shared.start, ev->shared.size,
+						  ev->shared.key, ev->shared.offset };
+		return sizeof(struct cap_body_shared);
 	case CAP_EV_KINDS:
 		break;
 	}

@@ -360,6 +360,8 @@ static void walk_kind(struct cap_walk *w, struct cap_info *info)
 		info->cpu.bound_to = CAP_CPU_ANY;
 	if (w->is_parse ? cap_walk_has(w, "masked") : info->has_masked)
 		info->has_masked = cap_walk_bool(w, "masked", info->has_masked);
+	if (w->is_parse ? cap_walk_has(w, "joint") : info->is_joint)
+		info->is_joint = cap_walk_bool(w, "joint", info->is_joint);
 	if (!w->is_parse || cap_walk_has(w, "mode"))
 		info->mode = cap_walk_name(w, "mode", info->mode, NAMES(mode_names));
 	cap_walk_object(w, "end_core", info->end_core.reason, walk_end_core,

@@ -86,6 +86,7 @@ enum cap_event_kind {
 	CAP_EV_HEAP_DONE,   ///< an allocator function returned (flight recorder)
 	CAP_EV_PROBE,	    ///< a store probe was hit (-e stores)
 	CAP_EV_OMITTED,	    ///< of a slice capture: the run goes on without a piece
+	CAP_EV_SHARED, ///< memory that other recorded processes have as well (doc/joint.md)
 	CAP_EV_KINDS
 };
 
@@ -116,6 +117,9 @@ enum cap_switch_flags {
 	CAP_SWITCH_TID_CLEARED = 1 << 1,
 	/** On its way to its end: the kernel has been through its robust list. */
 	CAP_SWITCH_ROBUST_LEFT = 1 << 2,
+	/** A turn of the process begins: others that share its memory ran before (doc/joint.md).
+	 * next_tid may be tid. */
+	CAP_SWITCH_TURN = 1 << 3,
 };
 
 /**
@@ -184,7 +188,8 @@ struct cap_event {
 	uint64_t file_offset;
 
 	/** SYSCALL: memory it wrote. SWITCH inside a call: what that wrote so far, if others may
-	 * look at it. SIGNAL with a handler: the frame. PROBE: memory as the
+	 * look at it. SWITCH with TURN, SHARED: what other processes have left there, in a capture
+	 * that was joined. SIGNAL with a handler: the frame. PROBE: memory as the
 	 * probed instruction met it: what stores a little before it have left. OMITTED: what the
 	 * piece changed. Borrowed. */
 	const struct cap_write *writes;
@@ -221,6 +226,12 @@ struct cap_event {
 	size_t n_values;
 	/** OMITTED: bit n: gpr[n], bit n of rflags, stays what this capture's own run made it. */
 	uint16_t kept_gprs, kept_flags;
+
+	/** SHARED: where it is in this process, bytes; which memory that is, the same number in all
+	 * processes of the recording, and where in it. */
+	struct {
+		uint64_t start, size, key, offset;
+	} shared;
 
 	int32_t exit_code; ///< EXIT: exit status; -1 when a signal ended it
 	/** GAP: what is missing and why. SYSCALL, unlisted, to a writer: its name. Borrowed. */
@@ -370,6 +381,9 @@ struct cap_info {
 	uint64_t n_overwritten, n_stores_overwritten;
 	uint64_t heap_from_ns, stores_from_ns;
 	struct cap_pt pt;
+	/** It shared memory with other recorded processes (CAP_EV_SHARED); what they wrote there is
+	 * not among its events before they have been joined. */
+	bool is_joint;
 	bool is_complete;   ///< no gap, no partial or unlisted syscall
 	bool is_unfinished; ///< the recorder was killed: there is no manifest
 	char **missing;	    ///< n_missing texts: what is not complete, for people
@@ -454,6 +468,22 @@ int capture_dir_fd(const struct capture *c);
 /** @return the mode, before the umask, of what is made from it: whoever may not read the
  * capture may not read that either. */
 mode_t capture_mode(const struct capture *c);
+
+/** @return whether the events of a capture that is_joint have what other processes wrote. */
+bool capture_is_joined(const struct capture *c);
+
+/** Its log is written once more (cap_joined.c): all events, in their order, some with other writes.
+ * Nobody reads it before it is kept. @p c is the caller's and stays open. @return ERR_OS. */
+struct cap_joined;
+struct cap_events;
+struct err *cap_joined_create(const struct capture *c, struct cap_joined **ret);
+struct err *cap_joined_put(struct cap_joined *j, const struct cap_event *ev);
+/** What has been put so far. */
+struct err *cap_joined_read(struct cap_joined *j, struct cap_events **ret);
+struct err *cap_joined_finish(struct cap_joined *j);
+struct err *cap_joined_keep(struct cap_joined *j);
+void cap_joined_destroy(struct cap_joined *j);
+void cap_joined_destroyp(struct cap_joined **j);
 
 /** Open file number @p file (1-based) as @p fd, which the caller closes. @return NULL or
  * ERR_RANGE, ERR_NOT_FOUND (contents were not kept), ERR_FORMAT (it is no regular file),

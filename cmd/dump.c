@@ -290,7 +290,8 @@ static void print_body(const struct cap_event *ev)
 		printf("GAP %s", text_line(ev->text));
 		break;
 	case CAP_EV_SWITCH:
-		printf("SWITCH to %u, at %" PRIx64 "%s%s", ev->next_tid, ev->regs.rip,
+		printf("SWITCH to %u, at %" PRIx64 "%s%s%s", ev->next_tid, ev->regs.rip,
+		       ev->switch_flags & CAP_SWITCH_TURN ? " turn" : "",
 		       ev->switch_flags & CAP_SWITCH_IN_CALL ? " in a call" : "",
 		       ev->switch_flags & CAP_SWITCH_TID_CLEARED ? " tid cleared" :
 		       ev->switch_flags & CAP_SWITCH_ROBUST_LEFT ? " robust list left" :
@@ -303,6 +304,11 @@ static void print_body(const struct cap_event *ev)
 			       ev->n_steps, ev->position, ev->regs.rip);
 		else
 			printf("OMITTED the rest from position %" PRIu64, ev->position);
+		break;
+	case CAP_EV_SHARED:
+		printf("SHARED %" PRIx64 "+%" PRIu64 " is %016" PRIx64 "+%" PRIu64,
+		       ev->shared.start, ev->shared.size, ev->shared.key,
+		       ev->shared.offset);
 		break;
 	case CAP_EV_KINDS:
 		break;

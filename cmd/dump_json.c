@@ -19,6 +19,7 @@ const char *cmd_dump_kind(enum cap_event_kind kind)
 		[CAP_EV_GAP] = "gap",	      [CAP_EV_SWITCH] = "switch",
 		[CAP_EV_RANDOM] = "random",   [CAP_EV_HEAP_DONE] = "heap_done",
 		[CAP_EV_PROBE] = "probe",     [CAP_EV_OMITTED] = "omitted",
+		[CAP_EV_SHARED] = "shared",
 	};
 
 	return kind < CAP_EV_KINDS ? names[kind] : NULL;
@@ -27,7 +28,8 @@ const char *cmd_dump_kind(enum cap_event_kind kind)
 static bool has_regs(const struct cap_event *ev)
 {
 	return ev->kind != CAP_EV_HEAP && ev->kind != CAP_EV_HEAP_DONE &&
-	       ev->kind != CAP_EV_GAP && ev->kind != CAP_EV_PROBE;
+	       ev->kind != CAP_EV_GAP && ev->kind != CAP_EV_PROBE &&
+	       ev->kind != CAP_EV_SHARED;
 }
 
 bool cmd_dump_is_wanted(const struct cap_event *ev, const struct dump_options *o)
@@ -188,6 +190,12 @@ static void add_body(cJSON *o, const struct cap_event *ev)
 	case CAP_EV_OMITTED:
 		cJSON_AddNumberToObject(o, "position", ev->position);
 		cJSON_AddNumberToObject(o, "steps", ev->n_steps);
+		break;
+	case CAP_EV_SHARED:
+		add_hex(o, "start", ev->shared.start);
+		cJSON_AddNumberToObject(o, "size", ev->shared.size);
+		add_hex(o, "key", ev->shared.key);
+		cJSON_AddNumberToObject(o, "offset", ev->shared.offset);
 		break;
 	case CAP_EV_KINDS:
 		break;

@@ -71,6 +71,7 @@ static const char *const event_names[CAP_EV_KINDS] = {
 	[CAP_EV_SWITCH] = "a switch of threads",
 	[CAP_EV_RANDOM] = "a random number",
 	[CAP_EV_OMITTED] = "a piece that was left out",
+	[CAP_EV_SHARED] = "shared memory",
 	[CAP_EV_HEAP_DONE] = "an allocator's return",
 	[CAP_EV_PROBE] = "a store probe",
 };

@@ -112,6 +112,14 @@ static struct cap_event make_kind(enum cap_event_kind kind, unsigned i)
 		ev.n_values = 2;
 		make_memory(&ev, i % 2);
 		break;
+	case CAP_EV_SHARED:
+		ev.regs = (struct cap_regs){};
+		ev.shared.start = 0x7f0000001000;
+		ev.shared.size = 8192;
+		ev.shared.key = 77;
+		ev.shared.offset = 4096;
+		make_memory(&ev, i % 2);
+		break;
 	case CAP_EV_KINDS:
 		break;
 	}
@@ -173,8 +181,9 @@ static bool same_event(struct cap_event a, struct cap_event b)
 	       !memcmp(a.heap_args, b.heap_args, sizeof(a.heap_args)) &&
 	       a.position == b.position && a.n_steps == b.n_steps &&
 	       a.kept_gprs == b.kept_gprs && a.kept_flags == b.kept_flags &&
-	       same_values(&a, &b) && a.exit_code == b.exit_code &&
-	       a.probe_site == b.probe_site && a.probe_gprs == b.probe_gprs;
+	       same_values(&a, &b) && !memcmp(&a.shared, &b.shared, sizeof(a.shared)) &&
+	       a.exit_code == b.exit_code && a.probe_site == b.probe_site &&
+	       a.probe_gprs == b.probe_gprs;
 }
 
 static struct err *read_mem(void *ctx, uint64_t addr, void *buf, size_t size)
@@ -322,7 +331,7 @@ static void store(const char *name, const void *data, size_t size)
 
 /* ---- tests ------------------------------------------------------------------------------ */
 
-#define GOLDEN "tests/capture/events-4.flt"
+#define GOLDEN "tests/capture/events-5.flt"
 
 /** One event of each kind, as this version wrote them once. FAULTLINE_BLESS=1 writes the file
  * anew: only together with a new version. */
