@@ -131,6 +131,7 @@ struct confine_outputs {
  * Run a command that reads what strangers wrote in a process of its own, which may read what its
  * user may, and write nothing but its standard output and error: its new files (base/file.h) are
  * made for it, if the command line says so, and below the directories that it may write into.
+ * Below any directory among its arguments it may make a joined.flt (doc/joint.md).
  * It has no network, signals nobody, traces nobody.
  *
  * @return its exit status; when a signal ends it, this process ends by the same. SIGKILL is

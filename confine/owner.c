@@ -34,8 +34,9 @@ struct owner {
 	const struct confine_outputs *outputs;
 	struct new_file files[FILES_MOST];
 	bool is_open[FILES_MOST];
-	VEC(struct place) inside; ///< what it may write into, and below
-	VEC(char *) made;	  ///< directories that were not there
+	VEC(struct place) inside;   ///< what it may write into, and below
+	VEC(struct place) captures; ///< or so may be: below, what is_joined()
+	VEC(char *) made;	    ///< directories that were not there
 };
 
 static pid_t command; ///< for the handler, too
@@ -148,20 +149,43 @@ static struct err *owner_end(struct owner *o, const struct confine_request *q)
 
 /* ---- directories -------------------------------------------------------------------------- */
 
-static bool inside_has(const struct owner *o, const struct stat *st)
+static bool places_have(const struct place *places, size_t n, const struct stat *st)
 {
-	for (size_t i = 0; i < o->inside.size; i++)
-		if (o->inside.data[i].dev == st->st_dev &&
-		    o->inside.data[i].ino == st->st_ino)
+	for (size_t i = 0; i < n; i++)
+		if (places[i].dev == st->st_dev && places[i].ino == st->st_ino)
 			return true;
 	return false;
 }
 
 static struct err *inside_add(struct owner *o, const struct stat *st)
 {
-	if (!S_ISDIR(st->st_mode) || inside_has(o, st))
+	if (!S_ISDIR(st->st_mode) || places_have(o->inside.data, o->inside.size, st))
 		return NULL;
 	return vec_add(&o->inside, (struct place){ st->st_dev, st->st_ino });
+}
+
+static struct err *captures_add(struct owner *o, const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) ?
+		       vec_add(&o->captures, (struct place){ st->st_dev, st->st_ino }) :
+		       NULL;
+}
+
+/* @return whether directory @p path is of a process in a capture, and @p capture that. */
+static bool is_of_process(const char *path, struct stat *capture)
+{
+	struct stat above, children;
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s/..", path);
+	if (stat(name, &above))
+		return false;
+	snprintf(name, sizeof(name), "%s/../../children", path);
+	if (stat(name, &children) || children.st_dev != above.st_dev ||
+	    children.st_ino != above.st_ino)
+		return false;
+	snprintf(name, sizeof(name), "%s/../..", path);
+	return !stat(name, capture);
 }
 
 static struct err *inside_find(struct owner *o)
@@ -169,14 +193,30 @@ static struct err *inside_find(struct owner *o)
 	struct err *err = NULL;
 	struct stat st;
 
-	for (size_t i = 1; o->outputs->has_inside && o->argv[i] && !err; i++)
-		if (!stat(o->argv[i], &st))
-			err = inside_add(o, &st);
+	for (size_t i = 1; o->argv[i] && !err; i++) {
+		if (stat(o->argv[i], &st))
+			continue;
+		err = o->outputs->has_inside ? inside_add(o, &st) : NULL;
+		if (!err)
+			err = captures_add(o, &st);
+		if (!err && is_of_process(o->argv[i], &st))
+			err = captures_add(o, &st);
+	}
 	return err;
 }
 
-/* @return whether directory @p fd is one of them, or below one. */
-static bool is_inside(const struct owner *o, int fd)
+/* What any command may do inside: write what it has found out about the capture, for the next one. */
+static bool is_joined(const struct confine_request *q)
+{
+	static const char made[] = "joined.flt.";
+
+	return !strncmp(q->name, made, strlen(made)) &&
+	       (q->act == FILE_NEW || q->act == FILE_REMOVE ||
+		(q->act == FILE_RENAME && !strcmp(q->path, "joined.flt")));
+}
+
+/* @return whether directory @p fd is one of the @p n @p places, or below one. */
+static bool is_inside(const struct place *places, size_t n, int fd)
 {
 	_cleanup_close_ int at = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	struct stat st, above;
@@ -184,7 +224,7 @@ static bool is_inside(const struct owner *o, int fd)
 
 	if (at < 0 || fstat(at, &st))
 		return false;
-	while (S_ISDIR(st.st_mode) && !inside_has(o, &st)) {
+	while (S_ISDIR(st.st_mode) && !places_have(places, n, &st)) {
 		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		close(at);
 		at = up;
@@ -239,8 +279,11 @@ static bool is_one_name(const char *name)
 static struct err *owner_act(const struct owner *o, const struct confine_request *q,
 			     const int *dir, size_t n, struct confine_reply *r, int *fd)
 {
-	bool may = n == 1 && is_one_name(q->name) &&
-		   (q->act != FILE_RENAME || is_one_name(q->path)) && is_inside(o, *dir);
+	bool may =
+		n == 1 && is_one_name(q->name) &&
+		(q->act != FILE_RENAME || is_one_name(q->path)) &&
+		(is_inside(o->inside.data, o->inside.size, *dir) ||
+		 (is_joined(q) && is_inside(o->captures.data, o->captures.size, *dir)));
 	int ret;
 
 	errno = EPERM;
@@ -412,6 +455,7 @@ static void owner_deinit(struct owner *o)
 	}
 	vec_deinit(&o->made);
 	vec_deinit(&o->inside);
+	vec_deinit(&o->captures);
 }
 
 struct err *confine_check(char **argv, const struct confine_outputs *outputs)

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "decode/machine/shared.h"
+
 #define PAGE 4096ull
 
 // The memory file is sparse: a window for each file that is mapped several times.
@@ -128,6 +130,10 @@ struct err *dec_alias_add(struct dec_guest *g, uint64_t key, uint64_t offset,
 
 struct err *dec_alias_cut(struct dec_guest *g, uint64_t start, uint64_t end)
 {
+	struct err *cut = dec_shared_cut(start, end);
+
+	if (cut)
+		return cut;
 	for (size_t i = 0; i < g->aliases.size; i++) {
 		struct guest_alias *a = &g->aliases.data[i], rest = *a;
 		struct err *err;
@@ -149,6 +155,10 @@ struct err *dec_alias_cut(struct dec_guest *g, uint64_t start, uint64_t end)
 
 struct err *dec_alias_move(struct dec_guest *g, uint64_t from, uint64_t size, uint64_t to)
 {
+	struct err *moved = dec_shared_move(from, size, to);
+
+	if (moved)
+		return moved;
 	for (size_t i = 0, n = g->aliases.size; i < n; i++) {
 		struct guest_alias a = g->aliases.data[i];
 		struct err *err;

@@ -17,6 +17,7 @@
 #include "decode/machine/layout.h"
 #include "decode/machine/loose.h"
 #include "decode/machine/muted.h"
+#include "decode/machine/shared.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -224,6 +225,29 @@ static enum child_result child_condition(uint64_t rip, uint64_t n)
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
+static bool is_new_turn; ///< it has begun, and nobody was told
+
+/* dec_replay_run(), from behind a turn's begin too. */
+static enum dec_stop child_go(uint64_t until)
+{
+	if (is_new_turn) {
+		is_new_turn = false;
+		return DEC_STOP_PAUSE;
+	}
+	if (!replay.has_turned)
+		return dec_replay_run(&replay, until);
+	switch (dec_replay_go_on(&replay)) {
+	case DEC_GO:
+		return dec_replay_run(&replay, until);
+	case DEC_PAUSE:
+		return DEC_STOP_PAUSE;
+	case DEC_END:
+		return DEC_STOP_END;
+	default:
+		return DEC_STOP_DIVERGED;
+	}
+}
+
 /* Until @p until, heeding @p n_heeded of what is in the data. */
 static enum child_result child_run(uint64_t until, uint64_t n_heeded)
 {
@@ -243,7 +267,7 @@ static enum child_result child_run(uint64_t until, uint64_t n_heeded)
 		stop = DEC_STOP_END;
 	else if (!replay.divergence)
 		do
-			stop = dec_replay_run(&replay, until);
+			stop = child_go(until);
 		while (stop == DEC_STOP_BREAK &&
 		       (replay.engine.guard ? dec_guard_at_stop(&replay.engine) :
 					      is_passed_by()));
@@ -255,7 +279,7 @@ static enum child_result child_run(uint64_t until, uint64_t n_heeded)
 		stop = DEC_STOP_DIVERGED;
 	slot->is_written = n_heeded ? dec_heed_end() : 0;
 	dec_engine_log_flush(&replay.engine);
-	child_where(at[stop]);
+	child_where(replay.has_turned ? DEC_AT_TURN : at[stop]);
 	return !replay.loose && child_has_collided() ? CHILD_COLLIDED : CHILD_STOPPED;
 }
 
@@ -700,6 +724,35 @@ static enum child_result child_outcome(void)
 	return CHILD_OK;
 }
 
+/* How many bytes there are goes back as the log's: nothing is logged. */
+static enum child_result child_changes(bool is_first)
+{
+	slot->where.log_bytes =
+		dec_shared_changes(is_first, slot->data, CHILD_DATA_BYTES);
+	return dec_shared_has_lost() ? CHILD_NOT_THERE : CHILD_OK;
+}
+
+static enum child_result child_share(uint64_t i)
+{
+	struct dec_share s;
+
+	if (!dec_shared_list(i, &s, 1))
+		return CHILD_NOT_THERE;
+	memcpy(slot->data, &s, sizeof(s));
+	return CHILD_OK;
+}
+
+static enum child_result child_put(uint64_t addr, uint64_t size)
+{
+	for (uint64_t at = 0, n; at < size && size <= CHILD_DATA_BYTES; at += n) {
+		n = 4096 - ((addr + at) & 4095);
+		n = n < size - at ? n : size - at;
+		err_destroy(
+			dec_guest_write(&replay.guest, addr + at, slot->data + at, n));
+	}
+	return CHILD_OK;
+}
+
 static void child_serve(uint32_t command)
 {
 	enum child_result result = CHILD_OK;
@@ -771,6 +824,22 @@ static void child_serve(uint32_t command)
 	case CHILD_OUTCOME:
 		result = child_outcome();
 		break;
+	case CHILD_CHANGES:
+		result = child_changes(slot->arg[0]);
+		break;
+	case CHILD_SHARE:
+		result = child_share(slot->arg[0]);
+		break;
+	case CHILD_PUT:
+		result = child_put(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_LEAVE:
+		for (size_t i = 0; i < replay.threads.size; i++)
+			dec_threads_leave(&replay, &replay.threads.data[i]);
+		break;
+	case CHILD_TURN:
+		dec_shared_begin_turn();
+		break;
 	case CHILD_QUIT:
 		_exit(0);
 	}
@@ -798,11 +867,16 @@ static void child_main(char **argv)
 		_exit(125);
 	slot = &shared->slot[0];
 	dec_ctx_skip(shared->ctx_places);
+	replay.stops_at_turns = *argv[CHILD_ARG_STOPS] == '2';
 	err = dec_replay_init(&replay, argv[CHILD_ARG_CAPTURE], child_log_full, &replay);
 	if (!err)
 		err = dec_output_init(&replay.output,
 				      is_open(CHILD_OUTPUT) ? CHILD_OUTPUT : -1);
 	replay.stops_at_maps = *argv[CHILD_ARG_STOPS] == '1';
+	is_new_turn = replay.has_turned;
+	// Whoever replays it afterwards asks that.
+	if (replay.stops_at_turns)
+		replay.look_ahead = 0;
 	if (!err && is_open(CHILD_INTERRUPTS))
 		err = dec_interrupts_open(CHILD_INTERRUPTS, &replay.interrupts);
 	if (!err)

@@ -35,7 +35,7 @@ extern char dec_child_name[];
 /** A child's arguments. */
 enum child_arg {
 	CHILD_ARG_CAPTURE = 1,
-	CHILD_ARG_STOPS, ///< "1": whether there is a dec_machine_options.mapped
+	CHILD_ARG_STOPS, ///< "1": there is a dec_machine_options.mapped; "2": it takes turns
 	CHILD_ARGS
 };
 
@@ -71,6 +71,11 @@ enum child_command {
 	CHILD_SET_REG,
 	CHILD_WRITE,
 	CHILD_OUTCOME,
+	CHILD_CHANGES, ///< 1: from the first on
+	CHILD_SHARE,
+	CHILD_PUT,
+	CHILD_TURN,
+	CHILD_LEAVE,
 	CHILD_QUIT,
 };
 

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "decode/machine/joint.h"
+#include "decode/machine/shared.h"
 #include "decode/machine/wire.h"
 
 // A collision of addresses is a matter of luck: a few fresh processes settle it.
@@ -153,6 +155,16 @@ static struct err *machine_restart(struct dec_machine *m)
 	return err;
 }
 
+/* What other processes wrote into its memory is needed. Without, it goes as far as it goes. */
+static void machine_join(const struct capture *c)
+{
+	_cleanup_err_ struct err *err = dec_joint(c);
+
+	if (err)
+		log_note("%s: what other processes wrote into shared memory is missing",
+			 err->message);
+}
+
 struct err *dec_machine_create(const struct capture *c,
 			       const struct dec_machine_options *o,
 			       struct dec_machine **ret)
@@ -170,6 +182,8 @@ struct err *dec_machine_create(const struct capture *c,
 			ERR_UNSUPPORTED,
 			"it is a slice capture, which lacks most of the run: replay and "
 			"debug take it");
+	if (!m->options.takes_turns)
+		machine_join(c);
 	err = dec_wire_create(c, &m->options, &m->wire);
 	if (!err)
 		err = machine_start(m);
@@ -459,6 +473,109 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 		if (err)
 			return err;
 	}
+}
+
+/* ---- turns ---------------------------------------------------------------------------------------- */
+
+struct err *dec_machine_turn(struct dec_machine *m, struct dec_where *ret,
+			     bool *has_collided)
+{
+	const struct dec_answer *answer;
+	struct err *err = dec_wire_ask(m->wire, CHILD_RUN, UINT64_MAX, 0, &answer);
+
+	if (err)
+		return err;
+	*has_collided = answer->result == CHILD_COLLIDED;
+	m->where = *ret = answer->where;
+	return NULL;
+}
+
+struct err *dec_machine_start_over(struct dec_machine *m)
+{
+	log_info("addresses collide with the program's: starting the machine again");
+	return machine_restart(m);
+}
+
+struct err *dec_machine_changes(struct dec_machine *m,
+				struct err *(*fn)(void *ctx, uint64_t key,
+						  uint64_t offset, const uint8_t *bytes,
+						  uint64_t size),
+				void *ctx)
+{
+	_cleanup_free_ uint8_t *buf = malloc(CHILD_DATA_BYTES);
+	const struct dec_answer *answer;
+	struct err *err = buf ? NULL : &err_nomem;
+
+	for (bool is_first = true; !err; is_first = false) {
+		size_t n;
+
+		err = dec_wire_ask(m->wire, CHILD_CHANGES, is_first, 0, &answer);
+		if (err)
+			return err;
+		if (answer->result != CHILD_OK)
+			return err_new(ERR_UNSUPPORTED,
+				       "it wrote too much shared memory in one turn");
+		n = answer->where.log_bytes;
+		if (n > CHILD_DATA_BYTES)
+			return err_new(ERR_FORMAT, "more changes than there is room for");
+		if (!n)
+			break;
+		dec_wire_data(m->wire, buf, n);
+		for (size_t at = 0; !err && at < n;) {
+			struct dec_change c;
+
+			if (n - at < sizeof(c))
+				return err_new(ERR_FORMAT, "a change breaks off");
+			memcpy(&c, buf + at, sizeof(c));
+			at += sizeof(c);
+			if (c.size > n - at || c.offset + c.size < c.offset)
+				return err_new(ERR_FORMAT, "a change breaks off");
+			err = fn(ctx, c.key, c.offset, buf + at, c.size);
+			at += c.size;
+		}
+	}
+	return err;
+}
+
+struct err *dec_machine_share(struct dec_machine *m, size_t i, struct dec_share *ret)
+{
+	const struct dec_answer *answer;
+	struct err *err = dec_wire_ask(m->wire, CHILD_SHARE, i, 0, &answer);
+
+	if (err)
+		return err;
+	if (answer->result != CHILD_OK)
+		return err_new(ERR_RANGE, "no more is shared");
+	dec_wire_data(m->wire, ret, sizeof(*ret));
+	return ret->start <= ret->end ? NULL :
+					err_new(ERR_FORMAT, "shared memory of no size");
+}
+
+struct err *dec_machine_put(struct dec_machine *m, const struct cap_write *w)
+{
+	const struct dec_answer *answer;
+	struct err *err = NULL;
+
+	for (uint64_t at = 0, n; !err && at < w->size; at += n) {
+		n = w->size - at < CHILD_DATA_BYTES ? w->size - at : CHILD_DATA_BYTES;
+		dec_wire_give(m->wire, w->data + at, n);
+		err = dec_wire_ask(m->wire, CHILD_PUT, w->addr + at, n, &answer);
+	}
+	return err;
+}
+
+struct err *dec_machine_leave(struct dec_machine *m)
+{
+	const struct dec_answer *answer;
+
+	return dec_wire_ask(m->wire, CHILD_LEAVE, 0, 0, &answer);
+}
+
+struct err *dec_machine_begin_turn(struct dec_machine *m)
+{
+	const struct dec_answer *answer;
+
+	return dec_wire_ask(m->wire, CHILD_TURN, 0, 0, &answer);
 }
 
 /* ---- back and forth ------------------------------------------------------------------------------ */

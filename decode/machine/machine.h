@@ -37,7 +37,8 @@ enum dec_at {
 	DEC_AT_POSITION, ///< where it was told to go
 	DEC_AT_BREAK,	 ///< before the instruction at a breakpoint
 	DEC_AT_MAP,	 ///< a file was mapped executable: only options.mapped is told so
-	DEC_AT_END,	 ///< the program ended, or the capture did
+	DEC_AT_TURN, ///< behind the event by which a turn begins: dec_machine_turn() alone
+	DEC_AT_END,  ///< the program ended, or the capture did
 	DEC_AT_DIVERGENCE, ///< the replay left the recorded path
 };
 
@@ -116,6 +117,8 @@ struct dec_machine_options {
 	/** Behind each mmap of a kept file as executable: w->map, which it may be told again when the
 	 * machine comes by once more. An error ends the run. NULL: nobody asks. */
 	struct err *(*mapped)(void *ctx, const struct dec_where *w);
+	/** It is one of several that are joined (joint.h): dec_machine_turn(). */
+	bool takes_turns;
 	void (*progress)(void *ctx,
 			 const struct dec_where *w); ///< about ten times a second
 	/** Asked about ten times a second while it runs: shall it stop? What was asked of it then
@@ -292,6 +295,40 @@ struct dec_range {
 /** Tell the @p i-th mapping, by address, at this position. @return ERR_RANGE behind the
  * last. */
 struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range *ret);
+
+/* ---- of a machine that takes turns (joint.h) ---------------------------------------------- */
+
+/** Run on until an event by which a turn of the process begins, or memory is known to be shared, has
+ * happened, and nothing behind it: DEC_AT_TURN, with its number in @p ret->seq. Or to the end. @p
+ * has_collided: the machine would have to begin elsewhere: dec_machine_start_over(). */
+struct err *dec_machine_turn(struct dec_machine *m, struct dec_where *ret,
+			     bool *has_collided);
+
+/** Stand at 0 again, with addresses of its own elsewhere. */
+struct err *dec_machine_start_over(struct dec_machine *m);
+
+/** Hand @p fn what the program wrote since dec_machine_begin_turn() into memory that it shares: @p size
+ * bytes at @p offset of memory @p key, which begin and end anywhere. @return err of @p fn;
+ * ERR_UNSUPPORTED: it was too much for one turn; ERR_FORMAT, ERR_OS. */
+struct err *dec_machine_changes(struct dec_machine *m,
+				struct err *(*fn)(void *ctx, uint64_t key,
+						  uint64_t offset, const uint8_t *bytes,
+						  uint64_t size),
+				void *ctx);
+
+/** List the @p i-th piece of memory that is shared here. @return ERR_RANGE behind the last. */
+struct dec_share;
+struct err *dec_machine_share(struct dec_machine *m, size_t i, struct dec_share *ret);
+
+/** Write @p w into the program's memory, as far as there is some. */
+struct err *dec_machine_put(struct dec_machine *m, const struct cap_write *w);
+
+/** At its end: write what the kernel does at that of each thread (robust mutexes, the word that joiners
+ * wait for). */
+struct err *dec_machine_leave(struct dec_machine *m);
+
+/** What is written from here on counts for dec_machine_changes(). */
+struct err *dec_machine_begin_turn(struct dec_machine *m);
 
 /** What diverged or why the capture breaks off, or NULL; and notes on what was inferred or
  * is missing, lines, or NULL. Valid until the next call on @p m. */

@@ -172,6 +172,7 @@ const char *dec_replay_kind_name(enum cap_event_kind kind)
 		"an allocator's return",
 		"a store",
 		"a piece that was left out",
+		"shared memory",
 	};
 
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
@@ -326,7 +327,9 @@ struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 	};
 	struct err *err;
 
-	*r = (struct dec_replay){ .output.fd = -1, .look_ahead = REPLAY_LOOK_AHEAD };
+	*r = (struct dec_replay){ .output.fd = -1,
+				  .stops_at_turns = r->stops_at_turns,
+				  .look_ahead = REPLAY_LOOK_AHEAD };
 	assert(ctx == r && "the log's consumer is reached through the replay");
 	err = capture_open(dir, &r->capture);
 	if (!err)

@@ -72,7 +72,9 @@ struct dec_replay {
 	bool has_left_in_call; ///< inside the system call there
 	uint64_t last_seq;     ///< of the event before `next`
 	uint64_t last_ns;      ///< when that was; 0: not known
-	uint64_t since;	       ///< the current thread has the CPU: position
+	uint64_t
+		bound; ///< no more instructions can have been before `next`; UINT64_MAX: not known
+	uint64_t since; ///< the current thread has the CPU: position
 	struct dec_interrupts_map
 		interrupts;   ///< where threads were interrupted, by a trace
 	uint64_t n_places;    ///< of them, those found by registers and signature
@@ -93,6 +95,10 @@ struct dec_replay {
 	struct dec_divergence parted; ///< the same in numbers; agreed_* always
 	char *notes;		      ///< lines for people
 	char recorded_on[64];	      ///< the processor's name; "": not known
+	/** Pause behind each event by which a turn begins or memory is known to be shared, before
+	 * anything else happens. */
+	bool stops_at_turns;
+	bool has_turned;      ///< paused there
 	bool stops_at_maps;   ///< pause behind an executable mapping of a kept file
 	bool has_mapped;      ///< there was one
 	uint32_t mapped_file; ///< the mapping paused at
@@ -108,7 +114,7 @@ struct dec_replay {
 };
 
 /** Open the capture in directory @p dir and set up everything: guest memory mapped,
- * registers set, first event fetched. @p log_full: as in struct dec_world. */
+ * registers set, first event fetched; r->stops_at_turns counts already. @p log_full: as in struct dec_world. */
 struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 			    uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx);
 
@@ -123,6 +129,10 @@ enum dec_stop dec_replay_run(struct dec_replay *r, uint64_t until);
 /** A branch begins: it executes what a slice capture lacks, whose memory and registers were all put
  * in place so far. */
 void dec_replay_forget_omitted(struct dec_replay *r);
+
+/** After a pause behind the event by which a turn begins: let happen what comes before the next
+ * step. @return as dec_replay_settle(). */
+enum dec_verdict dec_replay_go_on(struct dec_replay *r);
 
 /** Let happen what lies between the last step and the next one: switches, a handler's
  * beginning, a call that blocks. @return DEC_GO, or why the run cannot go on. */

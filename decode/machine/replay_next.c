@@ -15,12 +15,29 @@
 
 #include "decode/machine/certain.h"
 #include "decode/machine/replay_int.h"
+#include "decode/machine/shared.h"
 #include "decode/machine/signal.h"
 #include "decode/machine/threads.h"
 
 static bool is_omission_next(const struct dec_replay *r)
 {
 	return !r->is_log_at_end && r->next.kind == CAP_EV_OMITTED;
+}
+
+/* What no processor executes in a nanosecond, and what the clocks of two events may be apart. */
+#define REPLAY_PER_NS 40
+#define REPLAY_FREE 1000000000
+
+/* By then the guest has come to the next event, or never will: where some memory is not what it
+ * was it may wait for a change for ever. */
+static void replay_bound(struct dec_replay *r)
+{
+	uint64_t ns = r->next.at_ns > r->last_ns ? r->next.at_ns - r->last_ns : 0;
+
+	r->bound = r->is_log_at_end || !r->last_ns || !r->next.at_ns ||
+				   ns > INT64_MAX / REPLAY_PER_NS / 2 ?
+			   UINT64_MAX :
+			   r->engine.now + ns * REPLAY_PER_NS + REPLAY_FREE;
 }
 
 /* Fetch the next event that says something about the guest. */
@@ -48,6 +65,7 @@ static void replay_fetch(struct dec_replay *r)
 			break;
 	}
 	r->engine.halt_at = is_omission_next(r) ? r->next.position : 0;
+	replay_bound(r);
 }
 
 static enum dec_verdict replay_out_of_order(struct dec_replay *r)
@@ -58,6 +76,15 @@ static enum dec_verdict replay_out_of_order(struct dec_replay *r)
 		"%u at rip %#lx",
 		r->engine.now, dec_threads_current(r)->tid,
 		dec_replay_kind_name(r->next.kind), r->next.tid, r->next.regs.rip);
+}
+
+static void replay_overdue(struct dec_replay *r)
+{
+	dec_replay_diverge(r, DEC_PARTED_EVENT,
+			   "after %lu instructions, more than there was time for, the "
+			   "replay computes at rip %#lx; recorded: %s at rip %#lx",
+			   r->engine.now, r->engine.ctx->rip,
+			   dec_replay_kind_name(r->next.kind), r->next.regs.rip);
 }
 
 /* The guest stands where it was interrupted. Could it also have been later? */
@@ -186,6 +213,25 @@ static enum dec_verdict replay_arrange_end(struct dec_replay *r)
 	return DEC_END;
 }
 
+/* Memory is known to be shared, and others may have written there since it was mapped. */
+static enum dec_verdict replay_arrange_shared(struct dec_replay *r)
+{
+	const struct dec_share s = { r->next.shared.start,
+				     r->next.shared.start + r->next.shared.size,
+				     r->next.shared.key, r->next.shared.offset };
+	struct err *err = r->stops_at_turns ? dec_shared_add(&r->guest, &s) : NULL;
+
+	return err ? dec_replay_fail(r, err) : dec_replay_writes(r);
+}
+
+/* @return whether the event at hand is one to pause behind. */
+static bool replay_is_turn(const struct dec_replay *r)
+{
+	return r->stops_at_turns && (r->next.kind == CAP_EV_SHARED ||
+				     (r->next.kind == CAP_EV_SWITCH &&
+				      r->next.switch_flags & CAP_SWITCH_TURN));
+}
+
 static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done)
 {
 	switch (r->next.kind) {
@@ -193,6 +239,9 @@ static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done
 		return DEC_GO; // dec_replay_run() comes to it
 	case CAP_EV_SWITCH:
 		return replay_arrange_switch(r, is_done);
+	case CAP_EV_SHARED:
+		*is_done = true;
+		return replay_arrange_shared(r);
 	case CAP_EV_EXIT:
 		return replay_arrange_exit(r, is_done);
 	case CAP_EV_SYSCALL:
@@ -227,7 +276,7 @@ static void replay_restart(struct dec_replay *r)
 enum dec_verdict dec_replay_arrange(struct dec_replay *r)
 {
 	enum dec_verdict v = DEC_GO;
-	bool is_done = true, has_mapped;
+	bool is_done = true, has_mapped, has_turned;
 
 	while (v == DEC_GO && is_done) {
 		if (r->is_log_at_end) {
@@ -235,9 +284,13 @@ enum dec_verdict dec_replay_arrange(struct dec_replay *r)
 			break;
 		}
 		is_done = false;
+		has_turned = replay_is_turn(r);
 		v = replay_arrange_event(r, &is_done);
 		if (v == DEC_GO && is_done)
 			replay_fetch(r);
+		r->has_turned = v == DEC_GO && is_done && has_turned;
+		if (r->has_turned)
+			return DEC_PAUSE;
 	}
 	if (v != DEC_GO)
 		return v;
@@ -245,6 +298,12 @@ enum dec_verdict dec_replay_arrange(struct dec_replay *r)
 	has_mapped = r->has_mapped;
 	r->has_mapped = false;
 	return has_mapped ? DEC_PAUSE : DEC_GO;
+}
+
+enum dec_verdict dec_replay_go_on(struct dec_replay *r)
+{
+	r->has_turned = false;
+	return dec_replay_arrange(r);
 }
 
 enum dec_verdict dec_replay_advance(struct dec_replay *r)
@@ -329,9 +388,13 @@ enum dec_stop dec_replay_run(struct dec_replay *r, uint64_t until)
 				return DEC_STOP_BREAK;
 			continue;
 		}
-		stop = dec_engine_run(&r->engine, until);
+		stop = dec_engine_run(&r->engine, until < r->bound ? until : r->bound);
 		if (stop != DEC_STOP_POSITION || r->engine.now >= until)
 			return stop;
+		if (r->engine.now >= r->bound) {
+			replay_overdue(r);
+			return DEC_STOP_DIVERGED;
+		}
 	}
 }
 

@@ -407,7 +407,7 @@ enum dec_verdict dec_threads_switch(struct dec_replay *r)
 	}
 	if (v == DEC_GO && r->next.switch_flags & CAP_SWITCH_TID_CLEARED)
 		v = threads_clear_tid(r, from);
-	if (r->next.next_tid == from->tid)
+	if (r->next.next_tid == from->tid && !(r->next.switch_flags & CAP_SWITCH_TURN))
 		r->is_left = true;
 	return v == DEC_GO ? dec_threads_run(r, r->next.next_tid) : v;
 }

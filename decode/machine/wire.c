@@ -346,7 +346,10 @@ struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret)
 	// Who has collided several times, with a mapping as large as all that chance varies,
 	// tries elsewhere, too.
 	bool is_elsewhere = w->n_starts > 2 && w->n_starts % 2;
-	char *args[] = { (char *)capture_dir(w->capture), o->mapped ? "1" : "0",
+	char *args[] = { (char *)capture_dir(w->capture),
+			 o->takes_turns ? "2" :
+			 o->mapped	? "1" :
+					  "0",
 			 is_elsewhere ? CONFINE_OLD_LAYOUT : NULL, NULL };
 	struct err *err;
 
