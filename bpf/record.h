@@ -106,6 +106,8 @@ enum rec_process_bits {
 	REC_WRITING =
 		1 << 4, /* and one is open for writing, or its memory is, as a file */
 	REC_SHARING = 1 << 5, /* others write its memory: REC_SEE_SHARED for each call */
+	REC_JOINED =
+		1 << 6, /* it takes turns with those that share its memory; THREADED */
 };
 
 /* What user space writes but for the states of threads whose process is recorded. */
@@ -213,6 +215,7 @@ enum rec_switch_flags {
 	REC_SWITCH_IN_CALL = 1 << 0,
 	REC_SWITCH_TID_CLEARED = 1 << 1,
 	REC_SWITCH_ROBUST_LEFT = 1 << 2,
+	REC_SWITCH_TURN = 1 << 3,
 	/* Not of those: rip is behind a breakpoint, which the thread has just hit, or whose
 	 * instruction of one byte it has executed. */
 	REC_SWITCH_BEHIND_INT3 = 1 << 8,
@@ -233,9 +236,9 @@ struct rec_switch {
 	struct rec_head head;
 	struct rec_regs regs;
 	struct rec_signature signature;
-	__u32 next_tid;
-	__u32 flags;  /* enum rec_switch_flags */
-	__u64 out_ns; /* when head.tid lost the CPU */
+	__u32 next_tid; /* as long as it runs, for the kernel side; 0: nobody does */
+	__u32 flags;	/* enum rec_switch_flags */
+	__u64 out_ns;	/* when head.tid lost the CPU */
 	__u32 status; /* REC_SWITCH_TID_CLEARED: what head.tid ended with, as for wait(2) */
 	/* What the call that it is in has written before it began to wait; 0: it does not. */
 	__u32 word;

@@ -170,13 +170,35 @@ static void ring_put(const void *record, __u64 size)
 	finish(r, f, size, at);
 }
 
-/* Thread @tid of the process runs, which was not the last one to do so. */
+/* The process that ran last of those that are joined: they all have one CPU. */
+__u32 joined_runs;
+
 static void put_switch(struct rec_switch *s, __u32 tid)
 {
 	s->next_tid = tid;
 	s->head.at_ns = bpf_ktime_get_ns();
 	ring_put(s, sizeof(*s));
 	s->head.tid = tid;
+}
+
+/*
+ * Thread @tid of process @tgid runs: was it the last one of the process to do so, and that of
+ * those that it shares memory with? Who ran already when its process was joined is not told of:
+ * where it stands is not known.
+ */
+static void let_in(struct rec_switch *s, __u32 tgid, __u32 tid)
+{
+	int is_turn = process_bits(tgid) & REC_JOINED && joined_runs != tgid;
+
+	if (is_turn)
+		joined_runs = tgid;
+	if (is_turn && s->next_tid != tid) {
+		s->flags |= REC_SWITCH_TURN;
+		put_switch(s, tid);
+		s->flags &= ~(__u32)REC_SWITCH_TURN;
+	} else if (s->head.tid != tid) {
+		put_switch(s, tid);
+	}
 }
 
 /*
@@ -191,8 +213,8 @@ static void note_runs(__u32 tgid, __u32 tid)
 	if (!(process_bits(tgid) & REC_THREADED))
 		return;
 	last = bpf_map_lookup_elem(&last_threads, &tgid);
-	if (last && last->head.tid != tid)
-		put_switch(last, tid);
+	if (last)
+		let_in(last, tgid, tid);
 }
 
 static __always_inline void take_gprs(__u64 g[16], const struct pt_regs *regs)

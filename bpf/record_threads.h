@@ -240,9 +240,8 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 	if (state == REC_CALL_GONE)
 		return;
 	// See note_runs(); or it ran already when we were attached.
-	if (s->head.tid != tid)
-		put_switch(s, tid);
-	s->flags = s->word_at = 0;
+	let_in(s, prev->tgid, tid);
+	s->flags = s->word_at = s->next_tid = 0;
 	s->signature.stack_bytes = s->signature.pointers = 0;
 	s->signature.stack_hash = s->signature.pointer_hash = SIGNATURE_SEED;
 	s->out_ns = bpf_ktime_get_ns();
@@ -284,9 +283,8 @@ int record_sched_switch(__u64 *args)
 	if (process_bits(next_tgid) & REC_THREADED) {
 		next_tid = BPF_CORE_READ(next, pid);
 		last = bpf_map_lookup_elem(&last_threads, &next_tgid);
-		if (last && last->head.tid != next_tid &&
-		    call_state(next_tid) != REC_CALL_GONE)
-			put_switch(last, next_tid);
+		if (last && call_state(next_tid) != REC_CALL_GONE)
+			let_in(last, next_tgid, next_tid);
 	}
 	return 0;
 }

@@ -267,6 +267,8 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		ptc_log_event(&p->log, &ev);
 	}
 	ptc_writes_clear(&t->now);
+	if (e->flags & REC_MAPPED_FILE && p->all->follows)
+		ptc_joint_mapped(p, e);
 }
 
 /** It has become another program, and was killed before it could tell us so (pt-collect/process.c

@@ -44,6 +44,17 @@ void ptc_through_file(struct ptc_process *p, struct ptc_thread *t,
 /** @return a number that is the same for the same file; never 0. */
 uint64_t ptc_shared_identity(const struct stat *st);
 
+/** The same of what is mapped at @p m: of memory without a name too, and of segments. */
+uint64_t ptc_shared_map_identity(const struct ptc_map *m);
+
+/** Process @p p, whose thread @p tid stands still, has made a child, or is one, that has the same
+ * memory shared: the log says which, and if there is any the process is joined. @return ERR_OS, perhaps
+ * because it was killed meanwhile. */
+struct err *ptc_joint_fork(struct ptc_process *p, pid_t tid, bool is_child);
+
+/** The same of call @p e, which mapped a file or a segment, and whose thread is stopping. */
+void ptc_joint_mapped(struct ptc_process *p, const struct rec_syscall *e);
+
 /** The program mapped file @p key shared: log a gap if others can write it, now or later. */
 void ptc_shared_mapped(struct ptc_process *p, uint64_t key);
 

@@ -165,6 +165,9 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 	if (s->word_at)
 		ptc_writes_add(&t->from_child, s->word_at, &s->word, sizeof(s->word));
 	ptc_writes_give(&t->from_child, &ev);
+	// Others ran, and the turn says where it stands.
+	for (size_t i = 0; s->flags & REC_SWITCH_TURN && i < t->pending.size; i++)
+		t->pending.data[i].event.signature = (struct cap_signature){};
 	p->running = s->next_tid;
 	p->n_ran += !t->vfork_memory && !is_still_in_call(p, t, &ev);
 	t->left_at = ev.switch_flags & CAP_SWITCH_IN_CALL ? ev.regs.rip : 0;

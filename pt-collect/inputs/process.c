@@ -74,6 +74,7 @@ void ptc_process_destroy(struct ptc_process *p)
 	ptc_pt_deinit(&p->pt);
 	ptc_shared_forget(p);
 	vec_deinit(&p->shared);
+	vec_deinit(&p->joints);
 	vec_deinit(&p->sized);
 	cap_writer_destroy(p->log.writer);
 	err_destroy(p->log.failure);

@@ -87,6 +87,11 @@ struct ptc_shared {
 	bool is_told; ///< that others can write it
 };
 
+/** Memory that recorded processes share, where one has it (inputs/joint.c). */
+struct ptc_joint {
+	uint64_t start, key;
+};
+
 /** Memory that others write, and what it held when it was last looked at (inputs/shared.c). */
 struct ptc_watched {
 	uint64_t start, size;
@@ -112,6 +117,9 @@ struct ptc_process {
 	cpu_set_t affinity; ///< before that
 	int cpu;
 	pid_t running; ///< has_threads: who is current at the end of the log
+	/** has_threads: it takes turns with other processes (inputs/joint.c). */
+	bool is_joined;
+	VEC(struct ptc_joint) joints; ///< what the log says that it shares
 	/** has_threads: how often one of them was left that had run, but for parents that wait for
 	 * a vfork child; and how many events the log had when the running one was let in. */
 	uint64_t n_ran, let_in_at;
@@ -147,6 +155,7 @@ struct ptc_processes {
 	struct ptc_pt_session pt;
 	const struct ptc_private *private; ///< the options'
 	bool follows, has_told_tracer, has_told_aio;
+	int joint_cpu;	  ///< of all processes that are joined; -1: there are none yet
 	bool is_yielding; ///< a process is being left to who wants to trace it
 	bool is_attached; ///< to a program that ran before (-p)
 	/** Who waits for one thread and gets news of another hands them to @c session: what

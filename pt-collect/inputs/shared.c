@@ -66,6 +66,14 @@ uint64_t ptc_shared_identity(const struct stat *st)
 	return identity(major(st->st_dev), minor(st->st_dev), st->st_ino);
 }
 
+uint64_t ptc_shared_map_identity(const struct ptc_map *m)
+{
+	// The kernel numbers segments and memory without a name each for themselves.
+	bool is_segment = !strncmp(m->name, "/SYSV", 5);
+
+	return identity(m->major, m->minor, m->inode) ^ is_segment << 1;
+}
+
 /* ---- what others have written ------------------------------------------------------------- */
 
 /** Go through what there is of @p r now: what is not as it was goes into @p w. */
@@ -192,6 +200,12 @@ static void look_at(struct ptc_process *p, const char *pid)
 	}
 }
 
+/** What process @p pid writes is known by other means (joint.c). */
+static bool is_joint(const struct ptc_process *p, pid_t pid)
+{
+	return p->all->follows && ptc_process_of(p->all, pid);
+}
+
 void ptc_shared_look(struct ptc_process *p)
 {
 	bool has_untold = false;
@@ -202,7 +216,8 @@ void ptc_shared_look(struct ptc_process *p)
 		has_untold |= !p->shared.data[i].is_told;
 	d = has_untold && p->log.is_recording ? opendir("/proc") : NULL;
 	while (d && (e = readdir(d)))
-		if (isdigit(e->d_name[0]) && atoi(e->d_name) != p->tracee.pid)
+		if (isdigit(e->d_name[0]) && atoi(e->d_name) != p->tracee.pid &&
+		    !is_joint(p, atoi(e->d_name)))
 			look_at(p, e->d_name);
 	if (d)
 		closedir(d);

@@ -141,8 +141,8 @@ enum ptc_delivery ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *
 	memcpy(ev.siginfo, si, sizeof(ev.siginfo));
 	ev.regs = ptc_to_cap(&u);
 	// Other threads run on while this one stands here: what its registers point to is
-	// theirs, and not what it was.
-	if (!p->has_threads)
+	// theirs, and not what it was. (Of other processes a turn tells: ptc_pending_switch().)
+	if (!p->has_threads || (p->is_joined && p->threads.size == 1))
 		ev.signature = ptc_signature_read(p->tracee.pid, &ev.regs);
 	if (status_has(tid, "SigCgt", si->si_signo)) {
 		ptc_pending_settle(p, t, true);

@@ -52,14 +52,14 @@ static int choose_cpu(const cpu_set_t *allowed)
 	return found;
 }
 
-static struct err *bind_to_cpu(struct ptc_process *p)
+static struct err *bind_to_cpu(struct ptc_process *p, int cpu)
 {
 	cpu_set_t one;
-	int cpu;
 
 	if (sched_getaffinity(p->tracee.pid, sizeof(p->affinity), &p->affinity))
 		return err_errno("cannot read the program's CPU affinity");
-	cpu = choose_cpu(&p->affinity);
+	if (cpu < 0)
+		cpu = choose_cpu(&p->affinity);
 	if (cpu < 0)
 		return err_new(ERR_UNSUPPORTED, "the program may run on no CPU");
 	p->cpu = cpu;
@@ -98,9 +98,9 @@ void ptc_threads_chose_cpus(struct ptc_process *p, pid_t caller, pid_t tid)
 
 /* ---- beginning and end --------------------------------------------------------------- */
 
-/** @p running ran last, and stands at @p regs. */
+/** @p running ran last, and stands at @p regs. @p cpu: -1, any. */
 static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs regs,
-			 uint32_t flags)
+			 uint32_t flags, int cpu)
 {
 	struct rec_switch last = {
 		.head = { .kind = REC_SWITCH, .tgid = p->tracee.pid, .tid = running },
@@ -110,7 +110,7 @@ static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs r
 	struct err *err;
 
 	memcpy(&last.regs, &regs, sizeof(last.regs));
-	err = bind_to_cpu(p);
+	err = bind_to_cpu(p, cpu);
 	if (!err)
 		err = ptc_bpf_watch_threads(p->all->bpf, &last);
 	p->has_threads = true;
@@ -139,7 +139,7 @@ struct err *ptc_threads_begin(struct ptc_process *p, pid_t running)
 		return err;
 	regs = ptc_to_cap(&u);
 	regs.gpr[CAP_RAX] = u.orig_rax;
-	return begin(p, running, regs, REC_SWITCH_IN_CALL);
+	return begin(p, running, regs, REC_SWITCH_IN_CALL, -1);
 }
 
 struct err *ptc_threads_attach(struct ptc_process *p, pid_t first)
@@ -148,7 +148,43 @@ struct err *ptc_threads_attach(struct ptc_process *p, pid_t first)
 	struct err *err = ptc_get_regs(first, &u);
 
 	// Inside a call that was cut short? Then the event of that is held, and tells.
-	return err ?: begin(p, first, ptc_to_cap(&u), 0);
+	return err ?: begin(p, first, ptc_to_cap(&u), 0, -1);
+}
+
+/** Its threads have a CPU, which is not that of the processes that it joins. */
+static struct err *move(struct ptc_process *p, pid_t tid, int cpu)
+{
+	cpu_set_t one;
+
+	if (p->cpu == cpu)
+		return NULL;
+	p->cpu = p->info.cpu.bound_to = cpu;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (p->threads.size > 1)
+		ptc_log_gap(&p->log, tid,
+			    "its threads are moved to the CPU of other processes: for a "
+			    "moment some may have run at the same time");
+	return set_affinity(p, &one);
+}
+
+struct err *ptc_threads_join(struct ptc_process *p, pid_t running,
+			     const struct cap_regs *regs, uint32_t flags)
+{
+	int *cpu = &p->all->joint_cpu;
+	struct err *err;
+
+	if (p->is_joined)
+		return NULL;
+	err = !p->has_threads ? begin(p, running, *regs, flags, *cpu) :
+	      *cpu >= 0	      ? move(p, running, *cpu) :
+				NULL;
+	if (err)
+		return err;
+	*cpu = p->cpu;
+	p->is_joined = true;
+	ptc_bpf_join(p->all->bpf, p->tracee.pid);
+	return NULL;
 }
 
 void ptc_threads_end(struct ptc_process *p)
@@ -157,7 +193,8 @@ void ptc_threads_end(struct ptc_process *p)
 
 	if (!p->has_threads)
 		return;
-	p->has_threads = false;
+	p->has_threads = p->is_joined = false;
+	p->joints.size = 0;
 	ptc_bpf_unwatch_threads(p->all->bpf, p->tracee.pid);
 	err = set_affinity(p, &p->affinity);
 	if (err)

@@ -19,6 +19,12 @@ struct err *ptc_threads_begin(struct ptc_process *p, pid_t running);
  * threads[0] of its start state. */
 struct err *ptc_threads_attach(struct ptc_process *p, pid_t first);
 
+/** Thread @p running, the only one that may run, stands at @p regs (@p flags: enum
+ * rec_switch_flags). From here on its process takes turns on one CPU with all that are joined. Of a
+ * process with threads others may run. */
+struct err *ptc_threads_join(struct ptc_process *p, pid_t running,
+			     const struct cap_regs *regs, uint32_t flags);
+
 /** There are no several threads any more: they may run everywhere again. */
 void ptc_threads_end(struct ptc_process *p);
 

@@ -230,7 +230,7 @@ void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid)
 {
 	uint32_t key = tgid;
 
-	*bits_of(b, tgid) &= ~REC_THREADED;
+	*bits_of(b, tgid) &= ~(REC_THREADED | REC_JOINED);
 	bpf_map_delete_elem(ptc_programs_map(&b->programs, "last_threads"), &key);
 }
 
@@ -302,6 +302,14 @@ struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *la
 		return err;
 	*bits_of(b, tgid) |= REC_THREADED;
 	return NULL;
+}
+
+void ptc_bpf_join(struct ptc_bpf *b, pid_t tgid)
+{
+	// Who had this number before is not to be taken for it.
+	if (b->globals->joined_runs == (uint32_t)tgid)
+		b->globals->joined_runs = 0;
+	*bits_of(b, tgid) |= REC_JOINED;
 }
 
 void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr)

@@ -67,6 +67,10 @@ void ptc_bpf_set_mapping(struct ptc_bpf *b, pid_t tgid, bool is_written);
  * sees what. */
 void ptc_bpf_set_sharing(struct ptc_bpf *b, pid_t tgid);
 
+/** Process @p tgid, whose threads are watched, takes turns on one CPU with all others of which this
+ * was said: from its next turn on these are told. Until it is unwatched. */
+void ptc_bpf_join(struct ptc_bpf *b, pid_t tgid);
+
 /** Thread @p tid is gone; its number may come again. */
 void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid);
 

@@ -97,6 +97,22 @@ uint64_t ptc_child_flags(pid_t child)
 	return 0;
 }
 
+/** At the end of stopped @p child the kernel zeroes a word of its memory, which is that of @p p. */
+static void watch_tid(struct ptc_process *p, pid_t child)
+{
+	struct user_regs_struct u;
+	uint64_t at = 0;
+
+	if (ptrace(PTRACE_GETREGS, child, NULL, &u))
+		return;
+	if (u.orig_rax == __NR_clone)
+		at = u.r10;
+	else if (ptc_read_some(&p->tracee, u.rdi + offsetof(struct clone_args, child_tid),
+			       &at, sizeof(at)) != sizeof(at))
+		return;
+	ptc_shared_watch(p, at & ~7ull, 8);
+}
+
 /** Both sides are in: follow it, or let it go. */
 static void release(struct ptc_family *f, struct ptc_child *entry)
 {
@@ -117,6 +133,8 @@ static void release(struct ptc_family *f, struct ptc_child *entry)
 			    "process %d runs in the program's memory: what it writes "
 			    "there is not recorded",
 			    c.pid);
+	if (p && p->is_joined && flags & CLONE_VM && flags & CLONE_CHILD_CLEARTID)
+		watch_tid(p, c.pid);
 	if (f->all->follows)
 		ptc_follow(f, &c, flags & CLONE_VM);
 	else
@@ -134,7 +152,8 @@ void ptc_child_stopped(struct ptc_family *f, pid_t pid)
 		release(f, c);
 }
 
-void ptc_child_tell_shared(struct ptc_process *p, pid_t tid, bool is_child)
+/** Say in the log of @p p that it shares memory with a child. */
+static void tell_shared(struct ptc_process *p, pid_t tid)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
@@ -147,15 +166,24 @@ void ptc_child_tell_shared(struct ptc_process *p, pid_t tid, bool is_child)
 		if (!ptc_is_shared_memory(m) && !ptc_through_is_shared(p, m))
 			continue;
 		how = ptc_shared_watch(p, m->start, m->end - m->start);
-		if (is_child || !has_told)
+		if (!has_told)
 			ptc_log_gap(&p->log, tid,
-				    is_child ? "it shares memory at 0x%llx (%s) with its "
-					       "parent: what others write there is %s" :
-					       "a child shares memory at 0x%llx (%s): "
-					       "what it writes there is %s",
+				    "a child shares memory at 0x%llx (%s): what it "
+				    "writes there is %s",
 				    (unsigned long long)m->start, m->name, how);
 		has_told = true;
 	}
+}
+
+/** @p p is making a child by its thread @p tid, which may be killed meanwhile. */
+static void join(struct ptc_process *p, pid_t tid)
+{
+	struct err *err = ptc_joint_fork(p, tid, false);
+
+	if (err && ptc_is_killed(tid))
+		err_destroy(err);
+	else if (err)
+		ptc_log_fail(&p->log, err);
 }
 
 void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent,
@@ -167,8 +195,10 @@ void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent
 
 	if (event == PTRACE_EVENT_VFORK)
 		ptc_vfork_created(p, parent);
+	else if (!is_thread(p->tracee.pid, child) && f->all->follows)
+		join(p, parent);
 	else if (!is_thread(p->tracee.pid, child))
-		ptc_child_tell_shared(p, parent, false);
+		tell_shared(p, parent);
 	else if ((err = ptc_threads_begin(p, parent)))
 		ptc_log_fail(&p->log, take_ptr(&err));
 	else

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "pt-collect/inputs/files.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/start/follow.h"
@@ -127,7 +128,9 @@ static struct err *begin_forked(struct ptc_family *f, struct ptc_process *p,
 	err = ptc_start_forked(p);
 	if (err)
 		return err;
-	ptc_child_tell_shared(p, p->tracee.pid, true);
+	err = ptc_joint_fork(p, p->tracee.pid, true);
+	if (err)
+		return err;
 	ptc_pt_begin(&p->pt);
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, p->log.is_recording);
 	return NULL;

@@ -43,10 +43,6 @@ void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent
 		       unsigned event, pid_t child);
 void ptc_child_stopped(struct ptc_family *f, pid_t child);
 
-/** Say in the log of @p p that it shares memory with a child, or, as @p is_child, with its
- * parent. */
-void ptc_child_tell_shared(struct ptc_process *p, pid_t tid, bool is_child);
-
 /** The child ended before it ever stopped. */
 void ptc_child_ended(struct ptc_family *f, pid_t child);
 

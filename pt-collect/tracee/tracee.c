@@ -380,8 +380,8 @@ static struct err *parse_line(const char *line, struct ptc_map *m)
 	char perms[5];
 	int name = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*x:%*x %llu %n", &start, &end, perms,
-		   &offset, &inode, &name) < 5)
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &offset,
+		   &m->major, &m->minor, &inode, &name) < 7)
 		return err_new(ERR_FORMAT, "cannot understand /proc/PID/maps");
 	m->start = start;
 	m->end = end;

@@ -95,6 +95,7 @@ struct ptc_map {
 	uint64_t start, end, offset;
 	int prot;
 	bool is_shared;
+	unsigned major, minor; ///< of the device that has the inode
 	uint64_t inode;
 	char name[4096]; ///< "" when anonymous
 };

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Processes that share memory, all recorded: each of them replays, and prints what it printed,
+# also where it saw what another one wrote while it computed. When one cannot be replayed the
+# others say what they miss.
+. tests/lib.sh
+
+need_bpf
+joint=$BUILD/tests/programs/joint
+c=$TMPDIR/c
+
+# record_joint WHAT - in $c
+record_joint() {
+	rm -rf "$c"
+	"${RECORD[@]}" -f -o "$c" -- "$joint" "$1" >"$c.out" 2>"$c.err" ||
+		fail "record of joint $1: $(cat "$c.err")"
+	grep -q '^end ' "$c.out" || fail "joint $1 printed: $(cat "$c.out")"
+	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$c"
+}
+
+# printed - what the replays of all processes print, sorted
+printed() {
+	local dir
+	for dir in "$c" "$c"/children/*; do
+		"$FAULTLINE" replay --stdout "$dir" 2>/dev/null || echo "$dir diverged"
+	done | sort
+}
+
+for what in spin ring mutex shm segment leave alarm; do
+	record_joint $what
+	tail -n 1 "$c.err" | grep -q ': complete' || fail "$what: $(cat "$c.err")"
+	[ "$(printed)" = "$(sort "$c.out")" ] || fail "$what: replays print: $(printed)
+recorded: $(cat "$c.out")"
+done
+all_match "$c"
+[ "$n_matched" = 2 ] || fail "$n_matched processes"
+
+# Each has become a history of its own: what others wrote is among its events, and nobody joins again.
+[ -e "$c/joined.flt" ] || fail "nothing was kept: $(ls "$c")"
+"$FAULTLINE" replay "$c" 2>"$TMPDIR/again" >/dev/null || fail "again: $(cat "$TMPDIR/again")"
+grep -q 'replayed together' "$TMPDIR/again" && fail "joined twice"
+"$FAULTLINE" dump "$c" | grep -q 'SWITCH .* turn.*\[[0-9a-f]*+' || fail "no turn has memory"
+
+# Its affinity is what it was.
+before=$("${RECORD[@]}" -f -o "$TMPDIR/a" -- sh -c "$joint ring >/dev/null; grep Cpus_allowed: /proc/self/status" \
+	2>/dev/null)
+[ "$before" = "$(grep Cpus_allowed: /proc/self/status)" ] || fail "runs on: $before"
+
+record_joint lost
+"$FAULTLINE" replay "$c" >"$TMPDIR/log" 2>"$TMPDIR/notes"
+grep -q 'process 0 .* diverged' "$TMPDIR/log" || fail "lost: $(cat "$TMPDIR/log")"
+grep -q 'gap: what process [0-9]* (joint) wrote into shared memory from here on is missing' \
+	"$TMPDIR/notes" || fail "lost: $(cat "$TMPDIR/notes")"
