@@ -171,11 +171,12 @@ static struct err *slice(struct fl_trace *t, size_t n, bool keeps_saves, double 
 	return err;
 }
 
-/* The first SHORT instructions: how long a slice takes, all in all. */
-static struct err *short_run(struct bench *b, const struct bench_work *w,
-			     struct capture *c)
+/* The first @p end instructions, @p name, in at most @p most_s: from nothing to one slice. */
+static struct err *from_nothing(struct bench *b, const struct bench_work *w,
+				struct capture *c, uint64_t end, const char *name,
+				double most_s)
 {
-	const struct fl_trace_options o = { .end = SHORT };
+	const struct fl_trace_options o = { .end = end };
 	_cleanup_(fl_trace_destroyp) struct fl_trace *t = NULL;
 	double start = clock_now_s(), used = used_s(), took, instances;
 	struct err *err = fl_trace_create(c, &o, &t);
@@ -184,31 +185,20 @@ static struct err *short_run(struct bench *b, const struct bench_work *w,
 	if (!err)
 		err = slice(t, 1, false, &took, &instances);
 	took = clock_now_s() - start;
-	snprintf(text, sizeof(text), "%.2f s of processor time", used_s() - used);
-	return err ?: add(b, w, "trace and slice of 20 M", "time", "s", took, 1, text);
+	snprintf(text, sizeof(text), "%.3g s of processor time", used_s() - used);
+	return err ?: add(b, w, name, "time", "s", took, most_s, text);
 }
 
 /* The first WHOLE, of one work: whether time and memory are what they should be in the long run, too. */
 static struct err *long_run(struct bench *b, const struct bench_work *w,
 			    struct capture *c)
 {
-	const struct fl_trace_options o = { .end = WHOLE };
-	_cleanup_(fl_trace_destroyp) struct fl_trace *t = NULL;
-	double start = clock_now_s(), used = used_s(), took, instances;
+	static const char name[] = "trace and slice of 10^9";
 	struct err *err;
-	char text[64];
 
 	peak_bytes();
-	err = fl_trace_create(c, &o, &t);
-	if (!err)
-		err = slice(t, 1, false, &took, &instances);
-	took = clock_now_s() - start;
-	snprintf(text, sizeof(text), "%.3g s of processor time", used_s() - used);
-	if (!err)
-		err = add(b, w, "trace and slice of 10^9", "time", "s", took, 60, text);
-	return err   ?:
-		       add(b, w, "trace and slice of 10^9", "memory", "B", peak_bytes(),
-			   512.0 * (1 << 20), NULL);
+	err = from_nothing(b, w, c, WHOLE, name, 60);
+	return err ?: add(b, w, name, "memory", "B", peak_bytes(), 512.0 * (1 << 20), NULL);
 }
 
 /* The first CAPTURED: what a capture of a slice alone has of them. */
@@ -332,7 +322,7 @@ static struct err *work(struct bench *b, const struct bench_work *w, bool *has_l
 		err = add(b, w, "capture", "kept of an instruction", "B",
 			  bench_bytes(b->capture) / instructions, 0.8, NULL);
 	if (!err)
-		err = short_run(b, w, c);
+		err = from_nothing(b, w, c, SHORT, "trace and slice of 20 M", 1);
 	if (!err)
 		err = of_trace(b, w, c, &in, &with_saves);
 	if (!err)
