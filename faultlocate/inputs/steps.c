@@ -30,7 +30,7 @@ static struct err *number_reg(struct walker *w, unsigned reg, uint32_t *ret)
 		do {
 			left &= left - 1;
 			n++;
-		} while (left >> first >> n & 1 &&
+		} while (left && left >> first >> n & 1 &&
 			 label_word_of(&r->at[reg][first + n]) == label);
 		err = vec_add(&m->scratch, label);
 		if (!err)
