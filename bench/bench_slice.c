@@ -198,7 +198,9 @@ static struct err *long_run(struct bench *b, const struct bench_work *w,
 
 	peak_bytes();
 	err = from_nothing(b, w, c, WHOLE, name, 60);
-	return err ?: add(b, w, name, "memory", "B", peak_bytes(), 512.0 * (1 << 20), NULL);
+	return err   ?:
+		       add(b, w, name, "memory", "B", peak_bytes(), 512.0 * (1 << 20),
+			   NULL);
 }
 
 /* The first CAPTURED: what a capture of a slice alone has of them. */

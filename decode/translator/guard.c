@@ -180,13 +180,56 @@ static uint32_t word_tag(struct dec_guard *g, uint64_t addr, uint64_t value)
 	return (uint32_t)word == (uint32_t)value ? word >> 32 : 0;
 }
 
+// So many values are kept as no pointers, and so often all words are looked through for one that is now.
+enum { NONE_MAX = 1 << 20, REBORN_MAX = 1 << 12 };
+
+static bool is_near_nodes(const struct dec_guard *g, uint64_t value)
+{
+	return value - g->low < g->span || value - g->high_low < g->high_span;
+}
+
+/* The word @p value at @p addr is no pointer: an interpreter's stack is full of what once was derived from one, and
+ * is asked for all the time. */
+static void keep_none(struct dec_guard *g, uint64_t addr, uint64_t value)
+{
+	uint64_t *words;
+
+	if (addr % 8 || !(uint32_t)value || !is_near_nodes(g, value) ||
+	    g->n_reborn == REBORN_MAX || g->none.size == NONE_MAX)
+		return;
+	words = page_of(g, addr, true);
+	if (words && !map_put(&g->none, value, 1))
+		words[addr % PAGE / 8] = (uint32_t)value;
+}
+
+/* A node begins at @p start: words that have that as no pointer are asked about again. */
+static void forget_none(struct dec_guard *g, uint64_t start)
+{
+	if (!map_get(&g->none, start))
+		return;
+	map_remove(&g->none, start);
+	g->n_reborn += g->n_reborn < REBORN_MAX;
+	for (size_t i = 0; i < g->pages.capacity; i++) {
+		uint64_t *words = (uint64_t *)g->pages.slots[i].value;
+
+		for (size_t k = 0; g->pages.slots[i].key != MAP_EMPTY_KEY && k < PAGE / 8;
+		     k++)
+			if (words[k] == (uint32_t)start)
+				words[k] = 0;
+	}
+}
+
 /* What the word @p value that was read at @p addr points to: as hg_derive_recall(). */
 static uint32_t recall(struct dec_guard *g, uint64_t addr, uint64_t value)
 {
 	uint32_t tag = word_tag(g, addr, value);
 	uint64_t *root = tag ? NULL : map_get(&g->live, value);
 
-	return root ? *root * sizeof(struct guard_row) : tag;
+	if (root)
+		return *root * sizeof(struct guard_row);
+	if (!tag)
+		keep_none(g, addr, value);
+	return tag;
 }
 
 static void forget_words(struct dec_guard *g, uint64_t start, uint64_t end)
@@ -250,6 +293,7 @@ static uint32_t node_born(struct dec_engine *e, uint64_t start, uint64_t size,
 		return 0;
 	}
 	g->rows[n] = (struct guard_row){ start, size };
+	forget_none(g, start);
 	if (start >= HIGH) {
 		widen(&g->high_low, &g->high_span, start - REACH, start + size + REACH);
 		if (!g->has_high)

@@ -73,7 +73,9 @@ enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
 /** The shadow of a page, of its number; @p number 0: of none. */
 struct guard_page {
 	uint64_t number;
-	uint64_t words; ///< address of 512 words: tag << 32 | low half of the value
+	/** Address of 512 words: tag << 32 | low half of the value. Without a tag that is no
+	 * pointer; 0: not known. */
+	uint64_t words;
 };
 
 struct guard_row {
@@ -121,6 +123,8 @@ struct dec_guard {
 	VEC(struct guard_node) nodes; ///< as rows
 	struct map live;	      ///< start -> node
 	struct map pages;	      ///< number -> words
+	struct map none;   ///< values between nodes that some word has as no pointer -> 1
+	unsigned n_reborn; ///< nodes that began at one of them
 	VEC(struct guard_event) events;
 	struct map hooks; ///< rip -> index + 1
 	VEC(struct dec_hook) hook;

@@ -483,34 +483,37 @@ static void look_up_word(struct translation *t, int i, const struct dec_mem *m,
 }
 
 /* .. is what the shadow in @p s2 + @p s1 is of? Then @p s1 gets the tag, which is none of what is gone; else a
- * step. */
-static void take_tag(struct translation *t, int i, const struct dec_mem *m)
+ * step. @return the jump that is taken when it is no pointer. */
+static uint8_t *take_tag(struct translation *t, int i, const struct dec_mem *m)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
-		s2 = const_scratch(t)[2], *stub = step_stub(t, i);
+		s2 = const_scratch(t)[2], *stub = step_stub(t, i), *none;
 	struct dec_emit *c = &t->cold;
 
 	emit_load_zx(c, s0, m);
+	reg_op32(c, 0x85, s0, s0); // test
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
 	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
 	emit_mem_op(c, 0, OP_MOV, s1, s2, s1, 1, 4);
 	reg_op32(c, 0x85, s1, s1);
-	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+	none = emit_jcc_rel(c, CC_E);
 	emit_mem_op(c, 1, 0x83, 7, s1, DEC_REG_NONE, 1, // cmp qword, 0
 		    t->e->guard->at + GUARD_ROWS_AT + 8);
 	emit_u8(c, 0);
 	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+	return none;
 }
 
 /* A pointer in memory is added to register @p to, or subtracted. */
 static void adds_word(struct translation *t, int i, int to, const struct dec_mem *m,
 		      bool is_sub)
 {
-	uint8_t s1 = const_scratch(t)[1], *over;
+	uint8_t s1 = const_scratch(t)[1], *over, *none;
 	struct dec_emit *c = &t->cold;
 
 	look_up_word(t, i, m, t->e->guard->at);
-	take_tag(t, i, m);
+	none = take_tag(t, i, m);
 	ctx_is_zero(c, TAG(to));
 	over = emit_jcc_rel(c, CC_E);
 	if (is_sub) {
@@ -524,6 +527,7 @@ static void adds_word(struct translation *t, int i, int to, const struct dec_mem
 		ctx_store32(c, TAG(to), s1);
 	}
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+	emit_patch_rel(none, t->out.p);
 	t->zero &= ~(1u << to);
 }
 

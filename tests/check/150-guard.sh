@@ -156,3 +156,37 @@ for build in "gcc -O0 -s" "clang -O2 -s" "gcc -O2 -g"; do
 done
 same "$TMPDIR/xored" wrong
 [ "$n" = 1 ] || fail "a wild link: $(cat "$TMPDIR/slow.found")"
+
+# A word that holds no pointer, as often as it is asked, until a block begins at just that address.
+cat >"$TMPDIR/reborn.c" <<'END'
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	static char *volatile slot[2];
+	uint32_t half[2];
+	uintptr_t sum = 0;
+	char *block = malloc(40);
+	memcpy(half, &block, sizeof(half));
+	free(block);
+	((volatile uint32_t *)slot)[0] = half[0];
+	((volatile uint32_t *)slot)[1] = half[1];
+	for (uintptr_t i = 0; i < 9; i++)
+		sum += (uintptr_t)slot[0] & 1, sum += (i + (uintptr_t)slot[0]) & 8;
+	block = malloc(40);
+	if (argc > 2)
+		*(char *)((argc == 3 ? 40 : 39) + (uintptr_t)slot[0]) = 1;
+	slot[0][argc == 2 ? 40 : 39] = 1;
+	free(block);
+	return sum > 99;
+}
+END
+gcc -O1 -s -fno-builtin -w -o "$TMPDIR/reborn" "$TMPDIR/reborn.c" || fail "cannot compile"
+was=$wrong quick=0
+same "$TMPDIR/reborn"
+same "$TMPDIR/reborn" 2 3 4
+[ $quick = 2 ] || fail "only $quick of 2 were quick: $(cat "$TMPDIR/said")"
+same "$TMPDIR/reborn" 2
+same "$TMPDIR/reborn" 2 3
+[ $((wrong - was)) = 2 ] || fail "behind what was no pointer: $((wrong - was)) of 2 are wrong"
