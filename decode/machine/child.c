@@ -855,6 +855,7 @@ static bool is_open(int fd)
 
 static void child_main(char **argv)
 {
+	struct child_spin spin = {};
 	struct err *err;
 	uint32_t command;
 
@@ -889,6 +890,7 @@ static void child_main(char **argv)
 	child_where(DEC_AT_POSITION);
 	child_answer(CHILD_OK);
 	for (;;) {
+		child_spin(&spin, &slot->request, CHILD_NONE, false);
 		while (!(command = atomic_load(&slot->request)))
 			futex_wait(&slot->request, CHILD_NONE);
 		child_serve(command);

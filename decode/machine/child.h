@@ -146,4 +146,28 @@ struct child_shared {
 	_Alignas(4096) uint8_t log[2][CHILD_LOG_BYTES];
 };
 
+enum { SPIN_MAX = 1000, SPIN_OFTEN = 64 };
+
+/** How long it pays to look again before sleeping. */
+struct child_spin {
+	unsigned most, n;
+};
+
+/** Look at @p word for a while, as long as it is (or, with @p until, is not) @p value: who answers on another
+ * processor is quicker than being woken. Where that was in vain, mostly, the next while is shorter. */
+static inline void child_spin(struct child_spin *s, _Atomic uint32_t *word,
+			      uint32_t value, bool until)
+{
+	unsigned most = s->n++ % SPIN_OFTEN ? s->most : SPIN_MAX;
+
+	for (unsigned i = 0; i < most; i++) {
+		if ((atomic_load(word) == value) == until) {
+			s->most = SPIN_MAX;
+			return;
+		}
+		__builtin_ia32_pause();
+	}
+	s->most = most / 2;
+}
+
 #endif

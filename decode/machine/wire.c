@@ -18,6 +18,7 @@
 #include "decode/machine/interrupts.h"
 
 struct dec_wire {
+	struct child_spin spin; ///< while it waits for answers
 	const struct capture *capture;
 	const struct dec_machine_options *options;
 	struct confine *group;
@@ -216,6 +217,7 @@ static struct err *wire_await(struct dec_wire *w, uint32_t s)
 	struct child_slot *slot = &w->shared->slot[s];
 	struct err *err = NULL, *death;
 
+	child_spin(&w->spin, &slot->request, CHILD_NONE, true);
 	for (;;) {
 		uint32_t bell = atomic_load(&w->shared->bell);
 		bool is_done = atomic_load(&slot->request) == CHILD_NONE;
