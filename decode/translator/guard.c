@@ -960,6 +960,9 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 	struct dec_guard *g = e->guard;
 	struct dec_ctx *c = e->ctx;
 	struct guard_call *call = &g->call;
+	// realloc(NULL) goes on as malloc(): who called knows of one.
+	bool is_handed = call->is_open && c->gpr[CAP_RSP] == call->rsp &&
+			 call->hook.kind == DEC_HOOK_ALLOCATOR;
 
 	if (call->is_open && c->gpr[CAP_RSP] < call->rsp)
 		return;
@@ -979,8 +982,10 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 		if (h->which == CAP_HEAP_FREE)
 			release(g, call->arg[0], call->returns);
-		memcpy(call->gpr, c->gpr, sizeof(call->gpr));
-		memcpy(call->tag, c->tag, sizeof(call->tag));
+		if (!is_handed) {
+			memcpy(call->gpr, c->gpr, sizeof(call->gpr));
+			memcpy(call->tag, c->tag, sizeof(call->tag));
+		}
 		memset(c->tag, 0, sizeof(c->tag));
 		c->vec_tags = 0;
 		show_spans(e);

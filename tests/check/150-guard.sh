@@ -82,6 +82,27 @@ same "$TMPDIR/negative"
 same "$TMPDIR/negative" 2 3
 [ $((wrong - was)) = 2 ] || fail "negative sizes: $((wrong - was)) of 2 are wrong"
 
+# What realloc hands to malloc: pointers in registers are to the same blocks behind it.
+cat >"$TMPDIR/handed.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *first = malloc(36), *second = realloc(NULL, 24);
+	first[argc == 1 ? 36 : 35] = 1;
+	second[0] = 1;
+	free(first);
+	free(second);
+	return 0;
+}
+END
+gcc -O1 -s -fno-builtin -w -o "$TMPDIR/handed" "$TMPDIR/handed.c" || fail "cannot compile"
+same "$TMPDIR/handed"
+[ "$n" = 1 ] || fail "behind realloc(NULL): $(cat "$TMPDIR/slow.found")"
+quick=0
+same "$TMPDIR/handed" right
+[ $quick = 1 ] || fail "behind realloc(NULL): $(cat "$TMPDIR/said")"
+quick=0
+
 # Right ones: pointers in registers, vectors, memory, over realloc and the stack.
 cp tests/programs/memory.c "$TMPDIR/text"
 same "$TMPDIR/cursors"
