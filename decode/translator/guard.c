@@ -583,6 +583,35 @@ static void define_gpr(struct guard_do *s, int reg)
 	c->tag[reg] = tag;
 }
 
+static bool is_lane_arithmetic(const struct dec_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_PADDQ ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPADDQ ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_PSUBQ ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_VPSUBQ;
+}
+
+static uint32_t living(const struct guard_do *s, int v, int k)
+{
+	uint32_t tag = s->e->ctx->vec_tags >> v & 1 ? s->g->lanes[v][k] : 0;
+
+	return tag && node_of(s->g, tag)->is_live ? tag : 0;
+}
+
+/* As lane_from() of hg_derive.c. */
+static uint32_t lane_from(const struct guard_do *s, int v, int k, uint64_t value)
+{
+	uint32_t tag = same(s, value), read = s->insn.other_read;
+
+	if (tag || !is_lane_arithmetic(&s->insn))
+		return tag;
+	if (read >> v & 1)
+		tag = living(s, v, k);
+	for (; read && !tag; read &= read - 1)
+		tag = living(s, __builtin_ctz(read), k);
+	return tag;
+}
+
 static void define_vector(struct guard_do *s, int reg)
 {
 	uint32_t any = 0;
@@ -592,7 +621,7 @@ static void define_vector(struct guard_do *s, int reg)
 		dec_engine_read_reg(s->e, DEC_REG_VEC + reg, vec);
 		for (int k = 0; k < 8; k++)
 			any |= s->g->lanes[reg][k] =
-				same(s, word_at((uint64_t)(vec + 8 * k)));
+				lane_from(s, reg, k, word_at((uint64_t)(vec + 8 * k)));
 	}
 	s->e->ctx->vec_tags &= ~(1u << reg);
 	s->e->ctx->vec_tags |= (uint32_t)(any != 0) << reg;

@@ -103,6 +103,27 @@ same "$TMPDIR/handed" right
 [ $quick = 1 ] || fail "behind realloc(NULL): $(cat "$TMPDIR/said")"
 quick=0
 
+# Pointers that are moved as lanes of a vector.
+cat >"$TMPDIR/lanes.c" <<'END'
+#include <emmintrin.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *block = malloc(36);
+	__m128i at = _mm_set1_epi64x((long)block);
+	at = _mm_add_epi64(at, _mm_set1_epi64x(argc == 1 ? 36 : 35));
+	*(char *)_mm_cvtsi128_si64(at) = 1;
+	free(block);
+	return 0;
+}
+END
+gcc -O1 -s -fno-builtin -w -o "$TMPDIR/lanes" "$TMPDIR/lanes.c" || fail "cannot compile"
+same "$TMPDIR/lanes"
+[ "$n" = 1 ] || fail "lanes: $(cat "$TMPDIR/slow.found")"
+same "$TMPDIR/lanes" right
+[ $quick = 1 ] || fail "lanes: $(cat "$TMPDIR/said")"
+quick=0
+
 # Right ones: pointers in registers, vectors, memory, over realloc and the stack.
 cp tests/programs/memory.c "$TMPDIR/text"
 same "$TMPDIR/cursors"
