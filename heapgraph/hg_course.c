@@ -59,7 +59,7 @@ static enum hg_course_op vector_op(const struct hg_glanced *q,
 static enum hg_course_op op_of(const struct hg_glanced *q, const struct dec_insn *insn,
 			       const struct trail *t)
 {
-	bool is_arithmetic = hg_derive_is_arithmetic(insn);
+	bool is_arithmetic = dec_insn_is_arithmetic(insn->mnemonic);
 
 	if (q->vec_reads | q->vec_writes)
 		return vector_op(q, insn, t);
@@ -114,7 +114,7 @@ static void plan_insn(const struct dec_glance *g, struct hg_glanced *q, uint32_t
 	q->is_mask = insn->mnemonic == ZYDIS_MNEMONIC_AND ||
 		     insn->mnemonic == ZYDIS_MNEMONIC_OR;
 	q->op = is_fit ? op_of(q, insn, t) : COURSE_LEAVE;
-	if (q->op == COURSE_DERIVE && q->is_sub && !hg_derive_is_wide(insn))
+	if (q->op == COURSE_DERIVE && q->is_sub && !dec_insn_is_wide(insn))
 		q->op = COURSE_MIXED;
 }
 

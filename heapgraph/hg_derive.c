@@ -3,8 +3,6 @@
 
 #include "heapgraph/hg_derive_int.h"
 
-#include "decode/translator/emit.h"
-
 #include "decode/x86/zydis.h"
 
 void hg_derive_init(struct hg_derive *d, const struct hg_graph *g)
@@ -314,23 +312,6 @@ static void add_use(struct hg_derive *d, struct hg_sources *so,
 
 /* ---- definitions ------------------------------------------------------------------------- */
 
-bool hg_derive_is_arithmetic(const struct dec_insn *insn)
-{
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_LEA:
-	case ZYDIS_MNEMONIC_INC:
-	case ZYDIS_MNEMONIC_DEC:
-	case ZYDIS_MNEMONIC_AND:
-	case ZYDIS_MNEMONIC_OR:
-	case ZYDIS_MNEMONIC_XADD:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* How far is @p value from the node of derivation @p from? */
 static uint64_t way_to_node(const struct hg_derive *d, uint32_t from, uint64_t value)
 {
@@ -392,15 +373,6 @@ static uint32_t node_of(const struct hg_derive *d, uint32_t from)
 	return d->pointer ? from : hg_derive_get(d, from)->node.v;
 }
 
-bool hg_derive_is_wide(const struct dec_insn *insn)
-{
-	const uint8_t *rex = insn->bytes;
-
-	while (emit_is_legacy_prefix(*rex))
-		rex++;
-	return (*rex & 0xf8) == 0x48;
-}
-
 /* The distance was asked for between @p alive, to a node that lives, and @p gone, whose node does not,
  * but which has address @p value: is that in the node that lives? Then so is what is reached
  * from there. */
@@ -422,7 +394,7 @@ static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
 	uint32_t from = d->regs->gpr[reg];
 
 	// strlen() subtracts the low halves.
-	if (!from || (d->regs->value[reg] >> 32 && !hg_derive_is_wide(s->insn)))
+	if (!from || (d->regs->value[reg] >> 32 && !dec_insn_is_wide(s->insn)))
 		return 0;
 	for (int i = 0; i < so->n; i++) {
 		if (so->at[i].value != d->regs->value[reg] - value)
@@ -437,26 +409,18 @@ static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
 	return derive(d, from, value, s);
 }
 
-/* Was the result cut off, or are only its low bits left? */
-static bool is_cut(const struct dec_insn *insn, uint64_t source, uint64_t value)
-{
-	bool is_mask = insn->mnemonic == ZYDIS_MNEMONIC_AND ||
-		       insn->mnemonic == ZYDIS_MNEMONIC_OR;
-
-	return source >> 32 &&
-	       (!(value >> 32) || (is_mask && source - value + 4096 > 8192));
-}
-
 static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
 			     const struct hg_sources *so, uint64_t value)
 {
 	uint32_t from = hg_source_same(so, value);
 	uint64_t source;
 
-	if (from || !so->n || !hg_derive_is_arithmetic(s->insn))
+	if (from || !so->n || !dec_insn_is_arithmetic(s->insn->mnemonic))
 		return from;
 	from = nearest(d, so, value, &source);
-	return from && !is_cut(s->insn, source, value) ? derive(d, from, value, s) : 0;
+	return from && !dec_insn_cuts(s->insn->mnemonic, source, value) ?
+		       derive(d, from, value, s) :
+		       0;
 }
 
 /* What general register @p reg, which was defined, is derived from. */
@@ -499,14 +463,6 @@ void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,
 	d->regs->value[reg] = value;
 }
 
-static bool is_lane_arithmetic(const struct dec_insn *insn)
-{
-	return insn->mnemonic == ZYDIS_MNEMONIC_PADDQ ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPADDQ ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_PSUBQ ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPSUBQ;
-}
-
 /* @return @p from, if it is to a node that lives; else 0. */
 static uint32_t living(const struct hg_derive *d, uint32_t from)
 {
@@ -520,7 +476,7 @@ static uint32_t lane_from(const struct hg_derive *d, const struct dec_step *s,
 {
 	uint32_t from = hg_source_same(so, value), read = s->insn->other_read;
 
-	if (from || !d->graph || !is_lane_arithmetic(s->insn))
+	if (from || !d->graph || !dec_insn_is_lane_arithmetic(s->insn->mnemonic))
 		return from;
 	if (read >> v & 1 && d->regs->vec_live >> v & 1) // what is subtracted from
 		from = living(d, d->regs->vec[v][k]);

@@ -61,12 +61,6 @@ uint32_t hg_derive_recall(struct hg_derive *d, uint64_t addr, uint64_t value);
 void hg_derive_remember(struct hg_derive *d, uint64_t addr, uint64_t value,
 			uint32_t from);
 
-/** @return whether @p insn makes pointers of pointers. */
-bool hg_derive_is_arithmetic(const struct dec_insn *insn);
-
-/** @return whether legacy instruction @p insn computes with 64 bits. */
-bool hg_derive_is_wide(const struct dec_insn *insn);
-
 /** What the instruction of @p s (whose references are not looked at) defined: memory of @p size
  * bytes at @p addr; general register @p reg, of which d->regs still has the value before; vector
  * register @p v. */

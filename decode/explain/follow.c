@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "decode/translator/emit.h"
 #include "decode/x86/zydis.h"
 
 // Copies followed; writes looked at that are none; and how far a pointer may be from what it was made of.
@@ -204,16 +203,6 @@ static bool is_scaling(const struct dec_insn *insn)
 	return (b[1] & 7) == 4 && b[1] < 0xc0 && (b[2] >> 3 & 7) != 4;
 }
 
-/* Does it compute with less than eight bytes, as nobody does with pointers that are small numbers? */
-static bool is_narrow(const struct dec_insn *insn)
-{
-	const uint8_t *rex = insn->bytes;
-
-	while (emit_is_legacy_prefix(*rex))
-		rex++;
-	return (*rex & 0xf8) != 0x48;
-}
-
 /* Are the ones of @p n neighbours? */
 static bool is_stretch(uint64_t n)
 {
@@ -370,7 +359,7 @@ static void make_sum(const struct dec_past *p, const struct dec_past_step *s,
 	const struct dec_insn *insn = dec_past_insn(p, s);
 	const struct dec_past_ref *r = NULL;
 
-	if (is_stepping(insn) && is_near(hop->value, 0) && is_narrow(insn) &&
+	if (is_stepping(insn) && is_near(hop->value, 0) && !dec_insn_is_wide(insn) &&
 	    is_pointer(what)) {
 		hop->kind = DEC_HOP_COMPUTED;
 		hop->is_narrow = true;

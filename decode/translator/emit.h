@@ -339,31 +339,10 @@ static inline void emit_store_k(struct dec_emit *e, uint8_t base, int32_t disp, 
 	emit_modrm(e, k, base, DEC_REG_NONE, 1, disp);
 }
 
-/** @return whether @p byte, before the opcode, is a legacy prefix: a REX prefix is none. */
-static inline bool emit_is_legacy_prefix(uint8_t byte)
-{
-	switch (byte) {
-	case 0x26:
-	case 0x2e:
-	case 0x36:
-	case 0x3e:
-	case 0x64:
-	case 0x65:
-	case 0x66:
-	case 0x67:
-	case 0xf0:
-	case 0xf2:
-	case 0xf3:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /** Let the instruction at @p at, which has a gs prefix, use fs. */
 static inline void emit_gs_to_fs(uint8_t *at)
 {
-	for (; emit_is_legacy_prefix(*at); at++)
+	for (; dec_insn_is_legacy_prefix(*at); at++)
 		if (*at == 0x65)
 			*at = 0x64;
 }

@@ -45,7 +45,7 @@ static void far_drop_extensions(uint8_t *bytes, int n)
 {
 	int i = 0;
 
-	while (i < n && emit_is_legacy_prefix(bytes[i]))
+	while (i < n && dec_insn_is_legacy_prefix(bytes[i]))
 		i++;
 	if (i == n)
 		return;

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "decode/translator/emit.h"
 #include "decode/translator/emulate.h"
 #include "decode/translator/engine.h"
 #include "decode/translator/touch.h"
@@ -499,41 +498,6 @@ static uint32_t nearest(const struct guard_do *s, uint64_t value, uint64_t *sour
 
 /* ---- what it defines -------------------------------------------------------------------------- */
 
-static bool is_arithmetic(const struct dec_insn *insn)
-{
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_LEA:
-	case ZYDIS_MNEMONIC_INC:
-	case ZYDIS_MNEMONIC_DEC:
-	case ZYDIS_MNEMONIC_AND:
-	case ZYDIS_MNEMONIC_OR:
-	case ZYDIS_MNEMONIC_XADD:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool is_wide(const struct dec_insn *insn)
-{
-	const uint8_t *rex = insn->bytes;
-
-	while (emit_is_legacy_prefix(*rex))
-		rex++;
-	return (*rex & 0xf8) == 0x48;
-}
-
-static bool is_cut(const struct dec_insn *insn, uint64_t source, uint64_t value)
-{
-	bool is_mask = insn->mnemonic == ZYDIS_MNEMONIC_AND ||
-		       insn->mnemonic == ZYDIS_MNEMONIC_OR;
-
-	return source >> 32 &&
-	       (!(value >> 32) || (is_mask && source - value + 4096 > 8192));
-}
-
 /* Arithmetic led from a pointer of @p tag to @p value: from what is gone, and far, to whatever has the
  * memory now. */
 static uint32_t led_to(struct dec_guard *g, uint32_t tag, uint64_t value)
@@ -547,7 +511,7 @@ static uint32_t subtract(const struct guard_do *s, int reg, uint32_t tag, uint64
 {
 	uint64_t less = s->gpr[reg] - value;
 
-	if (!tag || (s->gpr[reg] >> 32 && !is_wide(&s->insn)))
+	if (!tag || (s->gpr[reg] >> 32 && !dec_insn_is_wide(&s->insn)))
 		return 0;
 	for (int i = 0; i < s->n; i++)
 		if (s->source[i].value == less && s->source[i].tag == tag)
@@ -560,10 +524,12 @@ static uint32_t derived_from(const struct guard_do *s, uint64_t value)
 	uint32_t tag = same(s, value);
 	uint64_t source = 0;
 
-	if (tag || !s->n || !is_arithmetic(&s->insn))
+	if (tag || !s->n || !dec_insn_is_arithmetic(s->insn.mnemonic))
 		return tag;
 	tag = nearest(s, value, &source);
-	return tag && !is_cut(&s->insn, source, value) ? led_to(s->g, tag, value) : 0;
+	return tag && !dec_insn_cuts(s->insn.mnemonic, source, value) ?
+		       led_to(s->g, tag, value) :
+		       0;
 }
 
 static void define_gpr(struct guard_do *s, int reg)
@@ -583,14 +549,6 @@ static void define_gpr(struct guard_do *s, int reg)
 	c->tag[reg] = tag;
 }
 
-static bool is_lane_arithmetic(const struct dec_insn *insn)
-{
-	return insn->mnemonic == ZYDIS_MNEMONIC_PADDQ ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPADDQ ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_PSUBQ ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_VPSUBQ;
-}
-
 static uint32_t living(const struct guard_do *s, int v, int k)
 {
 	uint32_t tag = s->e->ctx->vec_tags >> v & 1 ? s->g->lanes[v][k] : 0;
@@ -603,7 +561,7 @@ static uint32_t lane_from(const struct guard_do *s, int v, int k, uint64_t value
 {
 	uint32_t tag = same(s, value), read = s->insn.other_read;
 
-	if (tag || !is_lane_arithmetic(&s->insn))
+	if (tag || !dec_insn_is_lane_arithmetic(s->insn.mnemonic))
 		return tag;
 	if (read >> v & 1)
 		tag = living(s, v, k);

@@ -558,21 +558,12 @@ static void moves_word(struct translation *t, int i, const struct dec_mem *m, in
 
 /* ---- instructions ----------------------------------------------------------------------------------- */
 
-static bool is_wide(const struct dec_insn *insn)
-{
-	const uint8_t *p = insn->bytes;
-
-	while (emit_is_legacy_prefix(*p))
-		p++;
-	return (*p & 0xf8) == 0x48;
-}
-
 /* Does it define 8 or 16 bits of general registers? */
 static bool is_narrow(const struct dec_insn *insn)
 {
 	const uint8_t *p = insn->bytes;
 
-	for (; emit_is_legacy_prefix(*p); p++)
+	for (; dec_insn_is_legacy_prefix(*p); p++)
 		if (*p == 0x66)
 			return true;
 	if ((*p & 0xf0) == 0x40)
@@ -657,8 +648,8 @@ static void before_any(struct translation *t, int i)
 	if (!writes && !(m && m->is_write && m->size >= 8) &&
 	    !(insn->gpr_written & RSP_BIT))
 		return;
-	if (!is_wide(insn) && !insn->is_vex && !(m && m->is_write && m->size >= 8) &&
-	    !(insn->gpr_written & RSP_BIT)) {
+	if (!dec_insn_is_wide(insn) && !insn->is_vex &&
+	    !(m && m->is_write && m->size >= 8) && !(insn->gpr_written & RSP_BIT)) {
 		if (t->e->guard->has_low)
 			may_be = step_if_tagged(t, i, sources | writes);
 		else if (is_narrow(insn))
@@ -672,7 +663,7 @@ static void before_any(struct translation *t, int i)
 	if (m && m->is_read && !m->is_write && m->size < 8)
 		sources =
 			0; // movsxd, movzx and the like: of what they load nothing is a pointer
-	if (m && m->is_read && !m->is_write && m->size == 8 && is_wide(insn) &&
+	if (m && m->is_read && !m->is_write && m->size == 8 && dec_insn_is_wide(insn) &&
 	    (insn->mnemonic == ZYDIS_MNEMONIC_ADD ||
 	     insn->mnemonic == ZYDIS_MNEMONIC_SUB)) {
 		if (writes && (insn->bytes[0] & 0xf8) == 0x48 && !m->is_absolute) {
@@ -706,7 +697,8 @@ static void before_any(struct translation *t, int i)
 
 static bool is_plain_mov(const struct dec_insn *insn)
 {
-	return insn->mnemonic == ZYDIS_MNEMONIC_MOV && is_wide(insn) && !insn->is_gs;
+	return insn->mnemonic == ZYDIS_MNEMONIC_MOV && dec_insn_is_wide(insn) &&
+	       !insn->is_gs;
 }
 
 /* Registers alone, 64 bits. @return whether it was dealt with. */
@@ -716,7 +708,8 @@ static bool before_registers(struct translation *t, int i)
 	uint32_t reads = insn->gpr_read, writes = insn->gpr_written;
 	int to = writes ? one(writes) : 0, n = __builtin_popcount(reads);
 
-	if (__builtin_popcount(writes) != 1 || !is_wide(insn) || writes & RSP_BIT)
+	if (__builtin_popcount(writes) != 1 || !dec_insn_is_wide(insn) ||
+	    writes & RSP_BIT)
 		return false;
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:

@@ -86,6 +86,37 @@ bool dec_insn_sets_status(ZydisMnemonic m)
 	       m == ZYDIS_MNEMONIC_CMP || m == ZYDIS_MNEMONIC_TEST;
 }
 
+bool dec_insn_is_arithmetic(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_LEA:
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XADD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool dec_insn_is_lane_arithmetic(ZydisMnemonic m)
+{
+	return m == ZYDIS_MNEMONIC_PADDQ || m == ZYDIS_MNEMONIC_VPADDQ ||
+	       m == ZYDIS_MNEMONIC_PSUBQ || m == ZYDIS_MNEMONIC_VPSUBQ;
+}
+
+bool dec_insn_cuts(ZydisMnemonic m, uint64_t source, uint64_t value)
+{
+	bool is_mask = m == ZYDIS_MNEMONIC_AND || m == ZYDIS_MNEMONIC_OR;
+
+	return source >> 32 &&
+	       (!(value >> 32) || (is_mask && source - value + 4096 > 8192));
+}
+
 /* ---- flags --------------------------------------------------------------------------- */
 
 enum { INSN_STATUS = 0x8d5 }; ///< CF PF AF ZF SF OF

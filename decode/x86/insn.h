@@ -148,6 +148,37 @@ size_t dec_insn_text(const struct dec_insn *insn, char *buf, size_t size);
 /** @return the name of instruction set @p isa, as in dec_insn.isa. */
 const char *dec_insn_isa_name(unsigned isa);
 
+/** @return whether @p byte is a prefix that stands before REX, VEX and EVEX. */
+static inline bool dec_insn_is_legacy_prefix(uint8_t byte)
+{
+	switch (byte) {
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x64:
+	case 0x65:
+	case 0x66:
+	case 0x67:
+	case 0xf0:
+	case 0xf2:
+	case 0xf3:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/** @return whether legacy instruction @p insn computes with 64 bits. */
+static inline bool dec_insn_is_wide(const struct dec_insn *insn)
+{
+	const uint8_t *rex = insn->bytes;
+
+	while (dec_insn_is_legacy_prefix(*rex))
+		rex++;
+	return (*rex & 0xf8) == 0x48;
+}
+
 /** @return whether what @p insn writes is zero whatever its register was: xor eax, eax and its kin. */
 bool dec_insn_zeroes(const struct dec_insn *insn);
 

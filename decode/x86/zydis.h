@@ -61,4 +61,13 @@ bool dec_insn_is_vector_copy(ZydisMnemonic m);
 /** Integer arithmetic that writes all six status flags, each a function of its operands. */
 bool dec_insn_sets_status(ZydisMnemonic m);
 
+// Pointers that are made of pointers: who follows them while code runs and who follows them in its log agree.
+
+/** It makes pointers of pointers, in general registers and in memory; in each lane of vectors. */
+bool dec_insn_is_arithmetic(ZydisMnemonic m);
+bool dec_insn_is_lane_arithmetic(ZydisMnemonic m);
+
+/** Of pointer @p source @p m made @p value: was that cut off, or are only its low bits left? */
+bool dec_insn_cuts(ZydisMnemonic m, uint64_t source, uint64_t value);
+
 #endif

@@ -12,7 +12,6 @@
  */
 #include <string.h>
 
-#include "decode/translator/emit.h"
 #include "faultlocate/race/race_int.h"
 
 #include "decode/x86/zydis.h"
@@ -104,7 +103,7 @@ static bool is_locked(const struct dec_insn *insn, int m)
 {
 	if (insn->mnemonic == ZYDIS_MNEMONIC_XCHG)
 		return insn->mem[m].is_write;
-	for (int i = 0; i < insn->len && emit_is_legacy_prefix(insn->bytes[i]); i++)
+	for (int i = 0; i < insn->len && dec_insn_is_legacy_prefix(insn->bytes[i]); i++)
 		if (insn->bytes[i] == 0xf0)
 			return true;
 	return false;
