@@ -238,6 +238,13 @@ struct cap_event {
 	const char *text;
 };
 
+/** @return whether behind @p ev, whose process is joined, it has what others wrote into the memory that they share. */
+static inline bool cap_event_begins_turn(const struct cap_event *ev)
+{
+	return ev->kind == CAP_EV_SHARED ||
+	       (ev->kind == CAP_EV_SWITCH && ev->switch_flags & CAP_SWITCH_TURN);
+}
+
 /** A mapped file that was kept. */
 struct cap_file {
 	char *path;	///< as the program saw it

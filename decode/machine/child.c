@@ -230,22 +230,14 @@ static bool is_new_turn; ///< it has begun, and nobody was told
 /* dec_replay_run(), from behind a turn's begin too. */
 static enum dec_stop child_go(uint64_t until)
 {
+	enum dec_verdict v;
+
 	if (is_new_turn) {
 		is_new_turn = false;
 		return DEC_STOP_PAUSE;
 	}
-	if (!replay.has_turned)
-		return dec_replay_run(&replay, until);
-	switch (dec_replay_go_on(&replay)) {
-	case DEC_GO:
-		return dec_replay_run(&replay, until);
-	case DEC_PAUSE:
-		return DEC_STOP_PAUSE;
-	case DEC_END:
-		return DEC_STOP_END;
-	default:
-		return DEC_STOP_DIVERGED;
-	}
+	v = replay.has_turned ? dec_replay_go_on(&replay) : DEC_GO;
+	return v == DEC_GO ? dec_replay_run(&replay, until) : dec_stop_of(v);
 }
 
 /* Until @p until, heeding @p n_heeded of what is in the data. */

@@ -318,12 +318,6 @@ static struct err *put_event(struct joint *j, struct joint_member *m)
 
 /* ---- a turn ------------------------------------------------------------------------------------ */
 
-static bool begins_turn(const struct cap_event *ev)
-{
-	return ev->kind == CAP_EV_SHARED ||
-	       (ev->kind == CAP_EV_SWITCH && ev->switch_flags & CAP_SWITCH_TURN);
-}
-
 /** Copy the events of @p m up to @p seq, or if that is UINT64_MAX up to the next turn: that is the event
  * at hand then, and not copied. All of them where there is none: @p m->waits says so. */
 static struct err *copy_to(struct joint_member *m, uint64_t seq)
@@ -335,7 +329,7 @@ static struct err *copy_to(struct joint_member *m, uint64_t seq)
 		err = cap_events_next(m->in, &m->ev, &is_end);
 		m->waits = !err && !is_end;
 		if (err || is_end || m->ev.seq == seq ||
-		    (seq == UINT64_MAX && begins_turn(&m->ev)))
+		    (seq == UINT64_MAX && cap_event_begins_turn(&m->ev)))
 			return err;
 		err = cap_joined_put(m->out, &m->ev);
 		if (err)
@@ -395,7 +389,7 @@ static struct err *catch_up(struct joint_member *m, struct cap_events *before,
 	while (!err && !*has_collided) {
 		do
 			err = cap_events_next(before, &ev, &is_end);
-		while (!err && !is_end && !begins_turn(&ev));
+		while (!err && !is_end && !cap_event_begins_turn(&ev));
 		if (err || is_end)
 			return err;
 		err = dec_machine_turn(m->machine, &w, has_collided);
@@ -419,9 +413,7 @@ static struct err *evade(struct joint_member *m)
 		struct cap_events *before = NULL;
 
 		if (i == JOINT_TRIES)
-			return err_new(
-				ERR_UNSUPPORTED,
-				"the program's addresses leave the machine no room");
+			return dec_machine_no_room();
 		err = cap_joined_read(m->out, &before);
 		if (!err)
 			err = dec_machine_start_over(m->machine);
@@ -449,8 +441,7 @@ static struct err *run(struct joint *j, struct joint_member *m)
 			err = dec_machine_turn(m->machine, &w, &has_collided);
 	}
 	if (!err && has_collided)
-		err = err_new(ERR_UNSUPPORTED,
-			      "the program's addresses leave the machine no room");
+		err = dec_machine_no_room();
 	if (!err)
 		err = dec_machine_changes(m->machine, take_change, &change);
 	if (err)

@@ -55,7 +55,7 @@ struct dec_machine {
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
-static struct err *machine_no_room(void)
+struct err *dec_machine_no_room(void)
 {
 	return err_new(ERR_UNSUPPORTED,
 		       "the program's addresses leave the machine no room");
@@ -81,7 +81,7 @@ static struct err *machine_start(struct dec_machine *m)
 		log_info(
 			"addresses collide with the program's: starting the machine again");
 	}
-	return machine_no_room();
+	return dec_machine_no_room();
 }
 
 /* @p b: NULL, it is to be cleared. */
@@ -390,7 +390,7 @@ static struct err *machine_evade(struct dec_machine *m, uint64_t position)
 			return dec_wire_mode(m->wire, m->mode);
 		}
 	}
-	return err ? err : machine_no_room();
+	return err ? err : dec_machine_no_room();
 }
 
 /* Ask the child to run to @p position; in pieces, if somebody may want to stop it. */
@@ -466,7 +466,7 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 		// they must, as a sanitizer's do).
 		tries = answer->where.position == evaded ? tries + 1 : 0;
 		if (tries == MACHINE_TRIES)
-			return machine_no_room();
+			return dec_machine_no_room();
 		// Before the system call, none of which was logged.
 		evaded = answer->where.position;
 		err = machine_evade(m, evaded);
@@ -766,7 +766,7 @@ struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branc
 		else if (branches[done].has_collided)
 			some = 1, tries = 0; // one run that wants all memory
 		else
-			err = machine_no_room();
+			err = dec_machine_no_room();
 	}
 	return err;
 }

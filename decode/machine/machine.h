@@ -307,6 +307,9 @@ struct err *dec_machine_turn(struct dec_machine *m, struct dec_where *ret,
 /** Stand at 0 again, with addresses of its own elsewhere. */
 struct err *dec_machine_start_over(struct dec_machine *m);
 
+/** @return ERR_UNSUPPORTED: wherever it begins it collides. */
+struct err *dec_machine_no_room(void);
+
 /** Hand @p fn what the program wrote since dec_machine_begin_turn() into memory that it shares: @p size
  * bytes at @p offset of memory @p key, which begin and end anywhere. @return err of @p fn;
  * ERR_UNSUPPORTED: it was too much for one turn; ERR_FORMAT, ERR_OS. */

@@ -227,9 +227,7 @@ static enum dec_verdict replay_arrange_shared(struct dec_replay *r)
 /* @return whether the event at hand is one to pause behind. */
 static bool replay_is_turn(const struct dec_replay *r)
 {
-	return r->stops_at_turns && (r->next.kind == CAP_EV_SHARED ||
-				     (r->next.kind == CAP_EV_SWITCH &&
-				      r->next.switch_flags & CAP_SWITCH_TURN));
+	return r->stops_at_turns && cap_event_begins_turn(&r->next);
 }
 
 static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done)
@@ -369,20 +367,14 @@ static enum dec_verdict omit(struct dec_replay *r)
 enum dec_stop dec_replay_run(struct dec_replay *r, uint64_t until)
 {
 	enum dec_stop stop = DEC_STOP_POSITION;
+	enum dec_verdict v;
 
 	for (;;) {
 		if (is_omission_next(r) && r->next.position <= r->engine.now &&
 		    r->engine.now < until) {
-			switch (omit(r)) {
-			case DEC_GO:
-				break;
-			case DEC_PAUSE:
-				return DEC_STOP_PAUSE;
-			case DEC_END:
-				return DEC_STOP_END;
-			default:
-				return DEC_STOP_DIVERGED;
-			}
+			v = omit(r);
+			if (v != DEC_GO)
+				return dec_stop_of(v);
 			if (r->engine.now < until &&
 			    map_get(&r->engine.breaks, r->engine.ctx->rip))
 				return DEC_STOP_BREAK;

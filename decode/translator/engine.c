@@ -843,13 +843,6 @@ void dec_engine_warm(struct dec_engine *e, const uint64_t *key, size_t n)
 	map_deinit(&left);
 }
 
-static enum dec_stop engine_verdict_stop(enum dec_verdict v)
-{
-	return v == DEC_END   ? DEC_STOP_END :
-	       v == DEC_PAUSE ? DEC_STOP_PAUSE :
-				DEC_STOP_DIVERGED;
-}
-
 /* The instruction at rip is to run now, stop or not. Only now: another thread may come to
  * the same address before this one does again. */
 static void engine_unstop(struct dec_engine *e)
@@ -977,7 +970,7 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 			engine_log_quiet(e);
 		}
 		if (v != DEC_GO)
-			return engine_verdict_stop(v);
+			return dec_stop_of(v);
 		if (is_break)
 			return DEC_STOP_BREAK;
 	}

@@ -61,6 +61,14 @@ enum dec_verdict {
 	DEC_RAISED ///< of dec_world.special: a signal came instead, and its handler is next
 };
 
+/** @return why a run stopped that ended with @p v, which is not DEC_GO. */
+static inline enum dec_stop dec_stop_of(enum dec_verdict v)
+{
+	return v == DEC_END   ? DEC_STOP_END :
+	       v == DEC_PAUSE ? DEC_STOP_PAUSE :
+				DEC_STOP_DIVERGED;
+}
+
 /** What the guest's surroundings do. Each callback may change registers and memory. */
 struct dec_world {
 	void *ctx;
