@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -23,36 +24,6 @@
 
 #define WATCHED_MAX (256u << 10) ///< bytes; they are read at each call, in 100 us
 #define PAGE 4096u
-
-/** One line of /proc/PID/maps, as far as it matters here. */
-struct line {
-	unsigned long long start, end, inode;
-	unsigned major, minor;
-	char perms[5];
-	char name[256];
-};
-
-static bool next_line(FILE *f, struct line *l)
-{
-	char text[4600];
-	int at = 0;
-
-	if (!fgets(text, sizeof(text), f) ||
-	    sscanf(text, "%llx-%llx %4s %*x %x:%x %llu %n", &l->start, &l->end, l->perms,
-		   &l->major, &l->minor, &l->inode, &at) < 6)
-		return false;
-	text[strcspn(text, "\n")] = 0;
-	snprintf(l->name, sizeof(l->name), "%s", at ? text + at : "");
-	return true;
-}
-
-static FILE *open_maps(const char *pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
-	return fopen(path, "re");
-}
 
 static uint64_t identity(unsigned major, unsigned minor, uint64_t inode)
 {
@@ -66,12 +37,17 @@ uint64_t ptc_shared_identity(const struct stat *st)
 	return identity(major(st->st_dev), minor(st->st_dev), st->st_ino);
 }
 
+static uint64_t file_identity(const struct ptc_map *m)
+{
+	return identity(m->major, m->minor, m->inode);
+}
+
 uint64_t ptc_shared_map_identity(const struct ptc_map *m)
 {
 	// The kernel numbers segments and memory without a name each for themselves.
 	bool is_segment = !strncmp(m->name, "/SYSV", 5);
 
-	return identity(m->major, m->minor, m->inode) ^ is_segment << 1;
+	return file_identity(m) ^ is_segment << 1;
 }
 
 /* ---- what others have written ------------------------------------------------------------- */
@@ -162,40 +138,41 @@ void ptc_shared_forget(struct ptc_process *p)
 /** Watch where the program has file @p key mapped. @return as ptc_shared_watch(). */
 static const char *watch_file(struct ptc_process *p, uint64_t key)
 {
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	const char *how = "not recorded";
-	_cleanup_fclose_ FILE *f = NULL;
-	struct line l;
-	char pid[16];
 
-	snprintf(pid, sizeof(pid), "%d", p->tracee.pid);
-	f = open_maps(pid);
-	while (f && next_line(f, &l))
-		if (l.perms[3] == 's' && identity(l.major, l.minor, l.inode) == key)
-			how = ptc_shared_watch(p, l.start, l.end - l.start);
+	err_destroy(ptc_maps_read(p->tracee.pid, &maps));
+	for (size_t i = 0; i < maps.list.size; i++) {
+		const struct ptc_map *m = maps.list.data[i];
+
+		if (m->is_shared && file_identity(m) == key)
+			how = ptc_shared_watch(p, m->start, m->end - m->start);
+	}
 	return how;
 }
 
 /** Does process @p pid have one of the files mapped so that it can write? */
-static void look_at(struct ptc_process *p, const char *pid)
+static void look_at(struct ptc_process *p, pid_t pid)
 {
-	_cleanup_fclose_ FILE *f = open_maps(pid);
-	struct line l;
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 
-	while (f && next_line(f, &l)) {
-		uint64_t key = identity(l.major, l.minor, l.inode);
+	err_destroy(ptc_maps_read(pid, &maps));
+	for (size_t i = 0; i < maps.list.size; i++) {
+		const struct ptc_map *m = maps.list.data[i];
+		uint64_t key = file_identity(m);
 
-		if (l.perms[1] != 'w' || l.perms[3] != 's' || !l.inode)
+		if (!(m->prot & PROT_WRITE) || !m->is_shared || !m->inode)
 			continue;
-		for (size_t i = 0; i < p->shared.size; i++) {
-			struct ptc_shared *s = &p->shared.data[i];
+		for (size_t k = 0; k < p->shared.size; k++) {
+			struct ptc_shared *s = &p->shared.data[k];
 
 			if (s->key != key || s->is_told)
 				continue;
 			s->is_told = true;
 			ptc_log_gap(&p->log, p->tracee.pid,
-				    "shared mapping of %s: process %s can write into it, "
+				    "shared mapping of %s: process %d can write into it, "
 				    "too, and what it writes is %s",
-				    l.name, pid, watch_file(p, key));
+				    m->name, pid, watch_file(p, key));
 		}
 	}
 }
@@ -218,7 +195,7 @@ void ptc_shared_look(struct ptc_process *p)
 	while (d && (e = readdir(d)))
 		if (isdigit(e->d_name[0]) && atoi(e->d_name) != p->tracee.pid &&
 		    !is_joint(p, atoi(e->d_name)))
-			look_at(p, e->d_name);
+			look_at(p, atoi(e->d_name));
 	if (d)
 		closedir(d);
 }
@@ -240,17 +217,16 @@ void ptc_shared_mapped(struct ptc_process *p, uint64_t key)
 bool ptc_shared_segment(struct ptc_process *p, uint64_t addr, uint64_t *size,
 			uint64_t *key)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	struct line l;
-	char pid[16];
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 
-	snprintf(pid, sizeof(pid), "%d", p->tracee.pid);
-	f = open_maps(pid);
-	while (f && next_line(f, &l)) {
-		if (l.start != addr)
+	err_destroy(ptc_maps_read(p->tracee.pid, &maps));
+	for (size_t i = 0; i < maps.list.size; i++) {
+		const struct ptc_map *m = maps.list.data[i];
+
+		if (m->start != addr)
 			continue;
-		*size = l.end - l.start;
-		*key = identity(l.major, l.minor, l.inode);
+		*size = m->end - m->start;
+		*key = file_identity(m);
 		return true;
 	}
 	return false;
