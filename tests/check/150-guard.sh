@@ -52,6 +52,17 @@ same() {
 	accesses "$*"
 }
 
+# followed NAME: program NAME.c is wrong as it stands, right with an argument; both ways know, the right one quickly.
+followed() {
+	gcc -O1 -s -fno-builtin -w -o "$TMPDIR/$1" "$TMPDIR/$1.c" || fail "cannot compile"
+	same "$TMPDIR/$1"
+	[ "$n" = 1 ] || fail "$1: $(cat "$TMPDIR/slow.found")"
+	quick=0
+	same "$TMPDIR/$1" right
+	[ $quick = 1 ] || fail "$1: $(cat "$TMPDIR/said")"
+	quick=0
+}
+
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/overflow" tests/programs/overflow.c ||
 	fail "cannot compile"
 gcc -O2 -s -fno-builtin -w -o "$TMPDIR/fatal" tests/programs/fatal.c || fail "cannot compile"
@@ -95,13 +106,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-gcc -O1 -s -fno-builtin -w -o "$TMPDIR/handed" "$TMPDIR/handed.c" || fail "cannot compile"
-same "$TMPDIR/handed"
-[ "$n" = 1 ] || fail "behind realloc(NULL): $(cat "$TMPDIR/slow.found")"
-quick=0
-same "$TMPDIR/handed" right
-[ $quick = 1 ] || fail "behind realloc(NULL): $(cat "$TMPDIR/said")"
-quick=0
+followed handed
 
 # Pointers that are moved as lanes of a vector.
 cat >"$TMPDIR/lanes.c" <<'END'
@@ -117,12 +122,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-gcc -O1 -s -fno-builtin -w -o "$TMPDIR/lanes" "$TMPDIR/lanes.c" || fail "cannot compile"
-same "$TMPDIR/lanes"
-[ "$n" = 1 ] || fail "lanes: $(cat "$TMPDIR/slow.found")"
-same "$TMPDIR/lanes" right
-[ $quick = 1 ] || fail "lanes: $(cat "$TMPDIR/said")"
-quick=0
+followed lanes
 
 # Right ones: pointers in registers, vectors, memory, over realloc and the stack.
 cp tests/programs/memory.c "$TMPDIR/text"
