@@ -3,9 +3,9 @@
 
 /**
  * @file
- * Reading events.flt. Every size, kind and count is checked before it is used; a frame
+ * Reading events.flt, or joined.flt in its place. Every size, kind and count is checked before it is used; a frame
  * is unpacked whole, so its checksum has been verified before one event of it is seen.
- * Errors name the byte of events.flt where the frame with the fault begins.
+ * Errors name the byte of the file where the frame with the fault begins.
  */
 #define LOG_ROOM "capture"
 #include <errno.h>
@@ -19,12 +19,14 @@
 #define PART_ROOM (1u << 20) ///< of address space for parts, at first
 
 struct cap_events {
+	char name[64]; ///< of the file
 	int fd;
 	uint64_t offset, size; ///< next frame; bytes in the file
 	uint64_t frame_start;  ///< where the current frame began
 	uint64_t frame_seq;    ///< of its first event
 	uint64_t seq;	       ///< of the next event
-	uint64_t expected;     ///< events the manifest promises; UINT64_MAX = unknown
+	uint64_t least,
+		most; ///< events, as the manifest promises; 0, UINT64_MAX: unknown
 	uint64_t record_bytes; ///< of all records so far, memory aside
 	ZSTD_DCtx *zstd;
 	uint8_t *packed;
@@ -69,22 +71,21 @@ static void events_closep(struct cap_events **it)
 	cap_events_close(*it);
 }
 
-static struct err *check_head(const struct cap_log_head *head)
+static struct err *check_head(const struct cap_log_head *head, const char *name)
 {
 	if (memcmp(head->magic, CAP_LOG_MAGIC, sizeof(head->magic)))
-		return err_new(ERR_FORMAT, "events.flt is not a faultline event log");
+		return err_new(ERR_FORMAT, "%s is not a faultline event log", name);
 	if (head->byte_order != CAP_LOG_BYTE_ORDER)
-		return err_new(ERR_FORMAT, "events.flt has a foreign byte order");
+		return err_new(ERR_FORMAT, "%s has a foreign byte order", name);
 	if (head->version > CAP_LOG_VERSION)
 		return err_new(ERR_VERSION,
-			       "events.flt has version %u, this faultline reads up to %u",
+			       "%s has version %u, this faultline reads up to %u", name,
 			       head->version, CAP_LOG_VERSION);
 	if (head->version < CAP_LOG_VERSION_MIN)
-		return err_new(
-			ERR_FORMAT,
-			"events.flt has version %u, which faultline no longer reads "
-			"(record again)",
-			head->version);
+		return err_new(ERR_FORMAT,
+			       "%s has version %u, which faultline no longer reads "
+			       "(record again)",
+			       name, head->version);
 	return NULL;
 }
 
@@ -101,14 +102,18 @@ struct err *cap_events_open(const struct capture *c, struct cap_events **ret)
 {
 	// What was joined may say in a gap more what could not be.
 	bool is_joined = c->info.is_joint && capture_is_joined(c);
+	struct err *err =
+		cap_events_open_log(c, is_joined ? CAP_JOINED : "events.flt", ret);
 
-	return cap_events_open_log(
-		c, is_joined ? CAP_JOINED : "events.flt",
-		c->has_manifest && !is_joined ? c->info.n_events : UINT64_MAX, ret);
+	if (!err && c->has_manifest) {
+		(*ret)->least = c->info.n_events;
+		(*ret)->most = is_joined ? UINT64_MAX : c->info.n_events;
+	}
+	return err;
 }
 
 struct err *cap_events_open_log(const struct capture *c, const char *name,
-				uint64_t expected, struct cap_events **ret)
+				struct cap_events **ret)
 {
 	_cleanup_(events_closep) struct cap_events *it = calloc(1, sizeof(*it));
 	struct cap_log_head head;
@@ -117,12 +122,13 @@ struct err *cap_events_open_log(const struct capture *c, const char *name,
 	if (!it)
 		return &err_nomem;
 	it->fd = -1;
-	it->expected = expected;
+	it->most = UINT64_MAX;
+	snprintf(it->name, sizeof(it->name), "%s", name);
 	err = cap_input(c, name, &it->fd, &it->size);
 	if (!err)
-		err = cap_read_at(it->fd, 0, &head, sizeof(head), "events.flt");
+		err = cap_read_at(it->fd, 0, &head, sizeof(head), name);
 	if (!err)
-		err = check_head(&head);
+		err = check_head(&head, name);
 	if (err)
 		return err;
 	cap_events_rewind(it);
@@ -154,8 +160,8 @@ void cap_events_close(struct cap_events *it)
 
 static struct err *damaged(const struct cap_events *it, const char *why)
 {
-	return err_new(ERR_FORMAT, "events.flt is damaged in the frame at byte %llu: %s",
-		       (unsigned long long)it->frame_start, why);
+	return err_new(ERR_FORMAT, "%s is damaged in the frame at byte %llu: %s",
+		       it->name, (unsigned long long)it->frame_start, why);
 }
 
 static struct err *read_frame(struct cap_events *it)
@@ -166,7 +172,7 @@ static struct err *read_frame(struct cap_events *it)
 
 	it->frame_start = it->offset;
 	it->frame_seq = it->seq;
-	err = cap_read_at(it->fd, it->offset, &head, sizeof(head), "events.flt");
+	err = cap_read_at(it->fd, it->offset, &head, sizeof(head), it->name);
 	if (err)
 		return err;
 	if (!head.raw_bytes || head.raw_bytes > CAP_FRAME_MAX || head.raw_bytes % 8)
@@ -176,7 +182,7 @@ static struct err *read_frame(struct cap_events *it)
 	if (head.first_seq != it->seq)
 		return damaged(it, "events are missing before it");
 	err = cap_read_at(it->fd, it->offset + sizeof(head), it->packed,
-			  head.packed_bytes, "events.flt");
+			  head.packed_bytes, it->name);
 	if (err)
 		return err;
 	n = ZSTD_decompressDCtx(it->zstd, it->raw, CAP_FRAME_MAX, it->packed,
@@ -592,7 +598,7 @@ static struct err *check_budget(const struct cap_events *it)
 	if (it->record_bytes > budget(it))
 		return damaged(it, "its events take more than 256 times the bytes of the "
 				   "file");
-	if (it->seq >= it->expected)
+	if (it->seq >= it->most)
 		return damaged(it, "more events than the manifest says");
 	return NULL;
 }
@@ -626,9 +632,9 @@ static struct err *read_event(struct cap_events *it, const struct cap_rec *rec,
 /** Nothing is left: is that where the log should end? */
 static struct err *check_end(const struct cap_events *it)
 {
-	if (it->has_parts || (it->expected != UINT64_MAX && it->seq < it->expected))
+	if (it->has_parts || it->seq < it->least)
 		return err_new(ERR_TRUNCATED,
-			       "events.flt breaks off at byte %llu after %llu events",
+			       "%s breaks off at byte %llu after %llu events", it->name,
 			       (unsigned long long)it->offset,
 			       (unsigned long long)it->seq);
 	return NULL;

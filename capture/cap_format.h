@@ -263,10 +263,9 @@ struct err *cap_read_list(int dir_fd, const char *path, char **ret, uint64_t *by
  * fill info->processes. */
 struct err *cap_children_scan(struct capture *c);
 
-/** Read log @p name of the bundle, which has @p expected events; UINT64_MAX: as many as there are.
- * @return as cap_events_open(). */
+/** Read log @p name of the bundle, as many events as there are. @return as cap_events_open(). */
 struct err *cap_events_open_log(const struct capture *c, const char *name,
-				uint64_t expected, struct cap_events **ret);
+				struct cap_events **ret);
 
 /** Open file @p name of the bundle for reading. @return as file_open_input(). */
 struct err *cap_input(const struct capture *c, const char *name, int *fd,

@@ -39,6 +39,9 @@ struct err *cap_joined_create(const struct capture *c, struct cap_joined **ret)
 	j->capture = c;
 	snprintf(j->name, sizeof(j->name), CAP_JOINED ".%" PRIx64,
 		 (uint64_t)(clock_now_s() * 1e9));
+	// Somebody was killed who had kept some processes' logs and not yet others': all are made anew.
+	if (capture_is_joined(c) && file_act(c->dir_fd, FILE_REMOVE, CAP_JOINED, NULL))
+		return err_errno("cannot remove %s/" CAP_JOINED, c->dir);
 	fd = file_act(c->dir_fd, FILE_NEW, j->name, NULL);
 	if (fd < 0)
 		return err_errno("cannot create %s/" CAP_JOINED, c->dir);
@@ -61,7 +64,7 @@ struct err *cap_joined_read(struct cap_joined *j, struct cap_events **ret)
 {
 	struct err *err = cap_log_flush(j->log);
 
-	return err ? err : cap_events_open_log(j->capture, j->name, UINT64_MAX, ret);
+	return err ? err : cap_events_open_log(j->capture, j->name, ret);
 }
 
 struct err *cap_joined_finish(struct cap_joined *j)

@@ -479,8 +479,8 @@ mode_t capture_mode(const struct capture *c);
 /** @return whether the events of a capture that is_joint have what other processes wrote. */
 bool capture_is_joined(const struct capture *c);
 
-/** Its log is written once more (cap_joined.c): all events, in their order, some with other writes.
- * Nobody reads it before it is kept. @p c is the caller's and stays open. @return ERR_OS. */
+/** Its log is written once more (cap_joined.c): all events, in their order, some with other writes. The
+ * one that there was is gone. Nobody reads it before it is kept. @p c is the caller's and stays open. @return ERR_OS. */
 struct cap_joined;
 struct cap_events;
 struct err *cap_joined_create(const struct capture *c, struct cap_joined **ret);

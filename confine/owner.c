@@ -208,11 +208,13 @@ static struct err *inside_find(struct owner *o)
 /* What any command may do inside: write what it has found out about the capture, for the next one. */
 static bool is_joined(const struct confine_request *q)
 {
-	static const char made[] = "joined.flt.";
+	static const char kept[] = "joined.flt", made[] = "joined.flt.";
 
+	if (!strcmp(q->name, kept))
+		return q->act == FILE_REMOVE;
 	return !strncmp(q->name, made, strlen(made)) &&
 	       (q->act == FILE_NEW || q->act == FILE_REMOVE ||
-		(q->act == FILE_RENAME && !strcmp(q->path, "joined.flt")));
+		(q->act == FILE_RENAME && !strcmp(q->path, kept)));
 }
 
 /* @return whether directory @p fd is one of the @p n @p places, or below one. */

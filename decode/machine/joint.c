@@ -565,9 +565,9 @@ static struct err *start(struct joint *j)
 	for (size_t i = 0; !err && i < j->members.size; i++) {
 		struct joint_member *m = &j->members.data[i];
 
-		err = cap_events_open(m->capture, &m->in);
+		err = cap_joined_create(m->capture, &m->out);
 		if (!err)
-			err = cap_joined_create(m->capture, &m->out);
+			err = cap_events_open(m->capture, &m->in);
 		if (!err)
 			err = dec_machine_create(m->capture, &options, &m->machine);
 	}

@@ -43,6 +43,19 @@ all_match "$c"
 grep -q 'replayed together' "$TMPDIR/again" && fail "joined twice"
 "$FAULTLINE" dump "$c" | grep -q 'SWITCH .* turn.*\[[0-9a-f]*+' || fail "no turn has memory"
 
+# Somebody is killed when some are kept and some are not: then all are joined once more. What is damaged is refused by
+# its name, wherever it breaks off.
+rm "$c"/children/*/joined.flt
+all_match "$c"
+[ "$n_matched" = 2 ] || fail "half joined: $n_matched processes"
+cp "$c/joined.flt" "$TMPDIR/joined.flt"
+for bytes in 7 100 $(($(stat -c %s "$TMPDIR/joined.flt") / 2)); do
+	head -c "$bytes" "$TMPDIR/joined.flt" >"$c/joined.flt"
+	"$FAULTLINE" replay "$c" >"$TMPDIR/log" 2>&1
+	[ $? = 2 ] && grep -q 'joined.flt breaks off at byte ' "$TMPDIR/log" ||
+		fail "$bytes bytes: $(cat "$TMPDIR/log")"
+done
+
 # Its affinity is what it was.
 before=$("${RECORD[@]}" -f -o "$TMPDIR/a" -- sh -c "$joint ring >/dev/null; grep Cpus_allowed: /proc/self/status" \
 	2>/dev/null)
@@ -50,6 +63,9 @@ before=$("${RECORD[@]}" -f -o "$TMPDIR/a" -- sh -c "$joint ring >/dev/null; grep
 
 record_joint lost
 "$FAULTLINE" replay "$c" >"$TMPDIR/log" 2>"$TMPDIR/notes"
+for dir in "$c" "$c"/children/*; do
+	"$FAULTLINE" dump "$dir" >/dev/null 2>"$TMPDIR/err" || fail "lost: $(cat "$TMPDIR/err")"
+done
 grep -q 'process 0 .* diverged' "$TMPDIR/log" || fail "lost: $(cat "$TMPDIR/log")"
 grep -q 'gap: what process [0-9]* (joint) wrote into shared memory from here on is missing' \
 	"$TMPDIR/notes" || fail "lost: $(cat "$TMPDIR/notes")"
