@@ -601,7 +601,8 @@ struct err *dec_inputs_learn(struct dec_inputs *in, const struct cap_event *ev)
 }
 
 struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64_t seq,
-			    void (*seen)(const struct cap_event *ev))
+			    void (*seen)(void *ctx, const struct cap_event *ev),
+			    void *ctx)
 {
 	struct err *err = dec_inputs_init(in);
 	struct snapshot then = {};
@@ -614,7 +615,7 @@ struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64
 		if (broken || is_end)
 			break;
 		if (seen)
-			seen(&ev);
+			seen(ctx, &ev);
 		if (ev.seq >= seq && !then.is_taken)
 			err = take_snapshot(&then, in);
 		if (!err)

@@ -82,11 +82,12 @@ struct dec_inputs {
  * Read all events of @p it, which stands at the log's beginning. Descriptors and clocks are
  * left as they are before event number @p seq.
  *
- * @param seen  told of each event; NULL: nobody.
+ * @param seen  told of each event, with @p ctx; NULL: nobody.
  * @return NULL, ERR_NOMEM; a log that breaks off is one that ends there.
  */
 struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64_t seq,
-			    void (*seen)(const struct cap_event *ev));
+			    void (*seen)(void *ctx, const struct cap_event *ev),
+			    void *ctx);
 
 /** Begin with nothing but the three standard descriptors. */
 struct err *dec_inputs_init(struct dec_inputs *in);

@@ -6,9 +6,10 @@
  * fault in which it does not, the run parts from the recording, and loose_calls.c answers.
  *
  * Registers alone do not say that a call is the recorded one: the file's name that it points to
- * may be another. So the strict run from the branch's place on is made once, in a fork, to keep a
- * hash of what each recorded call read through its arguments: to the last such call, or, as it
- * tells which code there is, to the end, for several branches.
+ * may be another. So a hash is kept of what each recorded call read through its arguments: of what
+ * nobody can write to until then it is known before; for the rest the strict run from the branch's
+ * place on is made once, in a fork: to the last such call, or, as it tells which code there is, to
+ * the end, for several branches.
  */
 #define LOG_ROOM "decode"
 
@@ -79,33 +80,111 @@ static uint64_t hash_bytes(uint64_t h, const uint8_t *bytes, size_t n)
 	return h;
 }
 
+/* The next argument, from row *@p i on, that the call with registers @p gpr reads something by, at *@p at.
+ * @return how many bytes of it there are, -1: it reads no more. */
+static int64_t next_read(struct dec_replay *r, const uint64_t *gpr, size_t *i,
+			 uint64_t *at)
+{
+	static const uint8_t regs[] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	const size_t rows = sizeof(read_args) / sizeof(*read_args);
+	uint64_t n, size;
+
+	while (*i < rows && read_args[*i].nr != gpr[CAP_RAX])
+		(*i)++;
+	if (*i == rows)
+		return -1;
+	*at = gpr[regs[read_args[*i].arg]];
+	size = read_args[(*i)++].size;
+	n = dec_guest_avail(&r->guest, *at, PROT_READ);
+	if (!size)
+		size = strnlen((const char *)*at, n < 4096 ? n : 4096);
+	return size < n ? size : n;
+}
+
 /* Of what the call at hand, whose registers are @p gpr, reads. Never 0. */
 static uint64_t hash_call(struct dec_replay *r, const uint64_t *gpr)
 {
-	static const uint8_t regs[] = { CAP_RDI, CAP_RSI, CAP_RDX };
-	uint64_t h = CAP_SIGNATURE_SEED;
+	uint64_t h = CAP_SIGNATURE_SEED, at;
+	int64_t size;
 
-	for (size_t i = 0; i < sizeof(read_args) / sizeof(*read_args); i++) {
-		uint64_t at = gpr[regs[read_args[i].arg]], n, size = read_args[i].size;
-
-		if (read_args[i].nr != gpr[CAP_RAX])
-			continue;
-		n = dec_guest_avail(&r->guest, at, PROT_READ);
-		if (!size)
-			size = strnlen((const char *)at, n < 4096 ? n : 4096);
-		h = hash_bytes(h, (const uint8_t *)at, size < n ? size : n);
-	}
+	for (size_t i = 0; (size = next_read(r, gpr, &i, &at)) >= 0;)
+		h = hash_bytes(h, (const uint8_t *)at, size);
 	return h ?: 1;
 }
 
 /* ---- before: the recorded future, once ---------------------------------------------------- */
 
-static void find_reading(const struct cap_event *ev)
+/* Where memory is mapped otherwise, or emptied, by calls behind the branch's place: bytes there may be
+ * others when they are read. */
+static VEC(struct guest_range) remapped;
+static bool is_all_remapped; ///< or may be
+
+static void foresee_range(uint64_t start, uint64_t size)
 {
-	for (size_t i = 0; i < sizeof(read_args) / sizeof(*read_args); i++)
-		if (ev->kind == CAP_EV_SYSCALL &&
-		    read_args[i].nr == ev->regs.gpr[CAP_RAX])
-			loose.n_reading = ev->seq + 1;
+	is_all_remapped |=
+		vec_add(&remapped, ((struct guest_range){ start, start + size, 0 })) != 0;
+}
+
+static void foresee_mapping(const struct cap_event *ev)
+{
+	const uint64_t *gpr = ev->regs.gpr;
+
+	switch (gpr[CAP_RAX]) {
+	case SYS_mmap:
+		foresee_range(ev->ret, gpr[CAP_RSI]);
+		break;
+	case SYS_munmap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_madvise:
+		foresee_range(gpr[CAP_RDI], gpr[CAP_RSI]);
+		break;
+	case SYS_mremap:
+		foresee_range(gpr[CAP_RDI], gpr[CAP_RSI]);
+		foresee_range(ev->ret, gpr[CAP_RDX]);
+		break;
+	case SYS_shmat:
+	case SYS_shmdt:
+	case SYS_remap_file_pages:
+	case SYS_process_vm_writev:
+		is_all_remapped = true;
+	}
+}
+
+/* Will memory at [@p at, @p at + @p size) be what it is now, whatever a branch does? */
+static bool is_lasting(const struct dec_guest *g, uint64_t at, uint64_t size)
+{
+	const struct guest_range *in =
+		vec_find(&g->ranges, r, at >= r->start && at < r->end);
+
+	if (!at)
+		return true; // nothing is read
+	return in && !is_all_remapped && !(in->prot & PROT_WRITE) &&
+	       size < in->end - at && !dec_alias_is_shared(g, at) &&
+	       !vec_find(&remapped, m, at <= m->end && m->start <= at + size);
+}
+
+/* Keep the hash of what recorded call @p ev reads; where it is not known yet the strict run will. */
+static void find_reading(void *replay, const struct cap_event *ev)
+{
+	struct dec_replay *r = replay;
+	const uint64_t *gpr = ev->regs.gpr;
+	uint64_t at;
+	bool is_known = ev->seq - loose.first_seq < loose.n_hashes;
+	size_t i = 0;
+	int64_t size;
+
+	if (ev->kind != CAP_EV_SYSCALL || ev->seq < loose.first_seq)
+		return;
+	foresee_mapping(ev);
+	if ((size = next_read(r, gpr, &i, &at)) < 0)
+		return;
+	for (; size >= 0; size = next_read(r, gpr, &i, &at))
+		is_known &= is_lasting(&r->guest, at, size);
+	if (is_known)
+		loose.hashes[ev->seq - loose.first_seq] = hash_call(r, gpr);
+	else
+		loose.n_reading = ev->seq + 1;
 }
 
 static void keep_hash(struct dec_replay *r)
@@ -176,6 +255,7 @@ static struct err *look_ahead(struct dec_replay *r)
 static struct err *read_capture(struct dec_replay *r)
 {
 	uint64_t events = capture_info(r->capture)->n_events;
+	struct err *err;
 
 	dec_inputs_deinit(&loose.inputs);
 	if (loose.hashes)
@@ -187,9 +267,12 @@ static struct err *read_capture(struct dec_replay *r)
 	// At least one, to be mapped.
 	loose.hashes = shared_memory((loose.n_hashes + 1) * sizeof(*loose.hashes));
 	cap_events_rewind(r->again);
-	return loose.hashes ? dec_inputs_read(&loose.inputs, r->again, r->next.seq,
-					      find_reading) :
-			      &err_nomem;
+	if (!loose.hashes)
+		return &err_nomem;
+	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq, find_reading, r);
+	vec_deinit(&remapped);
+	is_all_remapped = false;
+	return err;
 }
 
 struct err *dec_loose_prepare(struct dec_replay *r, bool has_many)
@@ -511,7 +594,7 @@ struct err *dec_loose_stray(struct dec_replay *r, bool is_awake)
 				    .is_awake = is_awake };
 	out = (struct dec_outcome){ .parted = UINT64_MAX };
 	cap_events_rewind(r->again);
-	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq, NULL);
+	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq, NULL, NULL);
 	if (err)
 		return err;
 	enter_world(r);

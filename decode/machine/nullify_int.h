@@ -95,6 +95,12 @@ struct nul_stack {
 };
 
 /** While clean code runs in the code cache. */
+/** What emitted code tests. */
+struct nul_tests {
+	bool memory, stack;
+	uint32_t regs; ///< as dec_nat_fold() says
+};
+
 struct nul_quick {
 	struct dec_nat nat;
 	struct dec_world world; ///< the branch's own callbacks
@@ -107,9 +113,10 @@ struct nul_quick {
 	VEC(struct nul_stack) stacks;	///< that threads were in when emitted code began
 	bool has_lost_stack;		///< one was not found: all memory may be one
 	uint64_t n_on_stacks;		///< NaT bytes there
-	/** Tests of memory go once there was none to find for `wait` instructions; idle_since: at which
-	 * position that began, 0: there is some. */
+	/** Tests go that had nothing to find for `wait` instructions, since position idle_since (0: all
+	 * have something); the others have found `seen` since then. */
 	uint64_t idle_since, wait;
+	struct nul_tests seen;
 };
 
 /** An instruction wrote beside a block, where the layout keeps what is to be left alone: `at`. */

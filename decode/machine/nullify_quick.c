@@ -13,7 +13,8 @@
  * too often it is not worth it, and emitted code tests all it accesses until none are left.
  *
  * While no byte of memory is NaT nothing of it is tested, and while none of a stack is, accesses by
- * the stack pointer are not. The first such byte has all code translated again, with tests.
+ * the stack pointer are not; nor are registers of which none is NaT. The first such byte or register
+ * has all code translated again, with tests.
  */
 #include <signal.h>
 #include <string.h>
@@ -29,8 +30,8 @@
 #define CLOSINGS 64	///< of pages, one after the other: tests take their place
 #define WORTH 30000	///< if each has gained less than so many instructions
 #define CHANGES_MAX 16	///< between the two; then tests stay
-// Tests of memory go behind so many instructions without a NaT byte, at first; so many times as many
-// whenever they came back, up to what costs more than translating again.
+// Tests go behind so many instructions in which there was nothing to find, at first; so many times as
+// many whenever they came back, up to what costs more than translating again.
 #define WAIT (1u << 12)
 #define WAIT_MORE 4
 #define WAIT_MOST (1u << 26)
@@ -108,14 +109,16 @@ static void open_pages(struct nul_run *n)
 	q->closed.size = 0;
 }
 
-/* Emitted code tests memory from now on, or does not. */
-static void set_tests(struct nul_run *n, bool memory, bool stack)
+/* Emitted code tests @p w from now on. */
+static void set_tests(struct nul_run *n, struct nul_tests w)
 {
-	struct dec_nat *nat = &n->quick->nat;
+	struct nul_quick *q = n->quick;
 
-	nat->tests_memory = memory;
-	nat->tests_stack = stack;
-	nat->joins = memory && !nat->tests_each;
+	q->nat.tests_memory = w.memory;
+	q->nat.tests_stack = w.stack;
+	q->nat.joins = w.memory && !q->nat.tests_each;
+	q->nat.may_be = w.regs;
+	q->idle_since = 0;
 	dec_engine_flush(&n->r->engine);
 }
 
@@ -150,7 +153,7 @@ static void close_pages(struct nul_run *n)
 		return;
 	open_pages(n);
 	change(n, false);
-	set_tests(n, true, true);
+	set_tests(n, (struct nul_tests){ true, true, n->quick->nat.may_be });
 }
 
 static bool is_closed(const struct nul_quick *q, uint64_t addr)
@@ -183,33 +186,49 @@ static bool consider_pages(struct nul_run *n)
 	return true;
 }
 
+static struct nul_tests both(struct nul_tests a, struct nul_tests b)
+{
+	return (struct nul_tests){ a.memory || b.memory, a.stack || b.stack,
+				   a.regs | b.regs };
+}
+
+static bool is_same(struct nul_tests a, struct nul_tests b)
+{
+	return a.memory == b.memory && a.stack == b.stack && a.regs == b.regs;
+}
+
 /* What is to be tested for what is NaT now, and the stack that the running thread is in? */
 static void consider(struct nul_run *n)
 {
 	struct nul_quick *q = n->quick;
+	const struct nul_tests has = { q->nat.tests_memory, q->nat.tests_stack,
+				       q->nat.may_be };
+	struct nul_tests want = { .regs = n->r->engine.ctx->nat };
 	uint64_t now = n->r->engine.now;
-	bool memory, stack, has_changed;
+	bool has_changed;
 
 	know_stack(n);
 	has_changed = consider_pages(n);
-	memory = !q->closes && n->n_corrupt;
-	stack = memory && (q->n_on_stacks || q->has_lost_stack);
-	if (memory == q->nat.tests_memory && stack == q->nat.tests_stack) {
-		q->idle_since = 0;
-	} else if (has_changed) { // which is seldom
-		set_tests(n, memory, stack);
-		q->idle_since = 0;
-	} else if (memory > q->nat.tests_memory || stack > q->nat.tests_stack) {
-		set_tests(n, memory, stack);
-		q->idle_since = 0;
-		if (q->wait < WAIT_MOST)
+	want.memory = !q->closes && n->n_corrupt;
+	want.stack = want.memory && (q->n_on_stacks || q->has_lost_stack);
+	// A register that becomes NaT soon has others become so.
+	if (want.regs & ~has.regs)
+		want.regs = UINT32_MAX;
+	if (!is_same(both(want, has), has)) {
+		if (!has_changed && q->wait < WAIT_MOST)
 			q->wait *= WAIT_MORE;
-	} else if (!q->idle_since) {
-		q->idle_since = now;
-	} else if (now + NEAR_END - q->idle_since >= q->wait) {
-		set_tests(n, memory, stack);
+		set_tests(n, both(want, has));
+		return;
+	}
+	q->seen = q->idle_since ? both(q->seen, want) : want;
+	if (is_same(q->seen, has)) {
+		q->seen = want;
 		q->idle_since = 0;
 	}
+	if (!q->idle_since && !is_same(q->seen, has))
+		q->idle_since = now;
+	else if (q->idle_since && now + NEAR_END - q->idle_since >= q->wait)
+		set_tests(n, q->seen);
 }
 
 /* ---- instructions that are counted -------------------------------------------------------- */

@@ -195,6 +195,7 @@ static void test_registers(struct tests *s, uint32_t mask)
 	struct dec_emit *o = &s->t->out;
 	uint8_t *some;
 
+	mask &= s->t->e->nat->may_be;
 	if (!mask)
 		return;
 	if (s->is_dead) {

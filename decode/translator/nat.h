@@ -9,7 +9,8 @@
  *
  *   - Registers: the bits are in one word of the context. What is tested of it is what the
  *     instruction uses and defines (`tests_each`), or what all of the block do, at its start:
- *     inside a block no bit changes.
+ *     inside a block no bit changes. Those beyond `may_be` are not tested: the owner knows that
+ *     none of them is NaT while emitted code runs.
  *   - Memory: `tests_memory`, a byte of a table for each eight bytes that are accessed, chosen by
  *     their address; what is found there is C's to make sure of. With `joins` accesses near to
  *     each other by one register are tested at once. Without `tests_stack` those by the stack
@@ -31,6 +32,7 @@
 
 struct dec_nat {
 	bool tests_each, tests_memory, tests_stack, joins;
+	uint32_t may_be;    ///< registers, as dec_nat_fold() says
 	struct map counted; ///< address of an instruction -> its counter
 };
 

@@ -437,6 +437,44 @@ static void machines_own(void **state)
 	end(&r);
 }
 
+/* What a call reads is compared with what the recorded one read, also where nobody can write to it when the
+ * branch begins. */
+static void name_of_then(void **state)
+{
+	const uint64_t from = 5, store = 9, call = 15;
+	_cleanup_free_ char *command = NULL;
+	struct dec_alter skip = { .kind = DEC_ALTER_SKIP, .nth = 1 };
+	struct dec_outcome o;
+	struct cap_regs regs;
+	struct run r = {};
+
+	(void)state;
+	assert_int_equal(
+		unit_run(
+			"printf '.globl _start\n_start: leaq name(%%%%rip), %%%%rdi\n"
+			"movl $4096, %%%%esi; movl $1, %%%%edx; movl $10, %%%%eax; syscall; nop\n"
+			"movl $3, %%%%edx; movl $10, %%%%eax; syscall; movb $98, (%%%%rdi)\n"
+			"movl $1, %%%%edx; movl $10, %%%%eax; syscall\n"
+			"movl $21, %%%%eax; xorl %%%%esi, %%%%esi; syscall\n"
+			"movl $60, %%%%eax; xorl %%%%edi, %%%%edi; syscall\n"
+			".data; .balign 4096; name: .asciz \"a\"; .balign 4096\n' |\n"
+			"gcc -x assembler -nostdlib -static -o %s/name -",
+			unit_env("TMPDIR")),
+		0);
+	assert_true(asprintf(&command, "%s/name", unit_env("TMPDIR")) > 0);
+	begin(&r, command);
+	seek(&r, store);
+	ok(dec_machine_regs(r.machine, &regs));
+	skip.rip = regs.rip;
+	seek(&r, from);
+	ok(dec_machine_branch(r.machine, NULL, 0, LIMIT, &o));
+	assert_int_equal(o.parted, UINT64_MAX);
+	ok(dec_machine_branch(r.machine, &skip, 1, LIMIT, &o));
+	assert_int_equal(o.n_altered, 1);
+	assert_int_equal(o.parted, call);
+	end(&r);
+}
+
 /* ---- threads, places ----------------------------------------------------------------- */
 
 static uint64_t race, load, lea; ///< in tests/programs/turns
@@ -680,6 +718,7 @@ int main(void)
 		cmocka_unit_test(another_thread), cmocka_unit_test(any_order),
 		cmocka_unit_test(new_thread),	  cmocka_unit_test(random_alterations),
 		cmocka_unit_test(machines_own),	  cmocka_unit_test(elsewhere),
+		cmocka_unit_test(name_of_then),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
