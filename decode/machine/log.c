@@ -33,7 +33,10 @@ void dec_log_reader_deinit(struct log_reader *r)
 {
 	for (size_t i = 0; i < r->blocks.size; i++)
 		log_block_destroy(r->blocks.data[i]);
+	for (size_t i = 0; i < r->old.size; i++)
+		log_block_destroy(r->old.data[i]);
 	vec_deinit(&r->blocks);
+	vec_deinit(&r->old);
 	vec_deinit(&r->briefs);
 }
 
@@ -208,6 +211,11 @@ static struct err *log_block_add(struct log_reader *r, const struct log_sink *si
 	r->n_insns -= *b ? (*b)->n_insns : 0;
 	if (r->n_insns > LOG_MAX_INSNS)
 		return log_damaged("more code than a program has");
+	if (*b && r->keeps_old) {
+		if (vec_add(&r->old, *b))
+			return &err_nomem;
+		*b = NULL;
+	}
 	log_block_destroy(*b);
 	*b = calloc(1, sizeof(**b));
 	err = *b ? log_block_decode(r, rec, *b) : &err_nomem;

@@ -79,6 +79,12 @@ struct trace_log {
 	bool is_over; ///< longer than a window may be
 };
 
+/** What ran in a window, the first time that it did. */
+struct trace_found {
+	struct log_block *block; ///< of the window's reader; NULL: a single instruction
+	uint32_t single;	 ///< index of that
+};
+
 /** A piece of the run, logged. */
 struct trace_window {
 	uint64_t begin, end;
@@ -86,17 +92,19 @@ struct trace_window {
 	VEC(struct trace_entry) entries;
 	VEC(struct trace_stretch) stretches;
 	struct log_reader reader;
+	VEC(struct trace_found) found;
+	VEC(struct dec_insn) singles;
+	struct map single_of; ///< rip -> the last of them there
 };
 
-/** The window before that one, which a thread has the machine log meanwhile. All of it is the thread's as
- * long as it runs, and so is the machine. */
+/** The next window, which a thread has the machine log, and reads, while another one is gone over. All of it is
+ * the thread's as long as it runs, and so is the machine; the rest of the trace is not, so its entries have
+ * indices of `found` for blocks until it is taken. */
 struct trace_ahead {
 	bool is_running, is_there;
 	pthread_t thread;
-	uint64_t begin, end;
-	struct trace_log log;
-	uint32_t tid;	  ///< that runs where it begins, and its
-	uint64_t fs_base; ///< there
+	struct dec_machine *machine;
+	struct trace_window window;
 	struct err *err;
 };
 
@@ -155,9 +163,9 @@ uint64_t fl_trace_apart(uint64_t past);
 
 void fl_trace_window_deinit(struct trace_window *w);
 
-/** Have the window before the one at hand logged meanwhile, which begins at @p least or later: it is going to
- * be wanted next, mostly. The machine must not be used until fl_trace_rest(). */
-void fl_trace_read_ahead(struct fl_trace *t, uint64_t least);
+/** Have the window logged meanwhile that ends at @p end, and begins at @p least or later: it is going to be
+ * wanted next, mostly. The machine must not be used until fl_trace_rest(). */
+void fl_trace_read_ahead(struct fl_trace *t, uint64_t least, uint64_t end);
 
 /** Wait until the machine stands still. */
 void fl_trace_rest(struct fl_trace *t);

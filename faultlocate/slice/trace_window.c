@@ -2,9 +2,8 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Windows: pieces of the run, logged, so that they can be read from their end. While one is gone over, the
- * machine logs the one before it, in a thread that does nothing but copy; until that is waited for the machine
- * is its own.
+ * Windows: pieces of the run, logged, so that they can be read from their end. While one is gone over, a
+ * thread has the machine log the one before it, and reads that; until it is waited for the machine is its own.
  */
 
 #include "faultlocate/slice/trace.h"
@@ -28,13 +27,16 @@ void fl_trace_window_deinit(struct trace_window *w)
 	vec_deinit(&w->log);
 	vec_deinit(&w->entries);
 	vec_deinit(&w->stretches);
+	vec_deinit(&w->found);
+	vec_deinit(&w->singles);
+	map_deinit(&w->single_of);
 	dec_log_reader_deinit(&w->reader);
 }
 
-static struct err *add_entry(struct fl_trace *t, const void *rec, uint32_t what)
-{
-	struct trace_window *w = &t->window;
+/* ---- the thread's ------------------------------------------------------------------------------ */
 
+static struct err *add_entry(struct trace_window *w, const void *rec, uint32_t what)
+{
 	return vec_add(&w->entries,
 		       (struct trace_entry){ ((const uint8_t *)rec - w->log.data) / 8,
 					     what });
@@ -49,46 +51,62 @@ static struct err *add_stretch(struct trace_window *w, uint32_t tid, uint64_t fs
 static struct err *window_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				uint32_t n_ran, uint64_t time)
 {
-	struct fl_trace *t = ctx;
+	struct trace_window *w = ctx;
 
 	(void)time;
 	if (!b->user) {
 		struct err *err;
 
 		b->user = malloc(sizeof(uint32_t));
-		err = b->user ? fl_trace_find_block(t, b, b->user) : &err_nomem;
+		if (!b->user)
+			return &err_nomem;
+		*(uint32_t *)b->user = w->found.size;
+		err = vec_add(&w->found, (struct trace_found){ .block = b });
 		if (err)
 			return err;
 	}
-	return n_ran ? add_entry(t, rec, *(uint32_t *)b->user << 6 | n_ran) : NULL;
+	return n_ran ? add_entry(w, rec, *(uint32_t *)b->user << 6 | n_ran) : NULL;
+}
+
+static struct err *find_single(struct trace_window *w, const struct dec_insn *insn)
+{
+	const uint64_t *at = map_get(&w->single_of, insn->rip);
+	uint32_t n = w->singles.size;
+	struct err *err;
+
+	if (at && w->singles.data[*at].len == insn->len &&
+	    !memcmp(w->singles.data[*at].bytes, insn->bytes, insn->len))
+		return NULL;
+	err = vec_add(&w->singles, *insn);
+	if (!err && map_put(&w->single_of, insn->rip, n))
+		err = &err_nomem;
+	return err ?: vec_add(&w->found, (struct trace_found){ .single = n });
 }
 
 static struct err *window_insn(void *ctx, const struct dec_rec_slow *rec,
 			       const struct dec_insn *insn, uint64_t time)
 {
-	struct fl_trace *t = ctx;
-	struct trace_window *w = &t->window;
+	struct trace_window *w = ctx;
 	struct trace_stretch now = w->stretches.data[w->stretches.size - 1];
-	struct err *err = add_entry(t, rec, ENTRY_SLOW);
+	struct err *err = add_entry(w, rec, ENTRY_SLOW);
 	uint64_t fs_base = now.fs_base;
 
 	(void)time;
-	if (!err && fl_trace_intern(t, insn) == UINT32_MAX)
-		err = &err_nomem;
+	if (!err)
+		err = find_single(w, insn);
 	dec_log_follow_fs(rec, insn, &fs_base);
 	return err || fs_base == now.fs_base ? err : add_stretch(w, now.tid, fs_base);
 }
 
 static struct err *window_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 {
-	struct fl_trace *t = ctx;
-	struct trace_window *w = &t->window;
+	struct trace_window *w = ctx;
 	struct trace_stretch now = w->stretches.data[w->stretches.size - 1];
 	struct err *err = NULL;
 
 	(void)time;
 	if (rec->id != DEC_REC_HEAP)
-		err = add_entry(t, rec, ENTRY_OTHER);
+		err = add_entry(w, rec, ENTRY_OTHER);
 	if (rec->id == DEC_REC_THREAD)
 		now.tid = rec->value[0];
 	else if (rec->id == DEC_REC_STATE)
@@ -100,9 +118,12 @@ static struct err *window_other(void *ctx, const struct dec_rec *rec, uint64_t t
 	return err ?: add_stretch(w, now.tid, now.fs_base);
 }
 
-/* Keep what the machine logged, unless that becomes too much. */
-static struct err *keep(struct trace_log *l, const uint8_t *log, size_t bytes)
+/* Keep what the machine logged, and read it, unless that becomes too much. A dec_log_fn. */
+static struct err *window_feed(void *ctx, const uint8_t *log, size_t bytes)
 {
+	const struct log_sink sink = { ctx, window_block, window_insn, window_other };
+	struct trace_window *w = ctx;
+	struct trace_log *l = &w->log;
 	size_t at = l->size;
 
 	if (l->is_over || at + bytes > TRACE_LOG_MAX) {
@@ -113,75 +134,48 @@ static struct err *keep(struct trace_log *l, const uint8_t *log, size_t bytes)
 		return &err_nomem;
 	memcpy(l->data + at, log, bytes);
 	l->size += bytes;
-	return NULL;
-}
-
-/* Read @p bytes of the window's log, from @p at on. */
-static struct err *read_log(struct fl_trace *t, size_t at, size_t bytes)
-{
-	const struct log_sink sink = { t, window_block, window_insn, window_other };
-	struct trace_window *w = &t->window;
-
-	return dec_log_reader_feed(&w->reader, &sink, w->log.data + at, bytes);
-}
-
-/* A dec_log_fn. */
-static struct err *window_feed(void *ctx, const uint8_t *log, size_t bytes)
-{
-	struct fl_trace *t = ctx;
-	size_t at = t->window.log.size;
-	struct err *err = keep(&t->window.log, log, bytes);
-
-	return err || t->window.log.is_over ? err : read_log(t, at, bytes);
+	return dec_log_reader_feed(&w->reader, &sink, l->data + at, bytes);
 }
 
 /* Go to where a window begins. Those before it come next: on a long way there are checkpoints. */
-static struct err *go_to(struct fl_trace *t, uint64_t begin, struct dec_where *at)
+static struct err *go_to(struct dec_machine *m, uint64_t begin, struct dec_where *at)
 {
-	uint64_t from = dec_machine_checkpoint_before(t->machine, begin + 1);
+	uint64_t from = dec_machine_checkpoint_before(m, begin + 1);
 	uint64_t step = fl_trace_apart(begin - from);
 	struct err *err = NULL;
 
 	for (from += step; step > TRACE_WINDOW && from < begin && !err; from += step) {
-		err = dec_machine_seek(t->machine, from, at);
+		err = dec_machine_seek(m, from, at);
 		if (!err)
-			err = dec_machine_checkpoint(t->machine);
+			err = dec_machine_checkpoint(m);
 	}
-	return err ?: dec_machine_seek(t->machine, begin, at);
+	return err ?: dec_machine_seek(m, begin, at);
 }
 
-/* Begin with a window that is logged from @p begin on, where thread @p tid runs. */
-static struct err *begin_window(struct fl_trace *t, uint64_t begin, uint64_t end,
-				uint32_t tid, uint64_t fs_base)
-{
-	struct trace_window *w = &t->window;
-
-	w->entries.size = w->stretches.size = 0;
-	w->begin = begin;
-	w->end = end;
-	dec_log_reader_deinit(&w->reader);
-	dec_log_reader_init(&w->reader, DEC_LOG_ADDRESSES, begin);
-	return add_stretch(w, tid, fs_base);
-}
-
-static struct err *log_window(struct fl_trace *t, uint64_t begin, uint64_t end)
+static struct err *log_window(struct dec_machine *m, struct trace_window *w)
 {
 	struct cap_regs regs;
 	struct dec_where at;
-	struct err *err = go_to(t, begin, &at);
+	struct err *err = go_to(m, w->begin, &at);
 
-	t->window.log.size = 0;
-	t->window.log.is_over = false;
 	if (!err)
-		err = dec_machine_regs(t->machine, &regs);
+		err = dec_machine_regs(m, &regs);
 	if (!err)
-		err = begin_window(t, begin, end, at.tid, regs.fs_base);
+		err = add_stretch(w, at.tid, regs.fs_base);
 	return err   ?:
-		       dec_machine_run_logged(t->machine, DEC_LOG_ADDRESSES, window_feed,
-					      t, end, &at);
+		       dec_machine_run_logged(m, DEC_LOG_ADDRESSES, window_feed, w,
+					      w->end, &at);
 }
 
-/* ---- the one before --------------------------------------------------------------------------- */
+static void *log_ahead(void *ctx)
+{
+	struct trace_ahead *a = ctx;
+
+	a->err = log_window(a->machine, &a->window);
+	return NULL;
+}
+
+/* ---- the walk's --------------------------------------------------------------------------------- */
 
 /* Where the window begins that ends at @p end. */
 static uint64_t begin_of(uint64_t least, uint64_t end)
@@ -191,43 +185,24 @@ static uint64_t begin_of(uint64_t least, uint64_t end)
 	return begin < least ? least : begin;
 }
 
-/* A dec_log_fn. */
-static struct err *ahead_feed(void *ctx, const uint8_t *log, size_t bytes)
-{
-	return keep(ctx, log, bytes);
-}
-
-static void *log_ahead(void *ctx)
-{
-	struct fl_trace *t = ctx;
-	struct trace_ahead *a = &t->ahead;
-	struct cap_regs regs = {};
-	struct dec_where at;
-
-	a->err = go_to(t, a->begin, &at);
-	if (!a->err)
-		a->err = dec_machine_regs(t->machine, &regs);
-	a->tid = at.tid;
-	a->fs_base = regs.fs_base;
-	if (!a->err)
-		a->err = dec_machine_run_logged(t->machine, DEC_LOG_ADDRESSES, ahead_feed,
-						&a->log, a->end, &at);
-	return NULL;
-}
-
-void fl_trace_read_ahead(struct fl_trace *t, uint64_t least)
+/* Have [@p begin, @p end) logged. */
+static void start(struct fl_trace *t, uint64_t begin, uint64_t end)
 {
 	struct trace_ahead *a = &t->ahead;
+	struct trace_window *w = &a->window;
 
-	fl_trace_rest(t);
-	if (t->window.begin <= least)
-		return;
-	a->end = t->window.begin;
-	a->begin = begin_of(least, a->end);
-	a->log.size = 0;
-	a->log.is_over = false;
-	a->is_running = !pthread_create(&a->thread, NULL, log_ahead, t);
-	a->is_there = a->is_running;
+	a->machine = t->machine;
+	w->begin = begin;
+	w->end = end;
+	w->log.size = w->entries.size = w->stretches.size = 0;
+	w->log.is_over = false;
+	dec_log_reader_init(&w->reader, DEC_LOG_ADDRESSES, begin);
+	w->reader.keeps_old = true;
+	a->is_there = true;
+	a->is_running = !pthread_create(&a->thread, NULL, log_ahead, a);
+	// Without a thread it is not meanwhile.
+	if (!a->is_running)
+		log_ahead(a);
 }
 
 void fl_trace_rest(struct fl_trace *t)
@@ -238,46 +213,92 @@ void fl_trace_rest(struct fl_trace *t)
 	t->ahead.is_running = false;
 }
 
-void fl_trace_ahead_deinit(struct fl_trace *t)
+/* Its reader and what that has are done with. */
+static void forget_found(struct trace_window *w)
 {
-	fl_trace_rest(t);
-	err_destroy(t->ahead.err);
-	vec_deinit(&t->ahead.log);
+	w->found.size = w->singles.size = 0;
+	map_deinit(&w->single_of);
+	dec_log_reader_deinit(&w->reader);
 }
 
-/* @return whether [@p begin, @p end) was logged ahead: it is in the window, then. */
-static bool take_ahead(struct fl_trace *t, uint64_t begin, uint64_t end, struct err **ret)
+static void forget_ahead(struct fl_trace *t)
 {
-	struct trace_ahead *a = &t->ahead;
-	struct trace_log used = t->window.log;
-	bool is_it;
+	fl_trace_rest(t);
+	forget_found(&t->ahead.window);
+	err_destroy(t->ahead.err);
+	t->ahead.err = NULL;
+	t->ahead.is_there = false;
+}
+
+void fl_trace_read_ahead(struct fl_trace *t, uint64_t least, uint64_t end)
+{
+	forget_ahead(t);
+	if (end > least)
+		start(t, begin_of(least, end), end);
+}
+
+void fl_trace_ahead_deinit(struct fl_trace *t)
+{
+	forget_ahead(t);
+	fl_trace_window_deinit(&t->ahead.window);
+}
+
+/* Know what ran in @p w, in the order in which it first did. */
+static struct err *intern_found(struct fl_trace *t, struct trace_window *w)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < w->found.size && !err; i++) {
+		struct trace_found *f = &w->found.data[i];
+
+		if (f->block)
+			err = fl_trace_find_block(t, f->block, f->block->user);
+		else if (fl_trace_intern(t, &w->singles.data[f->single]) == UINT32_MAX)
+			err = &err_nomem;
+	}
+	for (size_t i = 0; i < w->entries.size && !err; i++) {
+		struct trace_entry *e = &w->entries.data[i];
+
+		if (e->what < ENTRY_OTHER)
+			e->what = *(uint32_t *)w->found.data[e->what >> 6].block->user
+					  << 6 |
+				  (e->what & 63);
+	}
+	forget_found(w);
+	return err;
+}
+
+/* The window that was logged is the one at hand. */
+static struct err *take(struct fl_trace *t)
+{
+	struct trace_window used = t->window;
+	struct err *err;
 
 	fl_trace_rest(t);
-	is_it = a->is_there && a->begin == begin && a->end == end && !a->log.is_over;
-	a->is_there = false;
-	*ret = take_ptr(&a->err);
-	if (!is_it || *ret)
-		return *ret;
-	t->window.log = a->log;
-	a->log = used;
-	*ret = begin_window(t, begin, end, a->tid, a->fs_base);
-	if (!*ret)
-		*ret = read_log(t, 0, t->window.log.size);
-	return true;
+	err = take_ptr(&t->ahead.err);
+	t->window = t->ahead.window;
+	t->ahead.window = used;
+	t->ahead.is_there = false;
+	if (!err && !t->window.log.is_over)
+		return intern_found(t, &t->window);
+	forget_found(&t->window);
+	return err;
 }
 
 struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end)
 {
 	uint64_t begin = begin_of(least, end);
+	const struct trace_ahead *a = &t->ahead;
 	struct err *err;
 
-	if (take_ahead(t, begin, end, &err))
-		return err;
-	err = log_window(t, begin, end);
+	if (!a->is_there || a->window.begin != begin || a->window.end != end)
+		fl_trace_read_ahead(t, least, end);
+	err = take(t);
 	// Much of it was stepped in C, whose records are long: the later half.
 	while (!err && t->window.log.is_over && end - begin > 1) {
 		begin += (end - begin) / 2;
-		err = log_window(t, begin, end);
+		start(t, begin, end);
+		err = take(t);
 		if (!err && !t->window.log.is_over)
 			err = dec_machine_seek(t->machine, begin, &(struct dec_where){}) ?:
 				      dec_machine_checkpoint(t->machine);

@@ -283,8 +283,8 @@ static struct err *window(struct fl_slice *s)
 								w->log.size;
 	for (size_t i = w->entries.size; i-- && !err;) {
 		// By then it is likely that what lies before it is wanted, too.
-		if (i == w->entries.size / 2 && !is_done(s))
-			fl_trace_read_ahead(s->trace, s->options.begin);
+		if (i == w->entries.size - w->entries.size / 8 - 1 && !is_done(s))
+			fl_trace_read_ahead(s->trace, s->options.begin, w->begin);
 		foresee(s->trace, i);
 		while (w->stretches.data[stretch].from > i && !err)
 			err = begin_stretch(s, --stretch);

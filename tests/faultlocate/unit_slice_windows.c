@@ -81,7 +81,7 @@ static void ahead(void **state)
 
 	// Meanwhile.
 	ok(fl_trace_load(t, 0, end));
-	fl_trace_read_ahead(t, 0);
+	fl_trace_read_ahead(t, 0, t->window.begin);
 	assert_true(t->ahead.is_there);
 	ok(fl_trace_load(t, 0, between));
 	assert_false(t->ahead.is_there);
@@ -89,7 +89,7 @@ static void ahead(void **state)
 
 	// One that is not what is asked for next is no other's.
 	ok(fl_trace_load(t, 0, end));
-	fl_trace_read_ahead(t, 0);
+	fl_trace_read_ahead(t, 0, t->window.begin);
 	ok(fl_trace_load(t, between - 1000, between));
 	assert_int_equal(t->window.begin, between - 1000);
 	kept = keep(t);
@@ -98,9 +98,9 @@ static void ahead(void **state)
 
 	// There is none before the first; and one that nobody waits for is left.
 	ok(fl_trace_load(t, between, end));
-	fl_trace_read_ahead(t, between);
+	fl_trace_read_ahead(t, between, t->window.begin);
 	assert_false(t->ahead.is_there);
-	fl_trace_read_ahead(t, 0);
+	fl_trace_read_ahead(t, 0, t->window.begin);
 	fl_trace_destroy(t);
 	capture_close(c);
 }
