@@ -168,8 +168,9 @@ bool fl_steps_has_waiting(const struct walker *w, const struct call *c)
 
 /* ---- steps ---------------------------------------------------------------------------------------- */
 
-struct err *fl_steps_add(struct walker *w, struct automaton_step step, uint32_t first_op,
-			 const struct automaton_needs *from, uint32_t other)
+struct err *fl_steps_add(struct walker *w, const struct automaton_step *step,
+			 uint32_t first_op, const struct automaton_needs *from,
+			 uint32_t other)
 {
 	struct steps *m = &w->steps;
 	struct step made = { .first_op = first_op, .n_ops = m->ops.size - first_op };
@@ -183,10 +184,10 @@ struct err *fl_steps_add(struct walker *w, struct automaton_step step, uint32_t 
 	for (uint32_t i = 0; i < made.n_ops; i++)
 		made.has_guards |= m->ops.data[first_op + i].is_guard;
 	// The one that has been met already goes on being found.
-	err = fl_automaton_add(&m->automaton, step, from, &w->at->needs, other);
+	err = fl_automaton_add(&m->automaton, step, from, &w->at->needs, 0, other);
 	if (!err && other) {
-		made.other = m->all.data[other].other;
-		m->all.data[other].other = m->automaton.last;
+		made.other = step_of(m, other)->other;
+		step_of(m, other)->other = m->automaton.last;
 	}
 	m->is_ready = m->ops.size < MAX_OPS && !fl_automaton_is_full(&m->automaton);
 	return err ?: vec_add(&m->all, made);

@@ -61,7 +61,7 @@ struct step_block {
 
 struct steps {
 	struct automaton automaton;
-	VEC(struct step) all; ///< by number
+	VEC(struct step) all; ///< by id
 	VEC(struct step_op) ops;
 	VEC(uint64_t) scratch;
 	VEC(struct step_block) blocks; ///< by number
@@ -71,6 +71,12 @@ struct steps {
 	bool is_odd;			     ///< what is recorded depends on more
 	bool is_going_on; ///< the last operation is of what is recorded
 };
+
+/** @return what else step @p number does, until one is added. */
+static inline struct step *step_of(const struct steps *m, uint32_t number)
+{
+	return &m->all.data[automaton_at(&m->automaton, number)->id];
+}
 
 /** Go over block @p number, all of whose instructions ran, and which no seed is at. */
 struct err *fl_steps_block(struct walker *w, uint32_t number, const uint8_t *rec);

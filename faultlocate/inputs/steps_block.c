@@ -127,7 +127,7 @@ static struct err *make_step(struct walker *w, const struct going *g, uint32_t o
 	m->recording = NULL;
 	if (!err)
 		err = fl_steps_enter(w, step.touched);
-	return err ?: fl_steps_add(w, step, first_op, &from, other);
+	return err ?: fl_steps_add(w, &step, first_op, &from, other);
 }
 
 /* What depends on more: a function's result, which is taken when it returns, for instance. */
@@ -204,7 +204,7 @@ static struct err *want(struct walker *w, const struct step_op *op, const struct
 static struct err *take_step(struct walker *w, uint32_t number, const struct going *g)
 {
 	struct steps *m = &w->steps;
-	const struct step *s = &m->all.data[number];
+	const struct step *s = step_of(m, number);
 	const struct step_op *ops = m->ops.data + s->first_op;
 	struct err *err = NULL;
 
@@ -215,7 +215,7 @@ static struct err *take_step(struct walker *w, uint32_t number, const struct goi
 	for (uint32_t i = 0; i < s->n_ops && !err; i++)
 		if (!ops[i].is_guard)
 			err = want(w, &ops[i], g);
-	automaton_take(&m->automaton, &m->automaton.steps.data[number], &w->at->needs);
+	automaton_take(automaton_at(&m->automaton, number), &w->at->needs);
 	return err;
 }
 
@@ -229,9 +229,9 @@ static uint32_t find_step(struct walker *w, const struct going *g, uint32_t *oth
 	if (!at)
 		at = fl_automaton_find(a, needs, g->place, g->outcome, g->p->touched);
 	*other = at;
-	while (at && w->steps.all.data[at].has_guards &&
-	       !is_guarded(w, &w->steps.all.data[at], g))
-		at = w->steps.all.data[at].other;
+	while (at && step_of(&w->steps, at)->has_guards &&
+	       !is_guarded(w, step_of(&w->steps, at), g))
+		at = step_of(&w->steps, at)->other;
 	return at;
 }
 

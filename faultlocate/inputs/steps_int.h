@@ -26,8 +26,9 @@ struct err *fl_steps_cover(struct walker *w, struct call *c);
 
 /** What was recorded since the needs were @p from is step @p step, whose operations begin at @p first_op;
  * @p other: one like it, or 0. */
-struct err *fl_steps_add(struct walker *w, struct automaton_step step, uint32_t first_op,
-			 const struct automaton_needs *from, uint32_t other);
+struct err *fl_steps_add(struct walker *w, const struct automaton_step *step,
+			 uint32_t first_op, const struct automaton_needs *from,
+			 uint32_t other);
 
 /** Forget all, which has become much; have what is needed to begin. */
 struct err *fl_steps_room(struct walker *w);

@@ -7,7 +7,14 @@
 
 #include "base/hash.h"
 
-enum { MAX_STEPS = 1 << 19, MAX_WORDS = 1 << 22 };
+enum { MAX_STEPS = 1 << 19, MAX_WORDS = 1 << 22, MAX_STEP_WORDS = 1 << 24 };
+enum { STEP_WORDS = sizeof(struct automaton_step) / 8 };
+
+_Static_assert(sizeof(struct automaton_step) % 8 == 0 &&
+		       sizeof(struct automaton_change) == 8,
+	       "steps are of words");
+_Static_assert(MAX_WORDS <= AUTOMATON_NUMBERS / 2, "a need has a word at least");
+_Static_assert(AUTOMATON_NEEDS <= 64, "struct automaton_change");
 
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
@@ -61,7 +68,7 @@ static uint64_t hash_step(const struct automaton_needs *needs, uint64_t place,
 /* Step @p at comes behind the last one. */
 static void go_on(struct automaton *a, uint32_t at)
 {
-	uint32_t *then = a->steps.data[a->last].then;
+	uint32_t *then = automaton_at(a, a->last)->then;
 
 	then[1] = then[0];
 	then[0] = at;
@@ -74,55 +81,57 @@ uint32_t fl_automaton_find(struct automaton *a, const struct automaton_needs *ne
 	const uint64_t *at =
 		map_get(&a->step_of, hash_step(needs, place, outcome, touched));
 
-	if (!at || !automaton_is(a, &a->steps.data[*at], needs, place, outcome))
+	if (!at || !automaton_is(automaton_at(a, *at), needs, place, outcome))
 		return 0;
 	go_on(a, *at);
 	return *at;
 }
 
-/* The changes of @p step, those that are none or those that are. */
-static struct err *add_changes(struct automaton *a, const struct automaton_step *step,
-			       const struct automaton_needs *from,
-			       const struct automaton_needs *to, bool are_some)
+/* The changes of @p s, those that are none or those that are. */
+static void add_changes(struct automaton_step *s, const struct automaton_needs *from,
+			const struct automaton_needs *to, bool are_some)
 {
-	struct err *err = NULL;
-
-	for (uint64_t left = step->from | step->to; left && !err; left &= left - 1) {
-		uint8_t i = __builtin_ctzll(left);
+	for (uint64_t left = s->from | s->to; left; left &= left - 1) {
+		unsigned i = __builtin_ctzll(left);
 
 		if ((from->of[i] != to->of[i]) == are_some)
-			err = vec_add(&a->changes, (struct automaton_change){
-							   from->of[i], to->of[i], i });
+			s->change[s->n_changes++] =
+				(struct automaton_change){ from->of[i], to->of[i], i };
 	}
-	return err;
 }
 
-struct err *fl_automaton_add(struct automaton *a, struct automaton_step step,
+struct err *fl_automaton_add(struct automaton *a, const struct automaton_step *step,
 			     const struct automaton_needs *from,
-			     const struct automaton_needs *to, bool is_other)
+			     const struct automaton_needs *to, uint32_t n_own,
+			     bool is_other)
 {
+	uint64_t is_from = from->any & step->touched, is_to = to->any & step->touched;
 	uint32_t number = a->steps.size;
-	struct err *err;
+	uint32_t n = STEP_WORDS + __builtin_popcountll(is_from | is_to) + n_own;
+	struct automaton_step *s;
 
-	step.from = from->any & step.touched;
-	step.to = to->any & step.touched;
-	step.first_change = a->changes.size;
-	err = add_changes(a, &step, from, to, true);
-	step.n_changed = a->changes.size - step.first_change;
-	if (!err)
-		err = add_changes(a, &step, from, to, false);
-	step.n_changes = a->changes.size - step.first_change;
-	if (!err)
-		err = vec_add(&a->steps, step);
-	if (err)
-		return err;
+	if (vec_reserve(&a->steps, number + n))
+		return &err_nomem;
+	a->steps.size += n;
+	s = automaton_at(a, number);
+	memset(s, 0, n * sizeof(*a->steps.data));
+	s->place = step->place;
+	s->outcome = step->outcome;
+	s->touched = step->touched;
+	s->from = is_from;
+	s->to = is_to;
+	s->id = a->n_steps++;
+	add_changes(s, from, to, true);
+	s->n_changed = s->n_changes;
+	add_changes(s, from, to, false);
 	if (is_other) {
 		a->last = number;
 		return NULL;
 	}
 	go_on(a, number);
 	return map_put(&a->step_of,
-		       hash_step(from, step.place, step.outcome, step.touched), number) ?
+		       hash_step(from, step->place, step->outcome, step->touched),
+		       number) ?
 		       &err_nomem :
 		       NULL;
 }
@@ -131,15 +140,20 @@ struct err *fl_automaton_add(struct automaton *a, struct automaton_step step,
 
 bool fl_automaton_is_full(const struct automaton *a)
 {
-	return a->steps.size >= MAX_STEPS || a->words.size >= MAX_WORDS ||
-	       a->changes.size >= MAX_WORDS;
+	return a->n_steps >= MAX_STEPS || a->words.size >= MAX_WORDS ||
+	       a->steps.size >= MAX_STEP_WORDS;
 }
 
 struct err *fl_automaton_begin(struct automaton *a)
 {
 	fl_automaton_deinit(a);
 	a->last = 0;
-	return vec_push(&a->steps) && vec_push(&a->numbers) ? NULL : &err_nomem;
+	a->n_steps = 1;
+	if (vec_reserve(&a->steps, STEP_WORDS) || !vec_push(&a->numbers))
+		return &err_nomem;
+	a->steps.size = STEP_WORDS;
+	*automaton_at(a, 0) = (struct automaton_step){};
+	return NULL;
 }
 
 void fl_automaton_deinit(struct automaton *a)
@@ -147,7 +161,6 @@ void fl_automaton_deinit(struct automaton *a)
 	vec_deinit(&a->words);
 	vec_deinit(&a->numbers);
 	vec_deinit(&a->steps);
-	vec_deinit(&a->changes);
 	map_deinit(&a->number_of);
 	map_deinit(&a->step_of);
 }

@@ -31,18 +31,22 @@ struct automaton_needs {
 
 /** A need behind a step, and before it. */
 struct automaton_change {
-	uint32_t from, to;
-	uint8_t need;
+	uint32_t from, to : 26, need : 6;
 };
+enum { AUTOMATON_NUMBERS = 1 << 26 }; ///< more there are not
 
+/** A step, with all that is looked at when it is found again in one place: behind it are its changes, and words
+ * of whoever added it. Its number says where it is. */
 struct automaton_step {
 	uint64_t place, outcome;
 	uint64_t touched; ///< needs that it has to do with
 	uint64_t from,
-		to;	       ///< those of them that are not 0 behind it; before it
-	uint32_t then[2];      ///< the steps that came last behind it
-	uint32_t first_change; ///< of needs in `from` or `to`
-	uint8_t n_changes, n_changed; ///< the first ones are not the same before
+		to;	  ///< those of them that are not 0 behind it; before it
+	uint32_t then[2]; ///< the steps that came last behind it
+	uint32_t id;	  ///< the how manieth it is, from 1
+	uint8_t n_changes,
+		n_changed; ///< of needs in `from` or `to`; the first ones are not the same before
+	struct automaton_change change[];
 };
 
 struct automaton_words {
@@ -52,10 +56,10 @@ struct automaton_words {
 struct automaton {
 	VEC(uint64_t) words;
 	VEC(struct automaton_words) numbers; ///< [0]: none
-	VEC(struct automaton_step) steps;    ///< [0]: none
-	VEC(struct automaton_change) changes;
-	struct map number_of, step_of; ///< hash -> index
-	uint32_t last;		       ///< step that was found or added last
+	VEC(uint64_t) steps;		     ///< struct automaton_step; the first is none
+	uint32_t n_steps;		     ///< that one, too
+	struct map number_of, step_of;	     ///< hash -> number
+	uint32_t last;			     ///< step that was found or added last
 };
 
 /** Forget all, and have what is needed to begin. */
@@ -77,17 +81,30 @@ static inline const uint64_t *automaton_words(const struct automaton *a, uint32_
 	return a->words.data + a->numbers.data[number].first;
 }
 
+/** @return step @p number, until one is added. */
+static inline struct automaton_step *automaton_at(const struct automaton *a,
+						  uint32_t number)
+{
+	return (struct automaton_step *)(a->steps.data + number);
+}
+
+/** @return the words of whoever added @p s. */
+static inline uint64_t *automaton_own(struct automaton_step *s)
+{
+	return (uint64_t *)(s->change + s->n_changes);
+}
+
 static inline void automaton_set(struct automaton_needs *n, unsigned i, uint32_t number)
 {
 	n->of[i] = number;
 	n->any = (n->any & ~(UINT64_C(1) << i)) | (uint64_t)(number != 0) << i;
 }
 
-static inline bool automaton_is(const struct automaton *a, const struct automaton_step *s,
+static inline bool automaton_is(const struct automaton_step *s,
 				const struct automaton_needs *needs, uint64_t place,
 				uint64_t outcome)
 {
-	const struct automaton_change *c = a->changes.data + s->first_change;
+	const struct automaton_change *c = s->change;
 
 	if (s->place != place || s->outcome != outcome ||
 	    (needs->any & s->touched) != s->from)
@@ -104,12 +121,12 @@ static inline uint32_t automaton_next(struct automaton *a,
 				      const struct automaton_needs *needs, uint64_t place,
 				      uint64_t outcome)
 {
-	const uint32_t *then = a->steps.data[a->last].then;
+	const uint32_t *then = automaton_at(a, a->last)->then;
 
 	for (int i = 0; i < 2; i++) {
 		uint32_t at = then[i];
 
-		if (!at || !automaton_is(a, &a->steps.data[at], needs, place, outcome))
+		if (!at || !automaton_is(automaton_at(a, at), needs, place, outcome))
 			continue;
 		a->last = at;
 		return at;
@@ -122,18 +139,19 @@ static inline uint32_t automaton_next(struct automaton *a,
 uint32_t fl_automaton_find(struct automaton *a, const struct automaton_needs *needs,
 			   uint64_t place, uint64_t outcome, uint64_t touched);
 
-/** Add a step of @p place, @p outcome and @p touched, which led from needs @p from to @p to. Its
- * number is then a->last. @p is_other: it goes on that one like it is found. */
-struct err *fl_automaton_add(struct automaton *a, struct automaton_step step,
+/** Add a step of @p step's place, outcome and touched, which led from needs @p from to @p to, and has @p n_own
+ * words of its own, which are zeroed. Its number is then a->last. @p is_other: it goes on that one like it is
+ * found. */
+struct err *fl_automaton_add(struct automaton *a, const struct automaton_step *step,
 			     const struct automaton_needs *from,
-			     const struct automaton_needs *to, bool is_other);
+			     const struct automaton_needs *to, uint32_t n_own,
+			     bool is_other);
 
 /** Have @p needs as they are before step @p s. */
-static inline void automaton_take(const struct automaton *a,
-				  const struct automaton_step *s,
+static inline void automaton_take(const struct automaton_step *s,
 				  struct automaton_needs *needs)
 {
-	const struct automaton_change *c = a->changes.data + s->first_change;
+	const struct automaton_change *c = s->change;
 
 	for (uint32_t i = 0; i < s->n_changed; i++)
 		needs->of[c[i].need] = c[i].to;

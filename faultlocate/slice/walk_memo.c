@@ -13,7 +13,10 @@
 
 #include "faultlocate/slice/walk.h"
 
-enum { MAX_OPS = 1 << 21 };
+enum { MAX_ADDS = 1 << 21 };
+
+_Static_assert(sizeof(struct memo_step) % 8 == 0 && sizeof(struct memo_op) % 8 == 0,
+	       "a step's own words");
 
 bool fl_memo_is_on(const struct fl_slice *s)
 {
@@ -132,17 +135,17 @@ struct err *fl_memo_want(struct fl_slice *s, const struct trace_mem *m, uint64_t
 			 live_who who, uint32_t link)
 {
 	return vec_add(&s->memo.ops, (struct memo_op){ .bytes = bytes,
+						       .mem = *m,
 						       .what = m - s->memo.recording->mem,
 						       .link = link,
-						       .who = who });
+						       .who = who,
+						       .block = FLOW_NONE });
 }
 
 struct err *fl_memo_pend(struct fl_slice *s, uint32_t block, live_who who, uint32_t node)
 {
-	return vec_add(&s->memo.ops, (struct memo_op){ .what = block,
-						       .link = node,
-						       .who = who,
-						       .is_pend = true });
+	return vec_add(&s->memo.ops,
+		       (struct memo_op){ .link = node, .who = who, .block = block });
 }
 
 struct err *fl_memo_add(struct fl_slice *s, uint32_t node, uint32_t edge, live_who who)
@@ -184,7 +187,7 @@ void fl_memo_count(struct fl_slice *s)
 	struct memo *m = &s->memo;
 
 	for (size_t i = 0; i < m->counted.size; i++) {
-		struct memo_step *step = &m->steps.data[m->counted.data[i]];
+		struct memo_step *step = memo_step(m, m->counted.data[i]);
 
 		for (uint32_t k = 0; k < step->n_adds; k++) {
 			const struct memo_add *a = &m->adds.data[step->first_add + k];
@@ -200,7 +203,6 @@ void fl_memo_count(struct fl_slice *s)
 void fl_memo_deinit(struct memo *m)
 {
 	fl_automaton_deinit(&m->automaton);
-	vec_deinit(&m->steps);
 	vec_deinit(&m->ops);
 	vec_deinit(&m->adds);
 	vec_deinit(&m->words);
@@ -219,47 +221,51 @@ struct err *fl_memo_room(struct fl_slice *s)
 		err = fl_memo_leave(s, s->threads.data[i]);
 	fl_memo_deinit(m);
 	m->has_room = true;
-	if (!err)
-		err = fl_automaton_begin(&m->automaton);
-	return err ?: vec_add(&m->steps, (struct memo_step){});
+	return err ?: fl_automaton_begin(&m->automaton);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------- */
 
-enum { OUTCOME_WORDS = 4 };
-
-static bool is_outcome(const struct automaton *a, uint32_t number, const uint64_t *key)
+/* What is wanted of a store has a number, among all that is; but mostly it is all of it, or a register's being
+ * kept or got back, which say it themselves. */
+static uint64_t outcome_of(const struct fl_slice *s, const struct live_want *w,
+			   uint64_t addr, uint32_t size)
 {
-	uint32_t n;
-	const uint64_t *w = automaton_words(a, number, &n);
+	uint64_t all = size < 64 ? (UINT64_C(1) << size) - 1 : ~UINT64_C(0);
+	uint64_t kind = w->size >= MEMO_GOT_BACK ? w->size - MEMO_GOT_BACK + 1 :
+			w->bytes == all && w->first == addr ? 3 :
+							      0;
 
-	return n == OUTCOME_WORDS &&
-	       !((w[0] ^ key[0]) | (w[1] ^ key[1]) | (w[2] ^ key[2]) | (w[3] ^ key[3]));
+	return kind && !s->has_several ? kind << 62 | w->node : 0;
 }
 
-struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t place,
-			    uint64_t addr, uint32_t *ret)
+struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t addr,
+			    uint32_t size, uint64_t *ret)
 {
-	struct automaton *a = &s->memo.automaton;
-	const uint32_t *then = a->steps.data[a->last].then;
+	uint32_t number;
+	struct err *err;
 
 	*ret = 0;
 	if (!w->who)
 		return NULL;
 	w->node = common_link(s, w->node);
+	*ret = outcome_of(s, w, addr, size);
+	if (*ret)
+		return NULL;
 
-	const uint64_t key[OUTCOME_WORDS] = { w->bytes, (uint64_t)w->who << 32 | w->node,
-					      w->first - addr, w->size };
+	const uint64_t key[] = { w->bytes, (uint64_t)w->who << 32 | w->node,
+				 w->first - addr, w->size };
 
-	// Mostly what came last behind the last step.
-	for (int i = 0; i < 2; i++) {
-		const struct automaton_step *next = &a->steps.data[then[i]];
+	err = fl_automaton_number(&s->memo.automaton, key, sizeof(key) / sizeof(*key),
+				  &number);
+	*ret = number;
+	return err;
+}
 
-		*ret = next->outcome;
-		if (next->place == place && is_outcome(a, *ret, key))
-			return NULL;
-	}
-	return fl_automaton_number(a, key, OUTCOME_WORDS, ret);
+uint64_t fl_memo_decided(struct fl_slice *s, live_who who, uint32_t *node)
+{
+	*node = common_link(s, *node);
+	return (uint64_t)who << 32 | *node;
 }
 
 /* Of several threads, what is remembered may be of one and wanted by another. */
@@ -279,36 +285,42 @@ static void cross(struct fl_slice *s, const struct memo_step *p)
 static struct err *do_op(struct fl_slice *s, const struct memo_op *op,
 			 const struct trace_mem *mem, const uint8_t *rec)
 {
-	const struct trace_mem *m = &mem[op->what];
+	const struct trace_mem *m = mem ? &mem[op->what] : &op->mem;
 
-	if (op->is_pend)
-		return fl_walk_wait(s, op->what, op->who, op->link);
+	if (op->block != FLOW_NONE)
+		return fl_walk_wait(s, op->block, op->who, op->link);
 	return fl_walk_want_some(s, trace_address(m, rec, s->fs_base), m->size, op->bytes,
 				 op->who, op->link);
+}
+
+/* The step that is likely to come next is long. */
+static void foresee(const struct automaton_step *step)
+{
+	for (size_t line = 0; line < 4; line++)
+		__builtin_prefetch((const char *)step + 64 * line);
 }
 
 struct err *fl_memo_do(struct fl_slice *s, uint32_t number, const struct trace_mem *mem,
 		       const uint8_t *rec, uint64_t first, uint64_t addr)
 {
 	struct memo *m = &s->memo;
-	const struct automaton_step *step = &m->automaton.steps.data[number];
-	struct memo_step *p = &m->steps.data[number];
+	struct automaton_step *step = automaton_at(&m->automaton, number);
+	struct memo_step *p = (struct memo_step *)automaton_own(step);
 	struct err *err = p->n++ ? NULL : vec_add(&m->counted, number);
 	struct walk_thread *t = s->at;
 
-	__builtin_prefetch(&m->automaton.steps.data[step->then[0]]);
-	__builtin_prefetch(&m->steps.data[step->then[0]]);
+	foresee(automaton_at(&m->automaton, step->then[0]));
 	p->tid = t->tid;
 	p->at = first;
 	p->addr = addr;
 	for (uint32_t i = 0; i < p->n_ops && !err; i++)
-		err = do_op(s, &m->ops.data[p->first_op + i], mem, rec);
+		err = do_op(s, &p->op[i], mem, rec);
 	for (uint32_t i = 0; i < p->n_adds && s->bits; i++) {
 		const struct memo_add *a = &m->adds.data[p->first_add + i];
 
 		fl_walk_keep(s, first + a->at, a->who);
 	}
-	automaton_take(&m->automaton, step, &t->needs);
+	automaton_take(step, &t->needs);
 	if (s->threads.size > 1)
 		cross(s, p);
 	return err;
@@ -316,7 +328,7 @@ struct err *fl_memo_do(struct fl_slice *s, uint32_t number, const struct trace_m
 
 struct err *fl_memo_begin(struct fl_slice *s, uint64_t touched, struct memo_recording *r)
 {
-	r->first_op = s->memo.ops.size;
+	s->memo.ops.size = 0;
 	r->first_add = s->memo.adds.size;
 	r->from = s->at->needs;
 	s->memo.recording = r;
@@ -324,22 +336,27 @@ struct err *fl_memo_begin(struct fl_slice *s, uint64_t touched, struct memo_reco
 }
 
 struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
-			struct automaton_step step, uint8_t end)
+			const struct automaton_step *step, uint8_t end)
 {
 	struct memo *m = &s->memo;
-	const struct memo_step made = { .first_op = r->first_op,
-					.n_ops = m->ops.size - r->first_op,
-					.first_add = r->first_add,
-					.n_adds = m->adds.size - r->first_add,
-					.end = end };
+	size_t bytes = m->ops.size * sizeof(*m->ops.data);
+	struct memo_step *made;
 	struct err *err;
 
 	m->recording = NULL;
-	m->has_room = m->ops.size < MAX_OPS && m->adds.size < MAX_OPS &&
-		      !fl_automaton_is_full(&m->automaton);
-	err = enter(s, step.touched);
+	err = enter(s, step->touched);
 	if (!err)
 		err = fl_automaton_add(&m->automaton, step, &r->from, &s->at->needs,
-				       false);
-	return err ?: vec_add(&m->steps, made);
+				       (sizeof(*made) + bytes) / 8, false);
+	m->has_room = m->adds.size < MAX_ADDS && !fl_automaton_is_full(&m->automaton);
+	if (err)
+		return err;
+	made = memo_step(m, m->automaton.last);
+	*made = (struct memo_step){ .n_ops = m->ops.size,
+				    .first_add = r->first_add,
+				    .n_adds = m->adds.size - r->first_add,
+				    .end = end };
+	if (bytes)
+		memcpy(made->op, m->ops.data, bytes);
+	return NULL;
 }

@@ -25,13 +25,14 @@ struct fl_node;
 struct operands;
 struct walk_thread;
 
-/** What a step does again. */
+/** What a step does again: it wants bytes of an operand, or something waits. */
 struct memo_op {
-	uint64_t bytes; ///< as those of a use; PEND: none
-	uint32_t what;	///< operand of the block; or the flow block that waits
+	struct trace_mem mem;
+	uint64_t bytes; ///< as those of a use
 	uint32_t link;	///< or the node that waits
 	live_who who;
-	bool is_pend;
+	uint32_t block; ///< the flow block that waits; FLOW_NONE: none does
+	uint32_t what;	///< operand of the branch, whose block may be another each time
 };
 
 /** An instance of a step, but for what differs. */
@@ -44,15 +45,16 @@ struct memo_add {
 	bool is_mem;
 };
 
-/** What a step of the automaton does besides. */
+/** What a step of the automaton does besides: its own words. */
 struct memo_step {
-	uint32_t first_op, first_add;
+	uint64_t at,
+		addr; ///< the last time, as `tid`: position of the block; what of the store was wanted
+	uint32_t tid;
+	uint32_t n; ///< times that are not accounted for yet
+	uint32_t first_add;
 	uint16_t n_ops, n_adds;
 	uint8_t end; ///< the piece is that from instruction `end` on
-	uint32_t n;  ///< times that are not accounted for yet
-	uint32_t
-		tid; ///< the last time, as these: position of the block; what of the store was wanted
-	uint64_t at, addr;
+	struct memo_op op[];
 };
 
 /** What is being remembered, while it happens for the first time. */
@@ -60,15 +62,14 @@ struct memo_recording {
 	const struct trace_mem *mem;   ///< operands are numbered from here
 	const struct live_want *taken; ///< what of the store was wanted
 	uint64_t first;		       ///< position of the block
-	uint32_t first_op, first_add;
+	uint32_t first_add;
 	struct automaton_needs from;
 };
 
 struct memo {
 	struct automaton automaton;
 	bool has_room;
-	VEC(struct memo_step) steps; ///< by number
-	VEC(struct memo_op) ops;
+	VEC(struct memo_op) ops; ///< of what is being remembered
 	VEC(struct memo_add) adds;
 	VEC(uint64_t) words;		  ///< of a need that is being numbered
 	VEC(uint32_t) counted;		  ///< steps with n
@@ -103,13 +104,26 @@ struct err *fl_memo_room(struct fl_slice *s);
 /** Find the needs of the thread at hand: they count from here on. */
 struct err *fl_memo_enter(struct fl_slice *s);
 
-/** Find the number of outcome @p w of a store to @p addr at @p place; 0: nothing of it was wanted.
- * It is wanted for a node that stands for all of its instruction, which comes into @p w. */
-struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t place,
-			    uint64_t addr, uint32_t *ret);
+/** Sizes of what was wanted that are no bytes of a store: of a register that was got back from the stack, and
+ * of its having been kept there. */
+enum { MEMO_GOT_BACK = UINT16_MAX, MEMO_KEPT };
+
+/** Find the outcome that @p w was wanted of a store of @p size bytes to @p addr; 0: nothing was. It is wanted for
+ * a node that stands for all of its instruction, which comes into @p w. */
+struct err *fl_memo_outcome(struct fl_slice *s, struct live_want *w, uint64_t addr,
+			    uint32_t size, uint64_t *ret);
+
+/** @return the outcome that a branch decided for *@p node, which is made such a node. */
+uint64_t fl_memo_decided(struct fl_slice *s, live_who who, uint32_t *node);
+
+/** @return what step @p number does, until one is added. */
+static inline struct memo_step *memo_step(const struct memo *m, uint32_t number)
+{
+	return (struct memo_step *)automaton_own(automaton_at(&m->automaton, number));
+}
 
 /** Step @p number once more, the one found last: in a block whose first instruction is at @p first;
- * what of its store was wanted is at @p addr. */
+ * what of its store was wanted is at @p addr. @p mem: of a branch, its operands; NULL. */
 struct err *fl_memo_do(struct fl_slice *s, uint32_t number, const struct trace_mem *mem,
 		       const uint8_t *rec, uint64_t first, uint64_t addr);
 
@@ -117,7 +131,7 @@ struct err *fl_memo_do(struct fl_slice *s, uint32_t number, const struct trace_m
  * in the thread's; what was, is @p step, whose piece is that from instruction @p end on. */
 struct err *fl_memo_begin(struct fl_slice *s, uint64_t touched, struct memo_recording *r);
 struct err *fl_memo_end(struct fl_slice *s, const struct memo_recording *r,
-			struct automaton_step step, uint8_t end);
+			const struct automaton_step *step, uint8_t end);
 
 /** Account for what was counted. */
 void fl_memo_count(struct fl_slice *s);

@@ -7,10 +7,6 @@
 
 #include "faultlocate/slice/walk.h"
 
-/* Sizes of outcomes that are no bytes of a store: of a register that was got back from the stack, and
- * of its having been kept there. */
-enum { GOT_BACK = UINT16_MAX, KEPT };
-
 #define DECIDES (UINT64_C(1) << 63) // | instruction: the place of a branch
 
 /* @return whether instruction @p i of @p b gets back a register that is wanted. */
@@ -35,7 +31,7 @@ struct met {
 	uint32_t i;	///< the piece ends with this instruction; then: begins
 	struct live_want
 		w; ///< what of its store was wanted, or who and for what a register was
-	uint32_t outcome; ///< the number of that
+	uint64_t outcome; ///< as that
 	bool is_single;	  ///< it cannot be remembered
 };
 
@@ -52,20 +48,21 @@ static struct err *single(struct fl_slice *s, const struct met *met)
 }
 
 /* The first time of a piece. */
-static struct err *record(struct fl_slice *s, struct met *met, struct automaton_step step)
+static struct err *record(struct fl_slice *s, struct met *met,
+			  const struct automaton_step *step)
 {
 	static const struct live_want none;
 	const struct trace_block *b = met->b;
 	struct memo_recording r = { .mem = b->mem, .taken = &none, .first = met->first };
-	struct err *err = fl_memo_begin(s, step.touched, &r);
+	struct err *err = fl_memo_begin(s, step->touched, &r);
 	uint32_t k = met->i;
 	bool is_met = met->outcome;
 
-	if (met->w.size == KEPT)
+	if (met->w.size == MEMO_KEPT)
 		fl_live_reg_want(&s->at->regs, s->has_several,
 				 s->trace->insns.data[b->insn[k]].effect->saved, 0xff,
 				 met->w.who, met->w.node);
-	else if (met->w.size != GOT_BACK)
+	else if (met->w.size != MEMO_GOT_BACK)
 		r.taken = &met->w;
 	do {
 		const struct operands o = operands_of(b, k, met->rec);
@@ -97,7 +94,7 @@ static struct err *meet_store(struct fl_slice *s, struct met *met,
 		return NULL;
 	}
 	if (e->is_save && fl_walk_find_save(s, e, addr, &save)) {
-		met->w = (struct live_want){ .first = addr, .size = KEPT };
+		met->w = (struct live_want){ .first = addr, .size = MEMO_KEPT };
 		return fl_walk_save(s, save, &met->w.who, &met->w.node);
 	}
 	met->is_single = true;
@@ -116,7 +113,7 @@ static void meet_restore(struct fl_slice *s, struct met *met, uint64_t addr)
 		met->is_single = true;
 		return;
 	}
-	met->w = (struct live_want){ .first = addr, .size = GOT_BACK };
+	met->w = (struct live_want){ .first = addr, .size = MEMO_GOT_BACK };
 	for (uint32_t i = 0; i < n; i += 2) {
 		if (!(need[i] & 0xff))
 			continue;
@@ -126,7 +123,7 @@ static void meet_restore(struct fl_slice *s, struct met *met, uint64_t addr)
 }
 
 /* What else but needs decides what happens in the piece? */
-static struct err *meet(struct fl_slice *s, struct met *met, uint64_t place)
+static struct err *meet(struct fl_slice *s, struct met *met)
 {
 	const struct trace_block *b = met->b;
 	const struct trace_mem *m;
@@ -140,12 +137,12 @@ static struct err *meet(struct fl_slice *s, struct met *met, uint64_t place)
 		addr = trace_address(m, met->rec, s->fs_base);
 		err = meet_store(s, met, m, addr);
 		if (!err && met->w.who)
-			err = fl_memo_outcome(s, &met->w, place, addr, &met->outcome);
+			err = fl_memo_outcome(s, &met->w, addr, m->size, &met->outcome);
 	} else if (restores(s, b, met->i, s->at->needs.any)) {
 		addr = trace_address(&b->mem[b->first_mem[met->i]], met->rec, s->fs_base);
 		meet_restore(s, met, addr);
 		if (met->w.who)
-			err = fl_memo_outcome(s, &met->w, place, addr, &met->outcome);
+			err = fl_memo_outcome(s, &met->w, addr, 0, &met->outcome);
 	}
 	return err;
 }
@@ -171,7 +168,7 @@ static struct err *piece(struct fl_slice *s, struct met *met)
 		.touched = b->touched[met->i]
 	};
 	uint32_t at;
-	struct err *err = meet(s, met, step.place);
+	struct err *err = meet(s, met);
 
 	if (err)
 		return err;
@@ -180,14 +177,14 @@ static struct err *piece(struct fl_slice *s, struct met *met)
 	step.outcome = met->outcome;
 	at = find(s, &step);
 	if (!at)
-		return record(s, met, step);
-	if (met->w.size == GOT_BACK) {
+		return record(s, met, &step);
+	if (met->w.size == MEMO_GOT_BACK) {
 		s->position = met->first + met->i;
 		err = fl_walk_restore(s, b->insn[met->i], met->w.first, met->w.who,
 				      met->w.node);
 	}
-	met->i = s->memo.steps.data[at].end;
-	return err ?: fl_memo_do(s, at, b->mem, met->rec, met->first, met->w.first);
+	met->i = memo_step(&s->memo, at)->end;
+	return err ?: fl_memo_do(s, at, NULL, met->rec, met->first, met->w.first);
 }
 
 struct err *fl_memo_block(struct fl_slice *s, const struct trace_block *b,
@@ -211,21 +208,17 @@ struct err *fl_memo_decide(struct fl_slice *s, uint32_t insn, const struct opera
 			   live_who who, uint32_t node)
 {
 	struct memo_recording r = { .mem = o->mem, .first = s->position };
-	struct live_want w = { .who = who, .node = node };
 	struct automaton *a = &s->memo.automaton;
 	struct automaton_step step = { .place = DECIDES | insn };
 	const struct effect *e;
-	uint32_t at, outcome;
+	uint32_t at;
 	struct err *err = fl_memo_room(s);
 
 	if (!err && !s->at->is_numbered)
 		err = fl_memo_enter(s);
-	// An outcome as if something had been stored for the node that waits.
-	if (!err)
-		err = fl_memo_outcome(s, &w, step.place, 0, &outcome);
 	if (err)
 		return err;
-	step.outcome = outcome;
+	step.outcome = fl_memo_decided(s, who, &node);
 	at = automaton_next(a, &s->at->needs, step.place, step.outcome);
 	if (!at) {
 		e = fl_trace_effect(s->trace, insn);
@@ -239,7 +232,7 @@ struct err *fl_memo_decide(struct fl_slice *s, uint32_t insn, const struct opera
 		return fl_memo_do(s, at, o->mem, o->rec, s->position, 0);
 	err = fl_memo_begin(s, step.touched, &r);
 	if (!err)
-		err = fl_walk_decide(s, insn, o, who, w.node);
+		err = fl_walk_decide(s, insn, o, who, node);
 	s->memo.recording = NULL;
-	return err ?: fl_memo_end(s, &r, step, 0);
+	return err ?: fl_memo_end(s, &r, &step, 0);
 }

@@ -74,22 +74,26 @@ static void test_steps(void **state)
 		if (at) {
 			n_found++;
 			assert_int_equal(at, a.last);
-			automaton_take(&a, &a.steps.data[at], &needs);
+			assert_int_equal(*automaton_own(automaton_at(&a, at)),
+					 hash_mix(place, outcome));
+			automaton_take(automaton_at(&a, at), &needs);
 		} else {
 			needs = plain;
 			assert_null(fl_automaton_add(
 				&a,
-				(struct automaton_step){ .place = place,
-							 .outcome = outcome,
-							 .touched = touched[place] },
-				&before, &needs, false));
-			assert_int_equal(a.last, a.steps.size - 1);
+				&(struct automaton_step){ .place = place,
+							  .outcome = outcome,
+							  .touched = touched[place] },
+				&before, &needs, 1, false));
+			assert_int_equal(automaton_at(&a, a.last)->id, a.n_steps - 1);
+			*automaton_own(automaton_at(&a, a.last)) =
+				hash_mix(place, outcome);
 		}
 		assert_memory_equal(&needs, &plain, sizeof(needs));
 	}
 	// Two needs of three values each, two outcomes: whatever the others were.
-	assert_in_range(a.steps.size - 1, PLACES + 1, PLACES * 3 * 3 * 2);
-	assert_int_equal(n_found, ROUNDS - (a.steps.size - 1));
+	assert_in_range(a.n_steps - 1, PLACES + 1, PLACES * 3 * 3 * 2);
+	assert_int_equal(n_found, ROUNDS - (a.n_steps - 1));
 	// Values but 0 of the six needs.
 	assert_in_range(a.numbers.size - 1, 6, 6 * 2);
 	fl_automaton_deinit(&a);
@@ -104,11 +108,11 @@ static void test_other(void **state)
 	(void)state;
 	assert_null(fl_automaton_begin(&a));
 	assert_int_equal(fl_automaton_find(&a, &needs, 5, 0, 1), 0);
-	assert_null(fl_automaton_add(&a, step, &needs, &to, false));
+	assert_null(fl_automaton_add(&a, &step, &needs, &to, 0, false));
 	automaton_set(&to, 0, number(&a, 0, 1));
-	assert_null(fl_automaton_add(&a, step, &needs, &to, true));
-	assert_int_equal(a.last, 2);
-	assert_int_equal(fl_automaton_find(&a, &needs, 5, 0, 1), 1);
+	assert_null(fl_automaton_add(&a, &step, &needs, &to, 0, true));
+	assert_int_equal(automaton_at(&a, a.last)->id, 2);
+	assert_int_equal(automaton_at(&a, fl_automaton_find(&a, &needs, 5, 0, 1))->id, 1);
 	fl_automaton_deinit(&a);
 }
 
