@@ -8,6 +8,8 @@
 #ifndef FAULTLOCATE_BYTES_BYTES_INT_H
 #define FAULTLOCATE_BYTES_BYTES_INT_H
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "decode/history/heap.h"
 #include "faultlocate/bytes/bytes.h"
@@ -38,13 +40,19 @@ struct bytes_state {
 	uint32_t vec_live;
 };
 
+#define BYTES_AT_HAND 512
+
+/** A page that was asked for lately. */
+struct bytes_at_hand {
+	uint64_t number;     ///< 0: nothing
+	const uint8_t *bits; ///< NULL: all have values
+	uint8_t *own;	     ///< the same, if they may be changed
+};
+
 struct bytes_values {
 	struct map
 		pages; ///< number of a page -> pointer to its bits; not there: all have values
-	struct {
-		uint64_t number; ///< 0: nothing
-		const uint8_t *bits;
-	} at_hand[512];
+	struct bytes_at_hand at_hand[BYTES_AT_HAND];
 };
 
 /* ---- looks ------------------------------------------------------------------------------------ */
@@ -157,6 +165,12 @@ struct err *fl_bytes_glance(void *ctx, struct frames *frames, struct dec_glance 
 			    const struct dec_heap_storer *storer);
 extern const size_t fl_bytes_glance_bytes;
 
+/* ---- course.c */
+
+/** A dec_heap_options.stretch, where values alone are followed; step_ctx: the walk. */
+struct err *fl_bytes_stretch(void *ctx, struct frames *frames, struct dec_stretch *s,
+			     const struct dec_heap_storer *storer);
+
 /* ---- values.c */
 
 /** Memory from @p addr on has values, or has none. @return ERR_NOMEM. */
@@ -165,6 +179,73 @@ struct err *fl_values_set(struct bytes_values *v, uint64_t addr, uint64_t size,
 
 /** @return the first byte from @p addr on of which a bit has no value; UINT64_MAX: all have. */
 uint64_t fl_values_first(struct bytes_values *v, uint64_t addr, uint64_t size);
+
+/** @return the page at hand that all @p size bytes from @p addr on are in; NULL: there is none. */
+static inline const struct bytes_at_hand *fl_values_at_hand(const struct bytes_values *v,
+							    uint64_t addr, uint64_t size)
+{
+	uint64_t number = addr / BYTES_PAGE;
+	const struct bytes_at_hand *at = &v->at_hand[number % BYTES_AT_HAND];
+
+	return at->number == number && number && addr % BYTES_PAGE + size <= BYTES_PAGE ?
+		       at :
+		       NULL;
+}
+
+/** @return whether @p size bytes from @p addr on all have values. */
+static inline bool fl_values_are_there(struct bytes_values *v, uint64_t addr,
+				       uint64_t size)
+{
+	const struct bytes_at_hand *at = fl_values_at_hand(v, addr, size);
+	const uint8_t *bits;
+	uint64_t word = 0;
+
+	if (at && !at->bits)
+		return true;
+	if (!at || size > sizeof(word))
+		return fl_values_first(v, addr, size) == UINT64_MAX;
+	bits = at->bits + addr % BYTES_PAGE;
+	if (size == sizeof(word))
+		memcpy(&word, bits, sizeof(word));
+	else if (size == 4)
+		memcpy(&word, bits, 4);
+	else
+		for (uint64_t i = 0; i < size; i++)
+			word |= bits[i];
+	return !word;
+}
+
+/** fl_values_set(): they have values. */
+static inline struct err *fl_values_give(struct bytes_values *v, uint64_t addr,
+					 uint64_t size)
+{
+	const struct bytes_at_hand *at = fl_values_at_hand(v, addr, size);
+
+	if (at && !at->bits)
+		return NULL;
+	if (!at || !at->own)
+		return fl_values_set(v, addr, size, true);
+	if (size == 8)
+		memset(at->own + addr % BYTES_PAGE, 0, 8);
+	else
+		memset(at->own + addr % BYTES_PAGE, 0, size);
+	return NULL;
+}
+
+/** fl_values_set(): they have none. */
+static inline struct err *fl_values_take(struct bytes_values *v, uint64_t addr,
+					 uint64_t size)
+{
+	const struct bytes_at_hand *at = fl_values_at_hand(v, addr, size);
+
+	if (!at || !at->own)
+		return fl_values_set(v, addr, size, false);
+	if (size == 8)
+		memset(at->own + addr % BYTES_PAGE, 0xff, 8);
+	else
+		memset(at->own + addr % BYTES_PAGE, 0xff, size);
+	return NULL;
+}
 
 /** Behind @p insn the stack ends at @p rsp: what is new on it has no value. @return ERR_NOMEM. */
 struct err *fl_values_follow_stack(struct bytes_walk *w, const struct dec_insn *insn,

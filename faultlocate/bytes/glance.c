@@ -9,41 +9,11 @@
  */
 #include <string.h>
 
-#include "faultlocate/bytes/bytes_int.h"
+#include "faultlocate/bytes/glance_int.h"
 
-#include "decode/machine/log.h"
 #include "decode/x86/zydis.h"
-#include "heapgraph/hg_glance.h"
 
-enum { KIND_STEP, KIND_INERT, KIND_PLAIN };
-
-/** One instruction, as far as it does not depend on the run. */
-struct seen {
-	uint8_t kind;
-	bool may_store; ///< dec_heap_may_store()
-	bool reads_flags, writes_flags, moves_stack;
-	uint8_t words; ///< of 8 bytes that it reads, at word_at
-	uint8_t def;   ///< as struct hg_slots_at has it
-	uint16_t gpr;  ///< general registers that are read or written
-	uint16_t def_at, word_at, store_at;
-	uint32_t vec;
-	struct hg_glance_mem mem;
-};
-
-/** A block's first, in front of its instructions'. */
-struct seen_block {
-	bool is_known, is_entry;
-	uint32_t n_mapped;  ///< .. when so many modules were mapped
-	uint32_t n_entries; ///< so many were known when is_entry was found
-};
-
-const size_t fl_bytes_glance_bytes = sizeof(struct seen);
-_Static_assert(sizeof(struct seen_block) <= sizeof(struct seen), "a block's comes first");
-
-static struct seen_block *block_of(const struct dec_glance *g)
-{
-	return g->plan->user;
-}
+const size_t fl_bytes_glance_bytes = sizeof(union bytes_entry);
 
 /* ---- what is known of an instruction ------------------------------------------------------------ */
 
@@ -56,20 +26,21 @@ static bool may_make_pointer(const struct dec_insn *insn)
 	       (insn->n_mem && insn->mem[0].index != DEC_REG_NONE);
 }
 
-static void learn(struct seen *q, struct frames *frames, const struct dec_glance *g,
-		  uint32_t i, enum dec_log_mode mode)
+static void learn(struct bytes_walk *w, struct bytes_seen *q, struct frames *frames,
+		  const struct dec_glance *g, uint32_t i, enum dec_log_mode mode)
 {
 	const struct dec_insn *insn = &g->block->insn[i];
 	struct hg_slots_at at;
 
-	*q = (struct seen){ .kind = g->plan->insn[i].is_inert ? KIND_INERT : KIND_STEP,
-			    .gpr = insn->gpr_read | insn->gpr_written,
-			    .vec = insn->other_read | insn->other_written,
-			    .moves_stack = insn->gpr_written >> CAP_RSP & 1,
-			    .reads_flags = insn->reads_flags,
-			    .writes_flags = insn->writes_flags };
+	*q = (struct bytes_seen){ .kind = g->plan->insn[i].is_inert ? KIND_INERT :
+								      KIND_STEP,
+				  .gpr = insn->gpr_read | insn->gpr_written,
+				  .vec = insn->other_read | insn->other_written,
+				  .moves_stack = insn->gpr_written >> CAP_RSP & 1,
+				  .reads_flags = insn->reads_flags,
+				  .writes_flags = insn->writes_flags };
 	if (q->kind == KIND_INERT || !hg_glance_is_plain(insn) ||
-	    ((may_make_pointer(insn) || fl_dynamic_may_take(insn)) &&
+	    (w->events->access && (may_make_pointer(insn) || fl_dynamic_may_take(insn)) &&
 	     dec_frames_is_own(frames, insn->rip)))
 		return;
 	at = hg_glance_slots(g, i);
@@ -81,17 +52,16 @@ static void learn(struct seen *q, struct frames *frames, const struct dec_glance
 		q->mem = hg_glance_mem_of(insn);
 	// What a plain load reads is what it defines.
 	q->word_at = at.load ? at.load : insn->is_plain_load ? at.define : 0;
-	q->words = q->mem.is_read ? q->mem.size / 8 : 0;
+	q->words = w->events->access && q->mem.is_read ? q->mem.size / 8 : 0;
 	if ((q->words && (!q->word_at || (!at.load && at.n_defs != 1))) ||
 	    (q->mem.is_write && !q->store_at))
 		return;
 	q->kind = KIND_PLAIN;
 }
 
-/* Is something done where the block begins? */
-static bool is_entry(const struct bytes_walk *w, const struct dec_glance *g)
+bool fl_glance_is_entry(const struct bytes_walk *w, const struct dec_glance *g)
 {
-	struct seen_block *b = block_of(g);
+	struct bytes_seen_block *b = fl_seen_block(g);
 	size_t n = w->entries.size + w->strings.entries.size;
 
 	if (b->n_entries != n) {
@@ -102,10 +72,21 @@ static bool is_entry(const struct bytes_walk *w, const struct dec_glance *g)
 	return b->is_entry;
 }
 
+static void learn_block(struct bytes_walk *w, struct frames *frames,
+			const struct dec_glance *g, enum dec_log_mode mode)
+{
+	struct bytes_seen_block *b = fl_seen_block(g);
+
+	for (uint32_t i = 0; i < g->block->n_insns; i++)
+		learn(w, fl_seen(g, i), frames, g, i, mode);
+	*b = (struct bytes_seen_block){ .is_known = true, .n_mapped = frames->n_mapped };
+	fl_course_plan(g, frames);
+}
+
 /* ---- instructions ------------------------------------------------------------------------------- */
 
 static bool loads_pointer(struct bytes_walk *w, const struct dec_glance *g,
-			  const struct seen *q, uint64_t addr)
+			  const struct bytes_seen *q, uint64_t addr)
 {
 	struct hg_derive *d = &w->objects.derive;
 
@@ -128,7 +109,7 @@ static bool follows_words(const struct bytes_walk *w)
 
 /* Has it to do with what is followed? */
 static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
-			 const struct seen *q, uint64_t addr)
+			 const struct bytes_seen *q, uint64_t addr)
 {
 	const struct bytes_regs *r = &w->thread->regs;
 	const struct hg_derived_regs *d = w->objects.derive.regs;
@@ -136,21 +117,18 @@ static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
 
 	return q->gpr & (r->live | (has_objects ? d->live : 0)) ||
 	       q->vec & (r->vec_live | (has_objects ? d->vec_live : 0)) ||
-	       (q->reads_flags && (r->no_zero || r->no_sign || r->no_carry ||
-				   r->no_overflow || r->no_parity)) ||
-	       (q->mem.is_read &&
-		(fl_values_first(&w->values, addr, q->mem.size) != UINT64_MAX ||
-		 (follows_words(w) && loads_pointer(w, g, q, addr))));
+	       (q->reads_flags && !fl_has_flags(r)) ||
+	       (q->mem.is_read && (!fl_values_are_there(&w->values, addr, q->mem.size) ||
+				   (follows_words(w) && loads_pointer(w, g, q, addr))));
 }
 
 static struct err *put(struct bytes_walk *w, const struct dec_glance *g,
-		       const struct seen *q, uint32_t i, uint64_t addr,
+		       const struct bytes_seen *q, uint32_t i, uint64_t addr,
 		       const struct dec_heap_storer *storer)
 {
 	const uint8_t *value = g->rec + q->store_at;
-	struct err *err = w->events->use ?
-				  fl_values_set(&w->values, addr, q->mem.size, true) :
-				  NULL;
+	struct err *err = w->events->use ? fl_values_give(&w->values, addr, q->mem.size) :
+					   NULL;
 
 	for (unsigned at = 0; follows_words(w) && at + 8 <= q->mem.size; at += 8)
 		hg_derive_set_word(&w->objects.derive, addr + at, 0, 0);
@@ -162,7 +140,7 @@ static struct err *put(struct bytes_walk *w, const struct dec_glance *g,
 
 /* Instruction @p i ran. */
 static struct err *carry_on(struct bytes_walk *w, const struct dec_glance *g,
-			    const struct seen *q, uint32_t i, uint64_t addr,
+			    const struct bytes_seen *q, uint32_t i, uint64_t addr,
 			    const struct dec_heap_storer *storer)
 {
 	struct err *err = NULL;
@@ -176,15 +154,14 @@ static struct err *carry_on(struct bytes_walk *w, const struct dec_glance *g,
 	return err || !q->mem.is_write ? err : put(w, g, q, i, addr, storer);
 }
 
-/* @return the instruction, from @p i on, that is left to a step. */
-static uint32_t go_on(struct bytes_walk *w, const struct dec_glance *g, uint32_t i,
-		      const struct dec_heap_storer *storer, struct err **err)
+uint32_t fl_glance_go_on(struct bytes_walk *w, const struct dec_glance *g, uint32_t i,
+			 const struct dec_heap_storer *storer, struct err **err)
 {
 	struct bytes_regs *r = &w->thread->regs;
 	bool is_in_string = w->thread->string.rsp;
 
 	for (; i < g->n_ran && !*err; i++) {
-		const struct seen *q = (const struct seen *)g->plan->user + 1 + i;
+		const struct bytes_seen *q = fl_seen(g, i);
 		uint64_t addr = q->mem.is_there ? hg_glance_address(&q->mem, g) : 0;
 
 		if (q->kind == KIND_STEP ||
@@ -210,26 +187,22 @@ static bool is_due(const struct bytes_walk *w, const struct frames *frames,
 
 	return !t || t->tid != g->tid || w->n_mapped != frames->n_mapped ||
 	       (t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp) ||
-	       (t->has_jumped && !t->allocator_rsp && !g->at && is_entry(w, g));
+	       (t->has_jumped && !t->allocator_rsp && !g->at && fl_glance_is_entry(w, g));
 }
 
 struct err *fl_bytes_glance(void *ctx, struct frames *frames, struct dec_glance *g,
 			    const struct dec_heap_storer *storer)
 {
 	struct bytes_walk *w = ctx;
-	struct seen_block *b = block_of(g);
+	struct bytes_seen_block *b = fl_seen_block(g);
 	struct err *err = NULL;
 	uint32_t i;
 
 	if (is_due(w, frames, g))
 		return NULL;
 	if (!b->is_known || b->n_mapped != frames->n_mapped)
-		for (i = 0; i < g->block->n_insns; i++)
-			learn((struct seen *)g->plan->user + 1 + i, frames, g, i,
-			      storer->mode);
-	b->is_known = true;
-	b->n_mapped = frames->n_mapped;
-	i = go_on(w, g, g->at, storer, &err);
+		learn_block(w, frames, g, storer->mode);
+	i = fl_glance_go_on(w, g, g->at, storer, &err);
 	if (i == g->at)
 		return err;
 	g->at = i;

@@ -25,28 +25,33 @@ static const uint8_t *nothing(void)
 	return bits;
 }
 
+static void put_at_hand(struct bytes_values *v, uint64_t number, const uint8_t *bits)
+{
+	struct bytes_at_hand *at = &v->at_hand[number % BYTES_AT_HAND];
+
+	at->number = number;
+	at->bits = bits;
+	at->own = bits == nothing() ? NULL : (uint8_t *)bits;
+}
+
 /* @return its bits; NULL: all have values. */
 static const uint8_t *page_of(struct bytes_values *v, uint64_t number)
 {
 	const uint64_t *known;
-	size_t at = number % (sizeof(v->at_hand) / sizeof(v->at_hand[0]));
+	size_t at = number % BYTES_AT_HAND;
 
 	if (v->at_hand[at].number == number && number)
 		return v->at_hand[at].bits;
 	known = map_get(&v->pages, number);
-	v->at_hand[at].number = number;
-	v->at_hand[at].bits = known ? (uint8_t *)(uintptr_t)*known : NULL;
+	put_at_hand(v, number, known ? (uint8_t *)(uintptr_t)*known : NULL);
 	return v->at_hand[at].bits;
 }
 
 static struct err *put_page(struct bytes_values *v, uint64_t number, const uint8_t *bits)
 {
-	size_t at = number % (sizeof(v->at_hand) / sizeof(v->at_hand[0]));
-
 	if (map_put(&v->pages, number, (uintptr_t)bits))
 		return &err_nomem;
-	v->at_hand[at].number = number;
-	v->at_hand[at].bits = bits;
+	put_at_hand(v, number, bits);
 	return NULL;
 }
 
@@ -176,8 +181,8 @@ struct err *fl_values_follow_stack(struct bytes_walk *w, const struct dec_insn *
 	// A function that is called gets nothing below its return address.
 	if (insn->mnemonic == ZYDIS_MNEMONIC_CALL)
 		end = rsp;
-	return fl_values_set(&w->values, rsp - BYTES_RED_ZONE,
-			     end - (rsp - BYTES_RED_ZONE), false);
+	return fl_values_take(&w->values, rsp - BYTES_RED_ZONE,
+			      end - (rsp - BYTES_RED_ZONE));
 }
 
 /* ---- uses --------------------------------------------------------------------------------------- */
@@ -355,8 +360,7 @@ static bool is_concerned(struct bytes_walk *w, const struct dec_step *s)
 		return true;
 	for (size_t i = 0; i < s->n_refs; i++)
 		if (s->refs[i].is_mem && !s->refs[i].is_def &&
-		    fl_values_first(&w->values, s->refs[i].addr, s->refs[i].size) !=
-			    UINT64_MAX)
+		    !fl_values_are_there(&w->values, s->refs[i].addr, s->refs[i].size))
 			return true;
 	return false;
 }
@@ -368,8 +372,8 @@ static struct err *define_memory(struct bytes_walk *w, const struct dec_step *s)
 
 	for (size_t i = 0; i < s->n_refs && !err; i++)
 		if (s->refs[i].is_mem && s->refs[i].is_def)
-			err = fl_values_set(&w->values, s->refs[i].addr, s->refs[i].size,
-					    true);
+			err = fl_values_give(&w->values, s->refs[i].addr,
+					     s->refs[i].size);
 	return err;
 }
 

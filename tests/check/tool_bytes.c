@@ -3,8 +3,9 @@
 
 /**
  * @file
- * `tool_bytes CAPTURE`: looks at the bytes of a run twice, each instruction by a step and as fast as it goes
- * (faultlocate/bytes/glance.c), and compares all that is told, in its order: accesses, uses, reads.
+ * `tool_bytes CAPTURE`: looks at the bytes of a run, each instruction by a step and as fast as it goes
+ * (faultlocate/bytes/glance.c), and compares all that is told, in its order: accesses, uses, reads. Then the same
+ * of values alone (course.c).
  *
  * Prints `name count` lines; what differs to stderr, with exit status 1.
  */
@@ -65,10 +66,10 @@ static void on_again(void *ctx, uint64_t pc)
 	l->n_accesses = l->n_uses = l->n_reads = 0;
 }
 
-static void look(const struct capture *c, bool is_plain, struct look *l)
+static void look(const struct capture *c, bool is_plain, bool has_objects, struct look *l)
 {
 	const struct fl_bytes_events events = { .ctx = l,
-						.access = on_access,
+						.access = has_objects ? on_access : NULL,
 						.use = on_use,
 						.again = on_again,
 						.wants_reads = true,
@@ -80,33 +81,43 @@ static void look(const struct capture *c, bool is_plain, struct look *l)
 	dec_symbols_destroy(symbols);
 }
 
-int main(int argc, char **argv)
+/* @return whether what is told differs. */
+static bool compare(const struct capture *c, bool has_objects)
 {
 	struct look plain = {}, fast = {};
+	bool differs = false;
+
+	look(c, true, has_objects, &plain);
+	look(c, false, has_objects, &fast);
+	for (size_t i = 0; i < plain.told.size && i < fast.told.size && !differs; i++)
+		differs = memcmp(&plain.told.data[i], &fast.told.data[i],
+				 sizeof(struct told)) != 0;
+	if (differs || plain.told.size != fast.told.size) {
+		fprintf(stderr, "%zu and %zu are told\n", plain.told.size,
+			fast.told.size);
+		differs = true;
+	}
+	if (has_objects)
+		printf("accesses %lu\n", plain.n_accesses);
+	printf("%suses %lu\n%sreads %lu\n", has_objects ? "" : "alone: ", plain.n_uses,
+	       has_objects ? "" : "alone: ", plain.n_reads);
+	vec_deinit(&plain.told);
+	vec_deinit(&fast.told);
+	return differs;
+}
+
+int main(int argc, char **argv)
+{
 	struct capture *c = NULL;
-	size_t n;
-	int ret = 0;
+	bool differs;
 
 	if (argc != 2) {
 		fputs("usage: tool_bytes CAPTURE\n", stderr);
 		return 2;
 	}
 	check(capture_open(argv[1], &c));
-	look(c, true, &plain);
-	look(c, false, &fast);
-	n = plain.told.size < fast.told.size ? plain.told.size : fast.told.size;
-	for (size_t i = 0; i < n && !ret; i++)
-		ret = memcmp(&plain.told.data[i], &fast.told.data[i],
-			     sizeof(struct told)) != 0;
-	if (ret || plain.told.size != fast.told.size) {
-		fprintf(stderr, "%zu and %zu are told\n", plain.told.size,
-			fast.told.size);
-		ret = 1;
-	}
-	printf("accesses %lu\nuses %lu\nreads %lu\n", plain.n_accesses, plain.n_uses,
-	       plain.n_reads);
-	vec_deinit(&plain.told);
-	vec_deinit(&fast.told);
+	differs = compare(c, true);
+	differs |= compare(c, false);
 	capture_close(c);
-	return ret;
+	return differs;
 }
