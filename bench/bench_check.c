@@ -3,12 +3,18 @@
 
 /*
  * Suite `check`: what `faultline check` takes on a capture, beside memcheck on the same work and the plain
- * replay, in one run. Leaks are left out of both: what is lost at the exit decides no time.
+ * replay, in one run. Leaks are left out of both: what is lost at the exit decides no time. Without UNINIT-USE and
+ * with it, which memcheck asks, too.
  */
 
 #include "bench/bench_peers.h"
 
-enum { MEMCHECK, NATIVE, REPLAY, CHECK, N_COMMANDS };
+enum { MEMCHECK, NATIVE, REPLAY, CHECK, CHECK_VALUES, N_COMMANDS };
+
+#define RULES                                                                      \
+	"UNMATCHED-FREE,DOUBLE-FREE,MISMATCHED-FREE,DANGLING-READ,DANGLING-WRITE," \
+	"HEAP-OVERFLOW,HEAP-UNDERFLOW,NULL-DEREF,WILD-DEREF,OVERLAP,INVALID-FD,"   \
+	"DOUBLE-CLOSE"
 
 static struct err *work_check(struct bench *b, const struct bench_work *w)
 {
@@ -17,12 +23,14 @@ static struct err *work_check(struct bench *b, const struct bench_work *w)
 			     .argv = { b->exe, "replay", b->capture },
 			     .skipped = w->skipped },
 		[CHECK] = { .name = "check",
-			    .argv = { b->exe, "check", b->capture, "--only",
-				      "UNMATCHED-FREE,DOUBLE-FREE,MISMATCHED-FREE,DANGLING-READ,"
-				      "DANGLING-WRITE,HEAP-OVERFLOW,HEAP-UNDERFLOW,NULL-DEREF,"
-				      "WILD-DEREF,OVERLAP,INVALID-FD,DOUBLE-CLOSE" },
+			    .argv = { b->exe, "check", b->capture, "--only", RULES },
 			    .limit = 0.5,
 			    .skipped = w->skipped },
+		[CHECK_VALUES] = { .name = "check, of values too",
+				   .argv = { b->exe, "check", b->capture, "--only",
+					     RULES ",UNINIT-USE" },
+				   .limit = 0.5,
+				   .skipped = w->skipped },
 	};
 	struct bench_times t[N_COMMANDS] = {};
 	double instructions = 0;

@@ -32,7 +32,8 @@ struct fl_error {
 	uint64_t count, bytes; ///< how often; of the blocks that `bound` stands for
 };
 
-#define FL_BYTES_MOST 64000000 // of instructions
+#define FL_BYTES_MOST 64000000	       // of instructions, where variables are looked at,
+#define FL_BYTES_MOST_VALUES 256000000 // .. and where they are not
 
 struct fl_check;
 
@@ -62,6 +63,9 @@ const struct spec *fl_check_rules(const struct fl_check *c);
 
 /** @return whether rule @p i is asked. */
 bool fl_check_is_on(const struct fl_check *c, size_t i);
+
+/** @return whether all rules that are asked are about variables and values. */
+bool fl_check_is_of_bytes(const struct fl_check *c);
 
 /** @return whether a rule is asked along the run, or at its end; rules about races alone are asked later. */
 bool fl_check_is_along(const struct fl_check *c);
@@ -95,7 +99,7 @@ struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, const struct fl_race_options *o);
 
 /** Look at variables and at what has no value, if a rule asks for that: one more replay. Of runs of more than
- * FL_BYTES_MOST instructions only if one of those rules is named. @return what fl_bytes_find() does. */
+ * FL_BYTES_MOST (or FL_BYTES_MOST_VALUES) instructions only if one of those rules is named. @return what fl_bytes_find() does. */
 struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, uint64_t instructions,
 			   bool with_progress);

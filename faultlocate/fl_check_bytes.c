@@ -146,6 +146,14 @@ uint64_t fl_check_look(const struct fl_check *c, size_t i)
 	return i < c->n_looks ? c->look[i] : 0;
 }
 
+bool fl_check_is_of_bytes(const struct fl_check *c)
+{
+	for (size_t i = 0; i < spec_bugs(c->rules); i++)
+		if (c->is_on[i] && !fl_check_is_about_bytes(c, i))
+			return false;
+	return true;
+}
+
 bool fl_check_is_short(const struct fl_check *c)
 {
 	return c->is_short;
@@ -176,7 +184,8 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 	}
 	if (!events.use && !events.access)
 		return NULL;
-	c->is_short = instructions > FL_BYTES_MOST && !is_named;
+	c->is_short = !is_named && instructions > (events.access ? FL_BYTES_MOST :
+								   FL_BYTES_MOST_VALUES);
 	return c->is_short ? NULL :
 			     fl_bytes_find(capture, symbols, &events, with_progress);
 }

@@ -5,7 +5,8 @@
  * @file
  * The quick way of a check, and of a look at the accesses: most runs have no errors, and that can be seen
  * while they are replayed, without a log (decode/translator/guard.h). What is in doubt there is looked at as
- * ever, from the start.
+ * ever, from the start. Where nothing is asked along the run but what fl_check_bytes.c looks at by itself, this is
+ * a plain replay.
  */
 #define LOG_ROOM "faultlocate"
 
@@ -25,6 +26,7 @@ struct guard {
 	struct dec_machine *m;
 	hg_hooks hooks;
 	bool has_allocator, has_debug;
+	bool is_plain; ///< nothing is asked of this replay: there is no guard in it
 	size_t n_told; ///< modules whose structs the guard knows of
 	double start_s;
 };
@@ -152,6 +154,8 @@ static struct err *on_mapped(void *ctx, const struct dec_where *w)
 	struct err *err = dec_symbols_add(g->a->symbols, w->map.file, w->map.addr,
 					  w->map.size, w->map.file_offset);
 
+	if (g->is_plain)
+		return err;
 	// Libraries with lines may be the user's.
 	if (!err && dec_symbols_has_debug(g->a->symbols, w->map.addr))
 		g->has_debug = true;
@@ -235,9 +239,10 @@ static struct err *conclude(struct guard *g, const struct dec_where *w, bool *re
 	_cleanup_(hg_recorder_destroyp) struct hg_recorder *r = NULL;
 	struct err *err = hg_recorder_create(false, &r);
 
+	*ret = g->is_plain;
 	if (!err)
-		err = add_blocks(g, r);
-	if (!err)
+		err = g->is_plain ? add_allocator(g) : add_blocks(g, r);
+	if (!err && !g->is_plain)
 		err = ask_at_end(g, w, r, ret);
 	if (err || !*ret)
 		return err;
@@ -258,9 +263,9 @@ static struct err *go(struct guard *g, bool *ret)
 	struct dec_where w = {};
 	struct err *err = dec_machine_create(g->a->capture, &options, &g->m);
 
-	if (!err)
+	if (!err && !g->is_plain)
 		err = dec_machine_guard(g->m);
-	if (!err)
+	if (!err && !g->is_plain)
 		err = tell(g);
 	if (!err)
 		err = dec_machine_run(g->m, UINT64_MAX >> 1, &w);
@@ -268,7 +273,7 @@ static struct err *go(struct guard *g, bool *ret)
 		return err;
 	log_info("the guard ran up to %#llx (%d), doubt %d", (unsigned long long)w.rip,
 		 w.at, w.doubt);
-	if (!w.is_guarded || w.doubt || w.at != DEC_AT_END || w.is_cut ||
+	if (w.is_guarded == g->is_plain || w.doubt || w.at != DEC_AT_END || w.is_cut ||
 	    w.end != CAP_END_EXIT)
 		return NULL;
 	return conclude(g, &w, ret);
@@ -279,8 +284,9 @@ static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)
 	uint64_t rsp;
 
 	return o->with_accesses && fl_check_is_built_in(a->check) &&
-	       fl_check_is_along(a->check) && !o->n_specs && !o->text && !o->n_cpoints &&
-	       !o->is_heap_only && !o->with_allocator && !o->without_allocator &&
+	       (fl_check_is_along(a->check) || fl_check_is_of_bytes(a->check)) &&
+	       !o->n_specs && !o->text && !o->n_cpoints && !o->is_heap_only &&
+	       !o->with_allocator && !o->without_allocator &&
 	       capture_info(a->capture)->mode != CAP_MODE_FLIGHT &&
 	       !capture_info(a->capture)->has_heap &&
 	       fl_replay_is_from_start(a->capture, &rsp);
@@ -296,6 +302,7 @@ struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool
 		return NULL;
 	dec_symbols_rewind(a->symbols);
 	g.has_debug = dec_symbols_has_debug(a->symbols, 0);
+	g.is_plain = !fl_check_is_along(a->check);
 	err = go(&g, ret);
 	dec_machine_destroy(g.m);
 	vec_deinit(&g.hooks);

@@ -98,7 +98,7 @@ void fl_course_plan(const struct dec_glance *g, struct frames *frames)
 		plan_insn(g, b->n, &t);
 	for (int r = 0; r < DEC_GPRS; r++)
 		if (t.gpr[r].from == FROM_RECORD)
-			b->final[b->n_finals++] = t.gpr[r];
+			b->final[b->n_finals++] = (typeof(b->final[0])){ t.gpr[r].at, r };
 	b->rsp_step = t.rsp_step;
 	b->end = b->n == n	? BYTES_END_PLAIN :
 		 b->n == n - 1u ? plan_end(g) :

@@ -13,7 +13,7 @@
 
 #include "decode/x86/zydis.h"
 
-const size_t fl_bytes_glance_bytes = sizeof(union bytes_entry);
+const size_t fl_bytes_glance_bytes = BYTES_SEEN_EACH;
 
 /* ---- what is known of an instruction ------------------------------------------------------------ */
 

@@ -50,40 +50,47 @@ enum bytes_end {
 	BYTES_END_JUMP, ///< an indirect one
 };
 
-/** A block's first, in front of its instructions'. */
+/** A block's, in front of its instructions': what each run through it looks at comes first. */
 struct bytes_seen_block {
 	bool is_known, is_entry;
-	bool is_watched;    ///< a load in it is to be seen each time,
-	uint32_t n_watched; ///< .. known when looks.next was that
-	uint32_t n_mapped;  ///< .. when so many modules were mapped
-	uint32_t n_entries; ///< so many were known when is_entry was found
-	uint8_t n;	    ///< instructions before the first for a step
-	uint8_t end;	    ///< enum bytes_end
+	bool is_watched; ///< a load in it is to be seen each time,
+	uint8_t n;	 ///< instructions before the first for a step
+	uint8_t end;	 ///< enum bytes_end
+	uint8_t n_finals;
 	uint16_t gpr;	    ///< general registers that those n read or write
+	uint32_t n_watched; ///< is_watched was found when looks.next was that
+	uint32_t n_mapped;  ///< known when so many modules were mapped
+	uint32_t n_entries; ///< so many were known when is_entry was found
 	uint32_t vec;
 	uint32_t
 		relevant; ///< instructions: those that access memory or move the stack's end
-	uint32_t others;  ///< .. that define other registers than general ones
-	int32_t rsp_step; ///< since rsp was defined
-	uint8_t n_finals;
-	struct bytes_at
-		final[DEC_GPRS]; ///< where what general registers hold behind it is
-	uint64_t jump_end;	 ///< what frames.jump_end is behind it
+	uint32_t others;   ///< .. that define other registers than general ones
+	int32_t rsp_step;  ///< since rsp was defined
+	uint64_t jump_end; ///< what frames.jump_end is behind it
+	/** Where what general registers hold behind it is, in the record. */
+	struct {
+		uint16_t at, reg;
+	} final[DEC_GPRS];
 };
 
-union bytes_entry {
-	struct bytes_seen_block block;
-	struct bytes_seen insn;
-};
+#define BYTES_SEEN_AT 128 ///< where the instructions' begin
+#define BYTES_SEEN_EACH \
+	96 ///< bytes an instruction, and one more: a block has at least one
+
+_Static_assert(sizeof(struct bytes_seen_block) <= BYTES_SEEN_AT,
+	       "the block's comes first");
+_Static_assert(BYTES_SEEN_AT + sizeof(struct bytes_seen) <= 2 * BYTES_SEEN_EACH &&
+		       sizeof(struct bytes_seen) <= BYTES_SEEN_EACH,
+	       "room for all");
 
 static inline struct bytes_seen_block *fl_seen_block(const struct dec_glance *g)
 {
-	return &((union bytes_entry *)g->plan->user)->block;
+	return g->plan->user;
 }
 
 static inline struct bytes_seen *fl_seen(const struct dec_glance *g, uint32_t i)
 {
-	return &((union bytes_entry *)g->plan->user)[1 + i].insn;
+	return (struct bytes_seen *)((char *)g->plan->user + BYTES_SEEN_AT) + i;
 }
 
 static inline bool fl_has_flags(const struct bytes_regs *r)

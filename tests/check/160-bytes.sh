@@ -31,6 +31,11 @@ check_as() {
 		else
 			[ $status = 1 ] || fail "$1 -$2: status $status"
 			diff "$TMPDIR/want" "$TMPDIR/found" || fail "$1 -$2"
+			# By itself that is asked in another way.
+			"$FAULTLINE" check --json --only UNINIT-USE "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+			jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" | sort -u >"$TMPDIR/alone"
+			grep UNINIT-USE "$TMPDIR/found" | sort | comm -23 - "$TMPDIR/alone" >"$TMPDIR/missing"
+			[ -s "$TMPDIR/alone" ] && [ ! -s "$TMPDIR/missing" ] || fail "$1 -$2: alone"
 			# Accesses that are wrong otherwise, and uses, are such reads, too.
 			grep -n '// strict$' $source | cut -d: -f1 | sort | comm -23 - "$TMPDIR/read" >"$TMPDIR/missing"
 			[ ! -s "$TMPDIR/missing" ] || fail "$1 -$2: not read: $(cat "$TMPDIR/missing")"
