@@ -306,6 +306,7 @@ static struct err *make(struct slicing *s)
 {
 	const struct arguments *a = s->args;
 	struct fl_trace_options to = { .end = a->to,
+				       .at = fl_question_position(a->at),
 				       .progress = cmd_command_show_reading };
 	struct fl_slice_options so = a->slice;
 	struct err *err = capture_open(a->capture, &s->capture);

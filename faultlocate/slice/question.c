@@ -434,6 +434,11 @@ static bool is_number(const char *text)
 	return *text && text[strspn(text, "0123456789")] == 0;
 }
 
+uint64_t fl_question_position(const char *at)
+{
+	return is_number(at) ? strtoul(at, NULL, 10) : 0;
+}
+
 static struct err *no_line(struct question *q, const char *file, int line)
 {
 	int before, after;

@@ -22,6 +22,9 @@ struct fl_question {
 	uint32_t tid;
 };
 
+/** @return the position that @p at is; 0: it is something else. */
+uint64_t fl_question_position(const char *at);
+
 /**
  * Add the seeds of @p at to @p seeds, as slice @p slice.
  *

@@ -38,6 +38,8 @@ struct fl_trace;
 
 struct fl_trace_options {
 	uint64_t end; ///< the run up to here; 0: up to its end
+	/** This position is going to be sought to: a checkpoint is left there, one of many. 0: none. */
+	uint64_t at;
 	/** Branches depend on the code alone, not on where indirect jumps were seen to go: to show
 	 * what that is worth. */
 	bool ignores_jumps;

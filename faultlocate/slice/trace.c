@@ -248,6 +248,24 @@ static bool is_end_meant(const struct dec_where *end)
 					       signo != SIGFPE && signo != SIGILL));
 }
 
+/* Know the words of the stack from @p at on, page by page, until there is none. */
+static struct err *read_stack(struct fl_trace *t, uint64_t at)
+{
+	struct err *err = NULL;
+
+	while (!err && t->stack.size < STACK_WORDS) {
+		uint64_t n = (PAGE - at % PAGE) / 8;
+
+		if (vec_reserve(&t->stack, t->stack.size + n))
+			return &err_nomem;
+		err = dec_machine_read(t->machine, at, t->stack.data + t->stack.size,
+				       n * 8);
+		t->stack.size += err ? 0 : n;
+		at += n * 8;
+	}
+	return err;
+}
+
 /* Is the call that would return to @p next under way where the run breaks off? */
 static bool is_under_way(struct fl_trace *t, uint64_t next)
 {
@@ -258,13 +276,8 @@ static bool is_under_way(struct fl_trace *t, uint64_t next)
 		return false;
 	if (!t->stack.size) {
 		err = dec_machine_regs(t->machine, &regs);
-		for (uint64_t at = regs.gpr[CAP_RSP] & ~UINT64_C(7);
-		     !err && t->stack.size < STACK_WORDS; at += 8) {
-			uint64_t *slot = vec_push(&t->stack);
-
-			err = slot ? dec_machine_read(t->machine, at, slot, 8) :
-				     &err_nomem;
-		}
+		if (!err)
+			err = read_stack(t, regs.gpr[CAP_RSP] & ~UINT64_C(7));
 		err_destroy(err);
 	}
 	for (size_t i = 0; i < t->stack.size; i++)
@@ -438,13 +451,18 @@ static struct err *harvest_feed(void *ctx, const uint8_t *log, size_t bytes)
 /* Run to the end. */
 static struct err *harvest(struct fl_trace *t, struct harvest *h)
 {
-	uint64_t end = t->options.end ?: UINT64_MAX >> 1;
+	uint64_t end = t->options.end ?: UINT64_MAX >> 1, at = t->options.at, apart = 0;
 	struct err *err = dec_machine_log(t->machine, DEC_LOG_JUMPS, harvest_feed, h);
 
 	while (!err) {
-		uint64_t next = t->end.position + fl_trace_apart(t->end.position);
+		uint64_t next;
 
-		err = dec_machine_run(t->machine, next < end ? next : end, &t->end);
+		if (t->end.position >= apart)
+			apart = t->end.position + fl_trace_apart(t->end.position);
+		next = apart < end ? apart : end;
+		if (t->end.position < at && at < next)
+			next = at;
+		err = dec_machine_run(t->machine, next, &t->end);
 		if (err || t->end.at != DEC_AT_POSITION || t->end.position >= end)
 			break;
 		err = dec_machine_checkpoint(t->machine);

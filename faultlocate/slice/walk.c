@@ -229,7 +229,8 @@ static struct err *entry(struct fl_slice *s, const struct trace_entry *e)
 		return slow(s, (const struct dec_rec_slow *)rec);
 	}
 	b = &s->trace->blocks.data[e->what >> 6];
-	err = fl_walk_meet(s, b->insn[(e->what & 63) - 1]);
+	if (!s->at->is_met)
+		err = fl_walk_meet(s, b->insn[(e->what & 63) - 1]);
 	return err ?: block(s, b, rec, e->what & 63);
 }
 

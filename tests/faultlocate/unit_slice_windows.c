@@ -55,6 +55,7 @@ static void same(const struct fl_trace *t, struct window *kept)
 
 static void ahead(void **state)
 {
+	const struct fl_trace_options o = { .end = 20000000, .at = 12000000 };
 	const char *tmp = unit_env("TMPDIR");
 	struct capture *c;
 	struct fl_trace *t;
@@ -69,13 +70,16 @@ static void ahead(void **state)
 		unit_env("FAULTLINE"), tmp, tmp);
 	snprintf(dir, sizeof(dir), "%s/capture", tmp);
 	ok(capture_open(dir, &c));
-	ok(fl_trace_create(c, NULL, &t));
+	ok(fl_trace_create(c, &o, &t));
 	end = fl_trace_end(t)->position;
+	// Where somebody is going to look, and not later for that where a window begins.
+	assert_int_equal(dec_machine_checkpoint_before(t->machine, o.at + 1), o.at);
 
 	// By itself.
 	ok(fl_trace_load(t, 0, end));
 	between = t->window.begin;
 	assert_true(between > 0);
+	assert_int_equal(dec_machine_checkpoint_before(t->machine, between + 1), between);
 	ok(fl_trace_load(t, 0, between));
 	kept = keep(t);
 
