@@ -167,10 +167,21 @@ static struct err *log_window(struct dec_machine *m, struct trace_window *w)
 					      w->end, &at);
 }
 
+/* Its reader and what that has are done with. */
+static void forget_found(struct trace_window *w)
+{
+	w->found.size = w->singles.size = 0;
+	map_deinit(&w->single_of);
+	dec_log_reader_deinit(&w->reader);
+}
+
 static void *log_ahead(void *ctx)
 {
 	struct trace_ahead *a = ctx;
 
+	forget_found(&a->window); // of the one before the one at hand: many blocks
+	dec_log_reader_init(&a->window.reader, DEC_LOG_ADDRESSES, a->window.begin);
+	a->window.reader.keeps_old = true;
 	a->err = log_window(a->machine, &a->window);
 	return NULL;
 }
@@ -196,8 +207,6 @@ static void start(struct fl_trace *t, uint64_t begin, uint64_t end)
 	w->end = end;
 	w->log.size = w->entries.size = w->stretches.size = 0;
 	w->log.is_over = false;
-	dec_log_reader_init(&w->reader, DEC_LOG_ADDRESSES, begin);
-	w->reader.keeps_old = true;
 	a->is_there = true;
 	a->is_running = !pthread_create(&a->thread, NULL, log_ahead, a);
 	// Without a thread it is not meanwhile.
@@ -213,18 +222,9 @@ void fl_trace_rest(struct fl_trace *t)
 	t->ahead.is_running = false;
 }
 
-/* Its reader and what that has are done with. */
-static void forget_found(struct trace_window *w)
-{
-	w->found.size = w->singles.size = 0;
-	map_deinit(&w->single_of);
-	dec_log_reader_deinit(&w->reader);
-}
-
 static void forget_ahead(struct fl_trace *t)
 {
 	fl_trace_rest(t);
-	forget_found(&t->ahead.window);
 	err_destroy(t->ahead.err);
 	t->ahead.err = NULL;
 	t->ahead.is_there = false;
@@ -264,7 +264,6 @@ static struct err *intern_found(struct fl_trace *t, struct trace_window *w)
 					  << 6 |
 				  (e->what & 63);
 	}
-	forget_found(w);
 	return err;
 }
 
@@ -279,10 +278,7 @@ static struct err *take(struct fl_trace *t)
 	t->window = t->ahead.window;
 	t->ahead.window = used;
 	t->ahead.is_there = false;
-	if (!err && !t->window.log.is_over)
-		return intern_found(t, &t->window);
-	forget_found(&t->window);
-	return err;
+	return err || t->window.log.is_over ? err : intern_found(t, &t->window);
 }
 
 struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end)

@@ -243,8 +243,13 @@ static void foresee(const struct fl_trace *t, size_t i)
 	if (e->what < ENTRY_OTHER)
 		__builtin_prefetch(&t->blocks.data[e->what >> 6]);
 	e = &t->window.entries.data[i < 2 ? 0 : i - 2];
-	if (e->what < ENTRY_OTHER)
-		__builtin_prefetch(t->blocks.data[e->what >> 6].mem);
+	if (e->what < ENTRY_OTHER) {
+		const char *all = (const char *)t->blocks.data[e->what >> 6].mem;
+
+		// Three lines are what a block has, mostly.
+		for (size_t line = 0; line < 3; line++)
+			__builtin_prefetch(all + 64 * line);
+	}
 }
 
 /* The thread at hand is that of stretch @p i. */
