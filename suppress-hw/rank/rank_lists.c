@@ -163,7 +163,7 @@ static void count_different(struct list *l, const struct rank_shown *shown,
 	}
 }
 
-/* Is @p a sooner so different? Where neither is, sooner more so than the other? */
+/* Is @p a sooner so different? Where neither is, sooner more so than the other? Else as for the first. */
 static bool is_more_different(const struct list *a, const struct list *b)
 {
 	bool is_far_a = a->different[DEPTH - 1] >= RANK_DIFFERENT;
@@ -178,7 +178,7 @@ static bool is_more_different(const struct list *a, const struct list *b)
 		if (is_far_a ? is_a != is_b : a->different[i] != b->different[i])
 			return is_far_a ? is_a : a->different[i] > b->different[i];
 	}
-	return false;
+	return is_more_suspicious(&a->ranked, &b->ranked);
 }
 
 struct err *rank_lists_choose(const struct rank_rows *r, const struct rank_shown *shown,

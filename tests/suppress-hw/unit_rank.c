@@ -174,6 +174,30 @@ static void different_lists(void **state)
 	assert_int_equal(of, UINT32_MAX);
 }
 
+/* Of two lists that have as many other statements the one by which more runs say so is next. */
+static void equally_different(void **state)
+{
+	enum { MANY = 40 };
+	static uint8_t executed[3][MANY], found[3][MANY];
+	struct rank_row rows[3];
+	struct rank_statement s[MANY];
+	struct rank_rows r = { rows, 3, s, MANY };
+	uint32_t first[] = { 0, 1, 2, UINT32_MAX }, of;
+	const struct rank_shown shown[] = { { 0, first } };
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		s[i] = (struct rank_statement){ .file = "a.c", .line = i + 1 };
+	// Run 1 executes 3 to 17, runs 2 and 3 20 to 34.
+	for (int k = 0; k < 3; k++) {
+		rows[k] = (struct rank_row){ executed[k], found[k], true, false };
+		memset(executed[k] + (k ? 20 : 3), 1, 15);
+		memset(found[k] + (k ? 20 : 3), 1, 15);
+	}
+	assert_null(rank_lists_choose(&r, shown, 1, &of));
+	assert_int_equal(of, 20);
+}
+
 /* A run that passes behind a fix goes on to have its IVMPs, and passes. */
 static void runs_that_are_over(void **state)
 {
@@ -217,9 +241,10 @@ static void scores_of_lists(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scores_of_lists), cmocka_unit_test(runs_that_are_over),
-		cmocka_unit_test(spanning),	   cmocka_unit_test(ranks),
-		cmocka_unit_test(several_faults),  cmocka_unit_test(different_lists),
+		cmocka_unit_test(scores_of_lists),   cmocka_unit_test(runs_that_are_over),
+		cmocka_unit_test(spanning),	     cmocka_unit_test(ranks),
+		cmocka_unit_test(several_faults),    cmocka_unit_test(different_lists),
+		cmocka_unit_test(equally_different),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
