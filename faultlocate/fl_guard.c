@@ -264,7 +264,7 @@ static struct err *go(struct guard *g, bool *ret)
 	struct err *err = dec_machine_create(g->a->capture, &options, &g->m);
 
 	if (!err && !g->is_plain)
-		err = dec_machine_guard(g->m);
+		err = dec_machine_guard(g->m, false);
 	if (!err && !g->is_plain)
 		err = tell(g);
 	if (!err)

@@ -410,9 +410,9 @@ static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
 }
 
 static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
-			     const struct hg_sources *so, uint64_t value)
+			     const struct hg_sources *so, uint64_t value, bool is_memory)
 {
-	uint32_t from = hg_source_same(so, value);
+	uint32_t from = hg_source_same(so, value, is_memory);
 	uint64_t source;
 
 	if (from || !so->n || !dec_insn_is_arithmetic(s->insn->mnemonic))
@@ -431,7 +431,7 @@ static uint32_t register_from(struct hg_derive *d, const struct dec_step *s,
 		return subtract(d, s, so, reg, value);
 	if (s->insn->is_string && (reg == CAP_RSI || reg == CAP_RDI))
 		return d->regs->gpr[reg] ? derive(d, d->regs->gpr[reg], value, s) : 0;
-	return derived_from(d, s, so, value);
+	return derived_from(d, s, so, value, false);
 }
 
 /* What the word at @p addr is derived from, less something: as of registers, from what it was (structures
@@ -443,7 +443,7 @@ static uint32_t word_from(struct hg_derive *d, const struct dec_step *s,
 			       memory_get(d, addr) >> 32 :
 			       0;
 
-	return was ? derive(d, was, value, s) : derived_from(d, s, so, value);
+	return was ? derive(d, was, value, s) : derived_from(d, s, so, value, true);
 }
 
 void hg_derive_define_mem(struct hg_derive *d, const struct dec_step *s,
@@ -474,7 +474,7 @@ static uint32_t living(const struct hg_derive *d, uint32_t from)
 static uint32_t lane_from(const struct hg_derive *d, const struct dec_step *s,
 			  const struct hg_sources *so, int v, int k, uint64_t value)
 {
-	uint32_t from = hg_source_same(so, value), read = s->insn->other_read;
+	uint32_t from = hg_source_same(so, value, false), read = s->insn->other_read;
 
 	if (from || !d->graph || !dec_insn_is_lane_arithmetic(s->insn->mnemonic))
 		return from;

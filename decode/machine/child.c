@@ -299,10 +299,10 @@ static enum child_result child_mode(enum dec_log_mode mode, bool is_read)
 	return CHILD_OK;
 }
 
-static enum child_result child_guard(uint64_t n)
+static enum child_result child_guard(uint64_t n, bool is_patient)
 {
 	const struct dec_hook *hooks = (const struct dec_hook *)slot->data;
-	struct err *err = n ? NULL : dec_guard_start(&replay.engine);
+	struct err *err = n ? NULL : dec_guard_start(&replay.engine, is_patient);
 
 	for (uint64_t i = 0; i < n && !err && replay.engine.guard; i++)
 		err = dec_guard_hook(&replay.engine, &hooks[i]);
@@ -327,6 +327,17 @@ static enum child_result child_guard_blocks(uint64_t from, uint64_t max)
 		}
 	slot->where.log_bytes = n;
 	return CHILD_OK;
+}
+
+static void child_guard_accesses(uint64_t from, uint64_t max)
+{
+	const struct dec_guard *g = replay.engine.guard;
+	uint64_t n = g && g->accesses.size > from ? g->accesses.size - from : 0;
+
+	n = n < max ? n : max;
+	if (n)
+		memcpy(slot->data, g->accesses.data + from, n * sizeof(from));
+	slot->where.log_bytes = n;
 }
 
 static enum child_result child_read(uint64_t addr, uint64_t size)
@@ -775,10 +786,13 @@ static void child_serve(uint32_t command)
 		result = child_mute(slot->arg[0]);
 		break;
 	case CHILD_GUARD:
-		result = child_guard(slot->arg[0]);
+		result = child_guard(slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_GUARD_BLOCKS:
 		result = child_guard_blocks(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_GUARD_ACCESSES:
+		child_guard_accesses(slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_READ:
 		result = child_read(slot->arg[0], slot->arg[1]);

@@ -323,10 +323,10 @@ struct err *dec_machine_mute(struct dec_machine *m, const struct dec_mute *mutes
 	return dec_wire_ask(m->wire, CHILD_MUTE, n, 0, &answer);
 }
 
-struct err *dec_machine_guard(struct dec_machine *m)
+struct err *dec_machine_guard(struct dec_machine *m, bool is_patient)
 {
 	const struct dec_answer *answer;
-	struct err *err = dec_wire_ask(m->wire, CHILD_GUARD, 0, 0, &answer);
+	struct err *err = dec_wire_ask(m->wire, CHILD_GUARD, 0, is_patient, &answer);
 
 	return err || answer->result == CHILD_OK ? err : dec_wire_failure(answer);
 }
@@ -360,6 +360,22 @@ struct err *dec_machine_guard_blocks(struct dec_machine *m, size_t from,
 	if (err)
 		return err;
 	*n = answer->result == CHILD_OK ? answer->where.log_bytes : 0;
+	dec_wire_data(m->wire, ret, *n * sizeof(*ret));
+	return NULL;
+}
+
+struct err *dec_machine_guard_accesses(struct dec_machine *m, size_t from, uint64_t *ret,
+				       size_t max, size_t *n)
+{
+	const struct dec_answer *answer;
+	struct err *err;
+
+	if (max > CHILD_DATA_BYTES / sizeof(*ret))
+		max = CHILD_DATA_BYTES / sizeof(*ret);
+	err = dec_wire_ask(m->wire, CHILD_GUARD_ACCESSES, from, max, &answer);
+	if (err)
+		return err;
+	*n = answer->where.log_bytes;
 	dec_wire_data(m->wire, ret, *n * sizeof(*ret));
 	return NULL;
 }

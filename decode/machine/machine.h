@@ -151,12 +151,17 @@ struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_l
 			    void *ctx);
 
 /** From its start on watch over what pointers into the heap are used for (translator/guard.h), until in
- * doubt: then the run stops. Not with a log. @return ERR_UNSUPPORTED: it cannot. */
-struct err *dec_machine_guard(struct dec_machine *m);
+ * doubt: then the run stops. Not with a log. @p is_patient: not of accesses, which dec_machine_guard_accesses()
+ * lists. @return ERR_UNSUPPORTED: it cannot. */
+struct err *dec_machine_guard(struct dec_machine *m, bool is_patient);
 
 /** Tell it @p n places to know. */
 struct err *dec_machine_guard_hooks(struct dec_machine *m, const struct dec_hook *hooks,
 				    size_t n);
+
+/** Behind the first @p from accesses that were in doubt: @p n, at most @p max, the instructions' addresses. */
+struct err *dec_machine_guard_accesses(struct dec_machine *m, size_t from, uint64_t *ret,
+				       size_t max, size_t *n);
 
 /** A block that is allocated where the machine stands, as the guard knows. */
 struct dec_guarded_block {

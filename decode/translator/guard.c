@@ -50,7 +50,7 @@ static void *map_low(void)
 	return NULL;
 }
 
-struct err *dec_guard_start(struct dec_engine *e)
+struct err *dec_guard_start(struct dec_engine *e, bool is_patient)
 {
 	struct dec_guard *g = calloc(1, sizeof(*g));
 	void *at = g ? map_low() : NULL;
@@ -61,9 +61,11 @@ struct err *dec_guard_start(struct dec_engine *e)
 		free(g);
 		return err_new(ERR_UNSUPPORTED, "there is no room for the guard");
 	}
+	g->is_patient = is_patient;
 	g->at = (uint64_t)at;
 	g->loads = at;
 	g->stores = g->loads + GUARD_LOADS;
+	g->roots = (struct guard_root *)((char *)at + GUARD_ROOTS_AT);
 	g->rows = (struct guard_row *)((char *)at + GUARD_ROWS_AT);
 	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
 	g->low = g->high_low = UINT64_MAX;
@@ -76,8 +78,9 @@ void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip)
 {
 	if (!e->guard || e->guard->doubt)
 		return;
-	e->guard->doubt = doubt;
-	e->guard->doubt_rip = rip;
+	if (!e->guard->is_patient || doubt != DEC_DOUBT_ACCESS ||
+	    vec_add(&e->guard->accesses, rip))
+		e->guard->doubt = doubt;
 }
 
 /* From here on blocks of @p size bytes may have parts, and those that are there already. */
@@ -218,14 +221,28 @@ static void forget_none(struct dec_guard *g, uint64_t start)
 	}
 }
 
+static struct guard_root *root_of(struct dec_guard *g, uint64_t value)
+{
+	return &g->roots[value / 8 % GUARD_ROOTS];
+}
+
+/* A node begins at @p start, or does no more. */
+static void forget_root(struct dec_guard *g, uint64_t start)
+{
+	*root_of(g, start) = (struct guard_root){};
+}
+
 /* What the word @p value that was read at @p addr points to: as hg_derive_recall(). */
 static uint32_t recall(struct dec_guard *g, uint64_t addr, uint64_t value)
 {
 	uint32_t tag = word_tag(g, addr, value);
-	uint64_t *root = tag ? NULL : map_get(&g->live, value);
+	uint64_t *root;
 
-	if (root)
-		return *root * sizeof(struct guard_row);
+	if (tag)
+		return tag;
+	root = map_get(&g->live, value);
+	tag = root ? *root * sizeof(struct guard_row) : 0;
+	*root_of(g, value) = (struct guard_root){ value, tag };
 	if (!tag)
 		keep_none(g, addr, value);
 	return tag;
@@ -292,6 +309,7 @@ static uint32_t node_born(struct dec_engine *e, uint64_t start, uint64_t size,
 		return 0;
 	}
 	g->rows[n] = (struct guard_row){ start, size };
+	forget_root(g, start);
 	forget_none(g, start);
 	if (start >= HIGH) {
 		widen(&g->high_low, &g->high_span, start - REACH, start + size + REACH);
@@ -312,6 +330,7 @@ static void node_died(struct dec_guard *g, uint32_t tag, uint64_t site)
 	n->site = site;
 	g->rows[tag / sizeof(struct guard_row)].size = 0;
 	map_remove(&g->live, n->start);
+	forget_root(g, n->start);
 }
 
 /* ---- accesses ----------------------------------------------------------------------------------- */
@@ -424,9 +443,8 @@ static void find_operands(struct guard_do *s)
 		if (s->insn.is_rep)
 			s->bytes[i] *= c->gpr[CAP_RCX];
 		if (m->is_write && m->base == CAP_RSP &&
-		    s->insn.gpr_written >> CAP_RSP & 1 && !m->disp &&
-		    m->index == DEC_REG_NONE && s->insn.flow == DEC_FLOW_NEXT)
-			s->addr[i] -= m->size; // push
+		    s->insn.mnemonic == ZYDIS_MNEMONIC_POP)
+			s->addr[i] += m->size; // rsp has moved before
 	}
 }
 
@@ -458,10 +476,11 @@ static void find_sources(struct guard_do *s)
 	}
 }
 
-static uint32_t same(const struct guard_do *s, uint64_t value)
+static uint32_t same(const struct guard_do *s, uint64_t value, bool is_memory)
 {
 	for (int i = 0; i < s->n; i++)
-		if (s->source[i].value == value)
+		if (s->source[i].value == value &&
+		    (is_memory || !s->source[i].is_address))
 			return s->source[i].tag;
 	return 0;
 }
@@ -519,9 +538,9 @@ static uint32_t subtract(const struct guard_do *s, int reg, uint32_t tag, uint64
 	return led_to(s->g, tag, value);
 }
 
-static uint32_t derived_from(const struct guard_do *s, uint64_t value)
+static uint32_t derived_from(const struct guard_do *s, uint64_t value, bool is_memory)
 {
-	uint32_t tag = same(s, value);
+	uint32_t tag = same(s, value, is_memory);
 	uint64_t source = 0;
 
 	if (tag || !s->n || !dec_insn_is_arithmetic(s->insn.mnemonic))
@@ -543,7 +562,7 @@ static void define_gpr(struct guard_do *s, int reg)
 	else if (s->insn.is_string && (reg == CAP_RSI || reg == CAP_RDI))
 		tag = tag ? led_to(s->g, tag, value) : 0;
 	else
-		tag = derived_from(s, value);
+		tag = derived_from(s, value, false);
 	if (reg == CAP_RSP && tag) // a stack in the heap
 		dec_guard_doubt(s->e, DEC_DOUBT_BEYOND, s->insn.rip);
 	c->tag[reg] = tag;
@@ -559,7 +578,7 @@ static uint32_t living(const struct guard_do *s, int v, int k)
 /* As lane_from() of hg_derive.c. */
 static uint32_t lane_from(const struct guard_do *s, int v, int k, uint64_t value)
 {
-	uint32_t tag = same(s, value), read = s->insn.other_read;
+	uint32_t tag = same(s, value, false), read = s->insn.other_read;
 
 	if (tag || !dec_insn_is_lane_arithmetic(s->insn.mnemonic))
 		return tag;
@@ -585,12 +604,24 @@ static void define_vector(struct guard_do *s, int reg)
 	s->e->ctx->vec_tags |= (uint32_t)(any != 0) << reg;
 }
 
+/* As word_from() of hg_derive.c. */
+static uint32_t word_from(const struct guard_do *s, uint64_t addr, uint64_t value)
+{
+	uint64_t *words = s->insn.mnemonic == ZYDIS_MNEMONIC_SUB && addr % 8 == 0 ?
+				  page_of(s->g, addr, false) :
+				  NULL;
+	uint32_t was = words ? words[addr % PAGE / 8] >> 32 : 0;
+
+	return was ? led_to(s->g, was, value) : derived_from(s, value, true);
+}
+
 static void define_memory(struct guard_do *s, int i)
 {
 	for (uint64_t k = 0; k + 8 <= s->bytes[i] && s->bytes[i] <= 64; k += 8) {
 		uint64_t value = word_at(s->addr[i] + k);
 
-		put_word(s->g, s->addr[i] + k, value, derived_from(s, value));
+		put_word(s->g, s->addr[i] + k, value,
+			 word_from(s, s->addr[i] + k, value));
 	}
 }
 
@@ -972,6 +1003,7 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 		if (!is_handed) {
 			memcpy(call->gpr, c->gpr, sizeof(call->gpr));
 			memcpy(call->tag, c->tag, sizeof(call->tag));
+			call->vec_tags = c->vec_tags;
 		}
 		memset(c->tag, 0, sizeof(c->tag));
 		c->vec_tags = 0;
@@ -1048,6 +1080,7 @@ static void leave_allocator(struct dec_engine *e)
 	}
 	for (int r = 0; r < DEC_GPRS; r++)
 		e->ctx->tag[r] = e->ctx->gpr[r] == call->gpr[r] ? call->tag[r] : 0;
+	e->ctx->vec_tags = call->vec_tags; // as the log has it, whatever they hold
 	root = map_get(&e->guard->live, rax);
 	e->ctx->tag[CAP_RAX] = root ? *root * sizeof(struct guard_row) : 0;
 }

@@ -66,8 +66,10 @@ struct dec_hook {
 /** dec_hook.which of functions of the allocator that allocate nothing; of malloc_usable_size(). */
 enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
 
-#define GUARD_LOADS 4096 ///< of each of the two tables
-#define GUARD_ROWS_AT (2 * GUARD_LOADS * 16)
+#define GUARD_LOADS 4096  ///< of each of the two tables
+#define GUARD_ROOTS 16384 ///< of one
+#define GUARD_ROOTS_AT (2 * GUARD_LOADS * 16)
+#define GUARD_ROWS_AT (GUARD_ROOTS_AT + GUARD_ROOTS * 16)
 #define GUARD_BYTES (256u << 20)
 
 /** The shadow of a page, of its number; @p number 0: of none. */
@@ -76,6 +78,13 @@ struct guard_page {
 	/** Address of 512 words: tag << 32 | low half of the value. Without a tag that is no
 	 * pointer; 0: not known. */
 	uint64_t words;
+};
+
+/** What a word with @p value is that nobody was seen to write: the tag of the node that begins there, or 0.
+ * At the value's bits 3 and on. */
+struct guard_root {
+	uint64_t value; ///< 0: not known
+	uint64_t tag;
 };
 
 struct guard_row {
@@ -111,14 +120,16 @@ struct guard_call {
 	struct dec_hook hook;
 	uint64_t rsp, returns, arg[3];
 	uint64_t gpr[16];
-	uint32_t tag[16];
+	uint32_t tag[16], vec_tags;
 };
 
 struct dec_guard {
 	enum dec_doubt doubt;
-	uint64_t doubt_rip;
+	bool is_patient;	///< accesses in doubt are listed, and it goes on
+	VEC(uint64_t) accesses; ///< .. where they are
 	struct guard_page *loads,
 		*stores; ///< at GUARD_AT: found in the one, in the other to be written
+	struct guard_root *roots;
 	struct guard_row *rows;
 	VEC(struct guard_node) nodes; ///< as rows
 	struct map live;	      ///< start -> node
@@ -143,9 +154,10 @@ struct dec_guard {
 	uint64_t n_events[GUARD_EVENTS], n_steps;
 };
 
-/** Begin, with the program's first instruction. @return ERR_UNSUPPORTED: there is no room, or the CPU
+/** Begin, with the program's first instruction. @p is_patient: accesses in doubt are listed and do not end it.
+ * @return ERR_UNSUPPORTED: there is no room, or the CPU
  * cannot. */
-struct err *dec_guard_start(struct dec_engine *e);
+struct err *dec_guard_start(struct dec_engine *e, bool is_patient);
 
 /** Know @p h. @return ERR_NOMEM. */
 struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h);

@@ -322,26 +322,61 @@ static void copy_tag(struct translation *t, int to, int from)
 	t->zero &= ~(1u << to);
 }
 
-/* @p to gets the tag of that of @p a, @p b that has one; a step, if both have. */
+/* In the cold part: the sum that the lea or add at hand comes to, in @p reg. */
+static void emit_sum(struct translation *t, int i, int reg)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	struct dec_emit *c = &t->cold;
+	uint32_t to = insn->gpr_written, from = insn->gpr_read & ~to;
+
+	if (insn->mnemonic == ZYDIS_MNEMONIC_ADD) {
+		reg_op(c, OP_MOV, reg, __builtin_ctz(to));
+		reg_op(c, OP_ADD, reg, __builtin_ctz(from ?: to));
+		return;
+	}
+	// The same with another register.
+	emit_u8(c, (insn->bytes[0] & ~4) | (reg >> 3) << 2);
+	emit_u8(c, insn->bytes[1]);
+	emit_u8(c, (insn->bytes[2] & 0xc7) | (reg & 7) << 3);
+	emit_bytes(c, insn->bytes + 3, insn->len - 3);
+}
+
+/* @p to gets the tag of that of @p a, @p b that has one; a step, if both have, or the sum has less than 32 bits
+ * (dec_insn_cuts()). */
 static void merge_tags(struct translation *t, int i, int to, int a, int b)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over;
-	struct dec_emit *o = &t->out;
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	bool is_one = !may(t, a) || !may(t, b) || a == b;
 
-	if (!may(t, a) || !may(t, b) || a == b) {
-		if (to != (may(t, a) ? a : b))
-			copy_tag(t, to, may(t, a) ? a : b);
+	if (!may(t, a) && !may(t, b)) {
+		clear_tag(t, to);
+		return;
+	}
+	if (t->insn[i].mnemonic == ZYDIS_MNEMONIC_LEA &&
+	    (t->insn[i].bytes[0] & 0xf8) != 0x48) {
+		step_if_tagged(t, i, 1u << a | 1u << b);
+		zero_tags(t, 1u << to);
 		return;
 	}
 	keep_flags(t, i);
-	ctx_op32(o, OP_MOV, s0, TAG(a));
-	ctx_op32(o, OP_MOV, s1, TAG(b));
-	reg_op32(o, 0x85, s1, s1);
-	over = emit_jcc_rel(o, CC_E);
+	ctx_op32(o, OP_MOV, s0, TAG(may(t, a) ? a : b));
+	if (!is_one) {
+		ctx_op32(o, OP_MOV, s1, TAG(b));
+		reg_op32(o, 0x85, s1, s1);
+		over = emit_jcc_rel(o, CC_E);
+		reg_op32(o, 0x85, s0, s0);
+		step_if(t, i, CC_NE);
+		reg_op32(o, OP_MOV, s0, s1);
+		emit_patch_rel(over, o->p);
+	}
+	step_stub(t, i); // before what is cold here
 	reg_op32(o, 0x85, s0, s0);
-	step_if(t, i, CC_NE);
-	reg_op32(o, OP_MOV, s0, s1);
-	emit_patch_rel(over, o->p);
+	emit_patch_rel(emit_jcc_rel(o, CC_NE), c->p);
+	emit_sum(t, i, s1);
+	reg_shift(c, 5, s1, 32);
+	emit_patch_rel(emit_jcc_rel(c, CC_E), step_stub(t, i));
+	emit_patch_rel(emit_jmp_rel(c), o->p);
 	ctx_store32(o, TAG(to), s0);
 	t->zero &= ~(1u << to);
 }
@@ -386,6 +421,23 @@ static uint8_t *find_word(struct translation *t, int s0, int s1, int s2, uint32_
 	return miss;
 }
 
+/* In the cold part: the tag of the root with the value in @p reg, to @p s1. @return the jump that is taken when it is
+ * not there. */
+static uint8_t *find_root(struct translation *t, int reg, int s1)
+{
+	const uint32_t roots = t->e->guard->at + GUARD_ROOTS_AT;
+	struct dec_emit *c = &t->cold;
+	uint8_t *miss;
+
+	reg_op(c, OP_MOV, s1, reg);
+	reg_imm(c, 4, s1, (GUARD_ROOTS - 1) * 8);
+	reg_op(c, OP_ADD, s1, s1);
+	emit_mem_op(c, 1, OP_CMP, reg, s1, DEC_REG_NONE, 1, roots);
+	miss = emit_jcc_rel(c, CC_NE);
+	emit_mem_op(c, 0, OP_MOV, s1, s1, DEC_REG_NONE, 1, roots + 8);
+	return miss;
+}
+
 /* General register @p reg was loaded from [@p m], whose address is in the first scratch if @p is_kept. */
 static void loaded(struct translation *t, int i, int reg, const struct dec_mem *m,
 		   bool is_kept)
@@ -413,6 +465,10 @@ static void loaded(struct translation *t, int i, int reg, const struct dec_mem *
 	emit_mem_op(c, 0, 0x39, reg, s2, s1, 1, 0);
 	other = emit_jcc_rel(c, CC_NE);
 	emit_mem_op(c, 0, OP_MOV, s1, s2, s1, 1, 4);
+	ctx_store32(c, TAG(reg), s1);
+	emit_patch_rel(emit_jmp_rel(c), back);
+	emit_patch_rel(other, c->p);
+	other = find_root(t, reg, s1);
 	ctx_store32(c, TAG(reg), s1);
 	emit_patch_rel(emit_jmp_rel(c), back);
 	emit_patch_rel(miss, c->p);
@@ -528,6 +584,16 @@ static void adds_word(struct translation *t, int i, int to, const struct dec_mem
 	}
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 	emit_patch_rel(none, t->out.p);
+	if (!is_sub &&
+	    may(t, to)) { // the sum may have less than 32 bits: dec_insn_cuts()
+		ctx_is_zero(&t->out, TAG(to));
+		emit_patch_rel(emit_jcc_rel(&t->out, CC_NE), c->p);
+		emit_load_zx(c, s1, m);
+		reg_op(c, OP_ADD, s1, to);
+		reg_shift(c, 5, s1, 32);
+		emit_patch_rel(emit_jcc_rel(c, CC_E), step_stub(t, i));
+		emit_patch_rel(emit_jmp_rel(c), t->out.p);
+	}
 	t->zero &= ~(1u << to);
 }
 
@@ -570,7 +636,7 @@ static bool is_narrow(const struct dec_insn *insn)
 		p++;
 	if (*p == 0x0f)
 		return (p[1] & 0xf0) == 0x90 || p[1] == 0xb0 || p[1] == 0xc0;
-	if ((*p & 0xf8) == 0xb0)
+	if ((*p & 0xf8) == 0xb0 || *p == 0x9f) // mov; lahf
 		return true;
 	return !(*p & 1) &&
 	       (*p < 0x40 || *p == 0x80 || *p == 0x84 || *p == 0x86 || *p == 0x88 ||
@@ -636,6 +702,32 @@ static bool is_constant_sum(const struct dec_insn *insn, int32_t *by)
 	return true;
 }
 
+/* Does it load less than 64 bits, as they are or with zeros, into a whole register? */
+static bool is_short_load(const struct dec_insn *insn)
+{
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+
+	return m && m->is_read && !m->is_write && !is_narrow(insn) &&
+	       (insn->mnemonic == ZYDIS_MNEMONIC_MOVZX ||
+		(insn->mnemonic == ZYDIS_MNEMONIC_MOV && m->size == 4));
+}
+
+/* Does its ModRM byte perhaps name register @p reg, beside the memory? What is none but an opcode's extension is taken
+ * for one. */
+static bool may_be_operand(const struct dec_insn *insn, int reg)
+{
+	const uint8_t *p = insn->bytes;
+	int high = 0;
+
+	while (dec_insn_is_legacy_prefix(*p))
+		p++;
+	if ((*p & 0xf0) == 0x40)
+		high = *p++ & 4 ? 8 : 0;
+	if (*p == 0x0f)
+		p += p[1] == 0x38 || p[1] == 0x3a ? 2 : 1;
+	return insn->is_vex || ((p[1] >> 3 & 7) | high) == reg;
+}
+
 /* All that has no other way: a step if it has to do with pointers, no pointer if not. */
 static void before_any(struct translation *t, int i)
 {
@@ -650,8 +742,11 @@ static void before_any(struct translation *t, int i)
 		return;
 	if (!dec_insn_is_wide(insn) && !insn->is_vex &&
 	    !(m && m->is_write && m->size >= 8) && !(insn->gpr_written & RSP_BIT)) {
-		if (t->e->guard->has_low)
-			may_be = step_if_tagged(t, i, sources | writes);
+		if (is_short_load(insn))
+			may_be = false;
+		else if (t->e->guard->has_low)
+			may_be = step_if_tagged(t, i,
+						sources | (is_narrow(insn) ? writes : 0));
 		else if (is_narrow(insn))
 			may_be = step_if_tagged(t, i, writes);
 		if (!may_be)
@@ -681,7 +776,8 @@ static void before_any(struct translation *t, int i)
 	}
 	if (m && !(m->is_write && !m->is_read))
 		for (int r = 0; r < DEC_GPRS; r++)
-			if ((m->base == r || m->index == r) && !(writes >> r & 1))
+			if ((m->base == r || m->index == r) && !(writes >> r & 1) &&
+			    !(m->is_write && may_be_operand(insn, r)))
 				sources &= ~(1u << r);
 	if (m && m->is_read && m->size >= 8) {
 		step_if_pointers(t, i, m);
