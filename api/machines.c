@@ -260,7 +260,7 @@ enum flt_status flt_machine_place(struct flt_machine *m, uint64_t rip,
 enum flt_status flt_machine_function(struct flt_machine *m, const char *name,
 				     uint64_t *ret)
 {
-	if (dec_symbols_entries(m->symbols, name, ret, 1))
+	if (dec_symbols_methods(m->symbols, name, ret, 1))
 		return FLT_OK;
 	return api_status(
 		err_new(ERR_NOT_FOUND, "there is no function '%s' so far", name));

@@ -311,7 +311,7 @@ static struct err *resolve_function(struct fl_cpoints *c, uint32_t f,
 	struct target t = { .function = f + 1 };
 	uint64_t addr[ENTRIES_MAX];
 	struct err *err = NULL;
-	size_t n = dec_symbols_entries(symbols, c->functions.data[f].name, addr,
+	size_t n = dec_symbols_methods(symbols, c->functions.data[f].name, addr,
 				       ENTRIES_MAX);
 
 	c->functions.data[f].has_body |= n > 0;

@@ -96,10 +96,20 @@ static void need_entries(struct dec_sym_unit *u)
 	}
 }
 
+/* Is the function at @p addr of @p u another one to the linker, as methods of C++ are? */
+static bool is_mangled(struct dec_sym_unit *u, uint64_t addr, const char *name)
+{
+	const struct dec_sym_symbol *symbol = dec_sym_unit_symbol(u, addr);
+
+	return symbol && symbol->addr == addr && !names_function(symbol->name, name);
+}
+
+enum which { PLAIN, MANGLED_TOO, INLINED };
+
 /** Entries of @p name in the debug information of @p m. What the system's libraries inline, or
  * have no symbol for, is nobody's question. */
 static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name,
-			       bool is_inlined, uint64_t *ret, size_t n, size_t max)
+			       enum which which, uint64_t *ret, size_t n, size_t max)
 {
 	if (dec_sym_unit_is_systems(m->unit))
 		return n;
@@ -107,7 +117,8 @@ static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name,
 	for (size_t i = 0; i < m->unit->entries.size; i++) {
 		const struct dec_sym_entry *e = &m->unit->entries.data[i];
 
-		if (e->is_inlined == is_inlined && !strcmp(e->name, name))
+		if (e->is_inlined == (which == INLINED) && !strcmp(e->name, name) &&
+		    (which != PLAIN || !is_mangled(m->unit, e->addr, name)))
 			n = add_result(e->addr + m->bias, ret, n, max);
 	}
 	return n;
@@ -181,8 +192,8 @@ static bool is_repeat(const struct dec_symbols *s, size_t i)
 	return false;
 }
 
-size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
-			   size_t max)
+static size_t find_entries(struct dec_symbols *s, const char *name, enum which which,
+			   uint64_t *ret, size_t max)
 {
 	size_t n = 0;
 
@@ -192,9 +203,21 @@ size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *re
 		if (is_repeat(s, i))
 			continue;
 		n = entries_in_symbols(m, name, false, ret, n, max);
-		n = entries_in_dwarf(m, name, false, ret, n, max);
+		n = entries_in_dwarf(m, name, which, ret, n, max);
 	}
 	return n;
+}
+
+size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
+			   size_t max)
+{
+	return find_entries(s, name, PLAIN, ret, max);
+}
+
+size_t dec_symbols_methods(struct dec_symbols *s, const char *name, uint64_t *ret,
+			   size_t max)
+{
+	return find_entries(s, name, MANGLED_TOO, ret, max);
 }
 
 size_t dec_symbols_resolvers(struct dec_symbols *s, const char *name, uint64_t *ret,
@@ -218,7 +241,7 @@ size_t dec_symbols_inlined_entries(struct dec_symbols *s, const char *name, uint
 
 	for (size_t i = 0; i < s->mappings.size; i++) {
 		if (!is_repeat(s, i))
-			n = entries_in_dwarf(&s->mappings.data[i], name, true, ret, n,
+			n = entries_in_dwarf(&s->mappings.data[i], name, INLINED, ret, n,
 					     max);
 	}
 	return n;

@@ -77,7 +77,7 @@ static struct err *watch_function(struct recording *r, size_t call)
 {
 	const char *function = r->written->calls[call].function;
 	uint64_t at[ENTRIES];
-	size_t n = dec_symbols_entries(r->symbols, function, at, ENTRIES);
+	size_t n = dec_symbols_methods(r->symbols, function, at, ENTRIES);
 	struct err *err = NULL;
 
 	if (dec_symbols_inlined_entries(r->symbols, function, (uint64_t[ENTRIES]){},

@@ -465,7 +465,7 @@ static struct err *find_addresses(struct question *q, char *what, uint64_t *addr
 		if (!*n)
 			return no_line(q, what, atoi(colon + 1));
 	} else {
-		*n = dec_symbols_entries(q->symbols, what, address, ADDRESSES);
+		*n = dec_symbols_methods(q->symbols, what, address, ADDRESSES);
 		if (!*n)
 			return err_new(ERR_NOT_FOUND, "no function '%s'",
 				       text_line(what));
@@ -593,7 +593,7 @@ struct err *fl_question_prune(struct dec_symbols *symbols, const char *what,
 			return vec_add(prunes,
 				       (struct fl_prune){ FL_PRUNE_MEM, from, to });
 	}
-	n = dec_symbols_entries(symbols, what, entry, ADDRESSES);
+	n = dec_symbols_methods(symbols, what, entry, ADDRESSES);
 	return n ? prune_functions(symbols, entry, n, prunes) :
 		   prune_variable(symbols, what, prunes);
 }

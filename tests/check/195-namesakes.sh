@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Methods of C++ that are called malloc, free, close, strlen .. are none of the C library's functions: nothing is wrong
+# of a pool that has them, and what goes wrong in its block is found.
+. tests/lib.sh
+need gojq g++ clang++
+need_bpf
+
+source=tests/programs/namesakes.cc
+line=$(sed -n '/ expect: /=' $source)
+for build in "g++ -O0" "clang++ -O2"; do
+	$build -g -w -o "$TMPDIR/namesakes" $source || fail "cannot compile"
+	for wrong in "" 1; do
+		rm -rf "$TMPDIR/c"
+		make_capture "$TMPDIR/c" "$TMPDIR/namesakes" $wrong
+		"$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		[ $? = $((0$wrong)) ] || fail "$build $wrong: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+		jq -e "[.findings[] | .at.line] == [${wrong:+$line}]" "$TMPDIR/out" >/dev/null ||
+			fail "$build $wrong: $(cat "$TMPDIR/out")"
+		"$FAULTLINE" analyze --accesses --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		jq -e "[.accesses[] | .at.line] == [${wrong:+$line}]" "$TMPDIR/out" >/dev/null ||
+			fail "accesses, $build $wrong: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+	done
+done
+exit 0
