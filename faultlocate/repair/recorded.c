@@ -434,7 +434,7 @@ static struct err *set_reg(struct rp_recorded *r, int reg, uint64_t value)
 static struct err *find_allocator(struct rp_recorded *r, const char *name, uint64_t *ret)
 {
 	uint64_t entries[MOST_ENTRIES];
-	size_t n = dec_symbols_methods(r->symbols, name, entries, MOST_ENTRIES);
+	size_t n = dec_symbols_entries(r->symbols, name, entries, MOST_ENTRIES);
 
 	for (size_t i = 0; i < n && i < MOST_ENTRIES; i++) {
 		const char *module = dec_symbols_module(r->symbols, entries[i]);
