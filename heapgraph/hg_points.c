@@ -73,7 +73,8 @@ static struct err *add_entries(struct hg_finder *f, struct dec_symbols *symbols,
 	uint64_t entry[16];
 	size_t n = dec_symbols_entries(symbols, name, entry, 16);
 
-	if (!n) // rules may be about a method
+	// Rules may be about a method; which it is of shows when the C library is there.
+	if (!n && dec_symbols_entries(symbols, "malloc", entry, 1))
 		n = dec_symbols_methods(symbols, name, entry, 16);
 	for (size_t i = 0; i < n && i < 16; i++)
 		if (!is_memmove_too(symbols, name, entry[i]) &&
@@ -104,8 +105,6 @@ struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols)
 {
 	struct err *err = NULL;
 
-	// What was found before a library came is not what was meant.
-	map_deinit(&f->points);
 	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators) && !err; i++)
 		err = add_entries(f, symbols, operators[i].name, operators[i].family);
 	map_deinit(
