@@ -99,7 +99,8 @@ struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, const struct fl_race_options *o);
 
 /** Look at variables and at what has no value, if a rule asks for that: one more replay. Of runs of more than
- * FL_BYTES_MOST (or FL_BYTES_MOST_VALUES) instructions only if one of those rules is named. @return what fl_bytes_find() does. */
+ * FL_BYTES_MOST (or FL_BYTES_MOST_VALUES) instructions only if one of those rules is named.
+ * @return what fl_bytes_find() does. */
 struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, uint64_t instructions,
 			   bool with_progress);

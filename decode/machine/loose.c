@@ -114,60 +114,66 @@ static uint64_t hash_call(struct dec_replay *r, const uint64_t *gpr)
 
 /* ---- before: the recorded future, once ---------------------------------------------------- */
 
-/* Where memory is mapped otherwise, or emptied, by calls behind the branch's place: bytes there may be
- * others when they are read. */
-static VEC(struct guest_range) remapped;
-static bool is_all_remapped; ///< or may be
+/** What the log tells of calls behind the branch's place. */
+struct foresight {
+	struct dec_replay *r;
+	/** Where memory is mapped otherwise, or emptied: bytes there may be others when they are read. */
+	VEC(struct guest_range) remapped;
+	bool is_all_remapped; ///< or may be
+};
 
-static void foresee_range(uint64_t start, uint64_t size)
+static void foresee_range(struct foresight *f, uint64_t start, uint64_t size)
 {
-	is_all_remapped |=
-		vec_add(&remapped, ((struct guest_range){ start, start + size, 0 })) != 0;
+	f->is_all_remapped |=
+		vec_add(&f->remapped, ((struct guest_range){ start, start + size, 0 })) !=
+		0;
 }
 
-static void foresee_mapping(const struct cap_event *ev)
+static void foresee_mapping(struct foresight *f, const struct cap_event *ev)
 {
 	const uint64_t *gpr = ev->regs.gpr;
 
 	switch (gpr[CAP_RAX]) {
 	case SYS_mmap:
-		foresee_range(ev->ret, gpr[CAP_RSI]);
+		foresee_range(f, ev->ret, gpr[CAP_RSI]);
 		break;
 	case SYS_munmap:
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
 	case SYS_madvise:
-		foresee_range(gpr[CAP_RDI], gpr[CAP_RSI]);
+		foresee_range(f, gpr[CAP_RDI], gpr[CAP_RSI]);
 		break;
 	case SYS_mremap:
-		foresee_range(gpr[CAP_RDI], gpr[CAP_RSI]);
-		foresee_range(ev->ret, gpr[CAP_RDX]);
+		foresee_range(f, gpr[CAP_RDI], gpr[CAP_RSI]);
+		foresee_range(f, ev->ret, gpr[CAP_RDX]);
 		break;
 	case SYS_shmat:
 	case SYS_shmdt:
 	case SYS_remap_file_pages:
 	case SYS_process_vm_writev:
-		is_all_remapped = true;
+		f->is_all_remapped = true;
 	}
 }
 
 /* Will memory at [@p at, @p at + @p size) be what it is now, whatever a branch does? */
-static bool is_lasting(const struct dec_guest *g, uint64_t at, uint64_t size)
+static bool is_lasting(const struct foresight *f, uint64_t at, uint64_t size)
 {
+	const struct dec_guest *g = &f->r->guest;
 	const struct guest_range *in =
 		vec_find(&g->ranges, r, at >= r->start && at < r->end);
 
 	if (!at)
 		return true; // nothing is read
-	return in && !is_all_remapped && !(in->prot & PROT_WRITE) &&
+	return in && !f->is_all_remapped && !(in->prot & PROT_WRITE) &&
 	       size < in->end - at && !dec_alias_is_shared(g, at) &&
-	       !vec_find(&remapped, m, at <= m->end && m->start <= at + size);
+	       !vec_find(&f->remapped, m, at <= m->end && m->start <= at + size);
 }
 
 /* Keep the hash of what recorded call @p ev reads; where it is not known yet the strict run will. */
-static void find_reading(void *replay, const struct cap_event *ev)
+static void find_reading(void *ctx, const struct cap_event *ev)
 {
-	struct dec_replay *r = replay;
+	struct foresight *f = ctx;
+	struct dec_replay *r = f->r;
 	const uint64_t *gpr = ev->regs.gpr;
 	uint64_t at;
 	bool is_known = ev->seq - loose.first_seq < loose.n_hashes;
@@ -176,11 +182,11 @@ static void find_reading(void *replay, const struct cap_event *ev)
 
 	if (ev->kind != CAP_EV_SYSCALL || ev->seq < loose.first_seq)
 		return;
-	foresee_mapping(ev);
+	foresee_mapping(f, ev);
 	if ((size = next_read(r, gpr, &i, &at)) < 0)
 		return;
 	for (; size >= 0; size = next_read(r, gpr, &i, &at))
-		is_known &= is_lasting(&r->guest, at, size);
+		is_known &= is_lasting(f, at, size);
 	if (is_known)
 		loose.hashes[ev->seq - loose.first_seq] = hash_call(r, gpr);
 	else
@@ -255,6 +261,7 @@ static struct err *look_ahead(struct dec_replay *r)
 static struct err *read_capture(struct dec_replay *r)
 {
 	uint64_t events = capture_info(r->capture)->n_events;
+	struct foresight f = { .r = r };
 	struct err *err;
 
 	dec_inputs_deinit(&loose.inputs);
@@ -269,9 +276,8 @@ static struct err *read_capture(struct dec_replay *r)
 	cap_events_rewind(r->again);
 	if (!loose.hashes)
 		return &err_nomem;
-	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq, find_reading, r);
-	vec_deinit(&remapped);
-	is_all_remapped = false;
+	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq, find_reading, &f);
+	vec_deinit(&f.remapped);
 	return err;
 }
 

@@ -94,13 +94,13 @@ struct nul_stack {
 	uint64_t start, end;
 };
 
-/** While clean code runs in the code cache. */
 /** What emitted code tests. */
 struct nul_tests {
 	bool memory, stack;
 	uint32_t regs; ///< as dec_nat_fold() says
 };
 
+/** While clean code runs in the code cache. */
 struct nul_quick {
 	struct dec_nat nat;
 	struct dec_world world; ///< the branch's own callbacks
