@@ -145,7 +145,7 @@ ss -Hltn 2>/dev/null | grep ":$port " | grep -v "127.0.0.1:$port" && fail "it li
 # ---- in a browser
 
 cat >walk.js <<END
-const many = $([ "${FAULTLINE_SERVE:-}" = full ] && echo 25 || echo 5);
+const many = $([ "${FAULTLINE_SERVE:-}" = full ] && echo 25 || echo 16);
 const spoiled = $(line_of spoiled), crash = $(line_of crash), posted = $(line_of posted), linked = $(line_of linked);
 END
 cat >>walk.js <<'END'
@@ -224,7 +224,8 @@ for (let k = 0; k < many; k++) {
 		walked += state.at !== at;
 	}
 }
-must(walked > many, "hardly anything leads on: " + walked);
+// A moment in three uses nothing that comes from anywhere; which ones are met is chance.
+must(walked > many / 2, "hardly anything leads on: " + walked);
 
 // The heap, as it was there.
 for (let k = 0; k < 2; k++) {
