@@ -129,11 +129,13 @@ static bool saves_x87_place(void)
 static void engine_know_host(struct dec_engine *e)
 {
 	uint32_t a, b, c, d;
+	bool has_wide_masks;
 
 	__cpuid(0, a, b, c, d);
 	e->is_loop_quick = b != signature_INTEL_ebx;
 	__cpuid_count(7, 0, a, b, c, d);
 	e->has_rorx = b & bit_BMI2;
+	has_wide_masks = b & bit_AVX512BW;
 	__cpuid(1, a, b, c, d);
 	e->ctx->xmask = 3;
 	if (c & bit_OSXSAVE) {
@@ -142,6 +144,8 @@ static void engine_know_host(struct dec_engine *e)
 	} else {
 		e->ctx->lacks |= CTX_LACKS_XSAVE;
 	}
+	if (!(e->ctx->xmask & 0x80) || has_wide_masks)
+		e->ctx->quick = (uint64_t)dec_exit_quick;
 	if (!saves_x87_place())
 		e->ctx->lacks |= CTX_LACKS_X87_PLACE;
 	// Ivy Bridge and later; Linux 5.9 allows it.
@@ -676,6 +680,22 @@ static int64_t engine_budget_left(const struct dec_engine *e)
 	return sum;
 }
 
+/* The guest left with an event of the guard's: see to it, and go on. @return false: it does not go on. */
+static bool engine_event(struct dec_engine *e, const struct engine_block *b)
+{
+	struct dec_ctx *c = e->ctx;
+	bool is_quick = c->exit_id == DEC_EXIT_GUARD_QUICK;
+	uint8_t *to = dec_guard_event(e);
+
+	// Where it does not, all of the guest's state is to be in the context.
+	c->entry = (uint64_t)(to || !is_quick ? (void *)to : (void *)dec_exit);
+	if (is_quick)
+		dec_enter_quick(c);
+	else if (to)
+		dec_engine_go(e, b);
+	return to != NULL;
+}
+
 enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
 {
 	struct dec_ctx *c = e->ctx;
@@ -686,15 +706,13 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	engine_hand_out(e, &e->blocks.data[block], budget);
 	c->entry = (uint64_t)e->blocks.data[block].entry;
 	dec_engine_go(e, &e->blocks.data[block]);
-	while (c->exit_id == DEC_EXIT_GUARD) {
-		c->entry = (uint64_t)dec_guard_event(e);
-		if (!c->entry && e->guard->doubt)
+	while (c->exit_id == DEC_EXIT_GUARD || c->exit_id == DEC_EXIT_GUARD_QUICK) {
+		if (engine_event(e, &e->blocks.data[block]))
+			continue;
+		if (e->guard->doubt)
 			return DEC_PAUSE;
-		if (!c->entry) {
-			e->now += budget - engine_budget_left(e);
-			return DEC_GO;
-		}
-		dec_engine_go(e, &e->blocks.data[block]);
+		e->now += budget - engine_budget_left(e);
+		return DEC_GO;
 	}
 	e->n_exits_taken++;
 	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");

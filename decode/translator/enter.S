@@ -17,7 +17,48 @@
 	syscall
 	.endm
 
-// In. The vector and x87 state is the guest's from then on if \state is 1.
+// Vector and mask registers, all that this CPU has, to the context (\is_store 1) or from it.
+	.macro	move_vector	is_store op kind number bytes
+	.if	\is_store
+	\op	%\kind\number, %gs:CTX_VECTORS+\number*\bytes
+	.else
+	\op	%gs:CTX_VECTORS+\number*\bytes, %\kind\number
+	.endif
+	.endm
+
+	.macro	move_vectors is_store
+	testl	$0x80, %gs:CTX_XMASK
+	jz	.Lno_zmm\@
+	.irp	v, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	move_vector	\is_store vmovdqa64 zmm \v 64
+	.endr
+	.irp	v, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	move_vector	\is_store vmovdqa64 zmm \v 64
+	.endr
+	.irp	v, 0, 1, 2, 3, 4, 5, 6, 7
+	.if	\is_store
+	kmovq	%k\v, %gs:CTX_VECTORS+32*64+8*\v
+	.else
+	kmovq	%gs:CTX_VECTORS+32*64+8*\v, %k\v
+	.endif
+	.endr
+	jmp	.Ldone\@
+.Lno_zmm\@:
+	testl	$4, %gs:CTX_XMASK
+	jz	.Lno_ymm\@
+	.irp	v, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	move_vector	\is_store vmovdqa ymm \v 64
+	.endr
+	jmp	.Ldone\@
+.Lno_ymm\@:
+	.irp	v, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	move_vector	\is_store movdqa xmm \v 64
+	.endr
+.Ldone\@:
+	.endm
+
+// In. The vector and x87 state is the guest's from then on if \state is 1; if it is 2, vectors are, and the rest
+// was all the time.
 	.macro	enter_guest	state
 	endbr64
 	push	%rbx
@@ -32,7 +73,9 @@
 	rdfsbase %rax
 	mov	%rax, %gs:CTX_HOST_FS
 1:
-	.if	\state
+	.if	\state == 2
+	move_vectors 0
+	.elseif	\state
 	testl	$CTX_LACKS_XSAVE, %gs:CTX_LACKS
 	jnz	2f
 	mov	%gs:CTX_XMASK, %rax
@@ -110,7 +153,13 @@
 3:
 	set_fs	%gs:CTX_HOST_FS
 4:
-	.if	\state
+	.if	\state == 2
+	move_vectors 1
+	testl	$4, %gs:CTX_XMASK
+	jz	1f
+	vzeroupper
+1:
+	.elseif	\state
 	testl	$CTX_LACKS_XSAVE, %gs:CTX_LACKS
 	jnz	5f
 	mov	%gs:CTX_XMASK, %rax
@@ -169,6 +218,12 @@ dec_enter_integer:
 	enter_guest 0
 	.size	dec_enter_integer, . - dec_enter_integer
 
+	.globl	dec_enter_quick
+	.type	dec_enter_quick, @function
+dec_enter_quick:
+	enter_guest 2
+	.size	dec_enter_quick, . - dec_enter_quick
+
 	.globl	dec_exit
 dec_exit:
 	leave_guest 1
@@ -176,6 +231,10 @@ dec_exit:
 	.globl	dec_exit_integer
 dec_exit_integer:
 	leave_guest 0
+
+	.globl	dec_exit_quick
+dec_exit_quick:
+	leave_guest 2
 
 	.globl	dec_miss
 dec_miss:

@@ -151,10 +151,14 @@ static uint32_t event(struct translation *t, enum guard_event_kind kind, uint64_
 /* Leave with event @p n, in the cold part. */
 static void leave(struct translation *t, uint32_t n)
 {
+	bool is_quick = t->e->guard->events.data[n].kind != GUARD_EVENT_STEP &&
+			t->e->ctx->quick;
+
 	return_flags(t, &t->cold);
 	emit_ctx_store_imm32(&t->cold, CTX_GUARD_EVENT, n);
-	emit_ctx_store_imm32(&t->cold, CTX_EXIT_ID, DEC_EXIT_GUARD);
-	emit_ctx_jmp(&t->cold, CTX_COMMON);
+	emit_ctx_store_imm32(&t->cold, CTX_EXIT_ID,
+			     is_quick ? DEC_EXIT_GUARD_QUICK : DEC_EXIT_GUARD);
+	emit_ctx_jmp(&t->cold, is_quick ? CTX_QUICK : CTX_COMMON);
 }
 
 /* Where the instruction at hand leaves with its event: C does it. One stub serves all its conditions. */
