@@ -49,6 +49,7 @@
 #define CTX_VEC_TAGS 0xd60
 #define CTX_GUARD_EVENT 0xd64
 #define CTX_GUARD_SPILL 0xd68
+#define CTX_LOW_SPAN 0xda0
 #define CTX_TARGETS 0x1000
 #define CTX_BUSY_BYTES 0x81000 ///< up to here it is used by every run
 #define CTX_NAT 0x81000
@@ -86,7 +87,7 @@
 struct dec_ctx {
 	uint64_t gpr[16]; ///< guest registers while C runs
 	uint64_t rip, rflags, fs_base;
-	uint64_t quick; ///< address of dec_exit_quick; 0: vectors cannot be moved so
+	uint64_t quick;	   ///< address of dec_exit_quick; 0: vectors cannot be moved so
 	uint64_t spill[4]; ///< guest registers that emitted code borrows
 	uint64_t log;	   ///< where the next block's record goes
 	uint64_t ind;	   ///< guest target of an indirect branch
@@ -111,12 +112,14 @@ struct dec_ctx {
 	uint64_t quiet[CTX_CELLS];
 	uint8_t vector[64]; ///< a guest register that emitted code borrows
 	uint32_t tag[16];   ///< of general registers: guard.h
-	uint64_t heap_low, heap_span, high_low, high_span; ///< where its nodes lie
+	/** Where its nodes lie: from the first to the last; from the first on; in the other piece. */
+	uint64_t heap_low, heap_span, high_low, high_span;
 	uint32_t vec_tags;	 ///< bit n: a lane of vector register n has a tag
 	uint32_t guard_event;	 ///< of exit DEC_EXIT_GUARD
 	uint64_t guard_spill[5]; ///< registers that it borrows; rax; flags
 	uint64_t mute_spill[2];	 ///< registers that mute.c borrows
-	uint8_t pad3[CTX_TARGETS - CTX_MUTE_SPILL - 16];
+	uint64_t low_span;	 ///< of the first piece
+	uint8_t pad3[CTX_TARGETS - CTX_LOW_SPAN - 8];
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
 	 * a block, which looks whether it is meant, or dec_miss. */
 	uint64_t targets[65536];
@@ -138,7 +141,9 @@ struct dec_ctx {
 	} nat_calls[8192];
 	/** Stores into which pages are not logged, by the low 16 bits of their numbers: mute.h. */
 	uint32_t muted[65536];
-	uint8_t vectors[CTX_BYTES - CTX_VECTORS]; ///< .. while C runs that was come to by dec_exit_quick
+	uint8_t vectors
+		[CTX_BYTES -
+		 CTX_VECTORS]; ///< .. while C runs that was come to by dec_exit_quick
 };
 
 /** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
@@ -187,6 +192,7 @@ CTX_PIN(vec_tags, CTX_VEC_TAGS);
 CTX_PIN(guard_event, CTX_GUARD_EVENT);
 CTX_PIN(guard_spill, CTX_GUARD_SPILL);
 CTX_PIN(mute_spill, CTX_MUTE_SPILL);
+CTX_PIN(low_span, CTX_LOW_SPAN);
 CTX_PIN(targets, CTX_TARGETS);
 CTX_PIN(nat, CTX_NAT);
 CTX_PIN(nat_left, CTX_NAT_LEFT);

@@ -273,10 +273,17 @@ static void show_spans(struct dec_engine *e)
 	struct dec_guard *g = e->guard;
 	bool is_at_work = g->call.is_open && g->call.hook.kind == DEC_HOOK_ALLOCATOR;
 
-	e->ctx->heap_low = g->low;
-	e->ctx->heap_span = is_at_work ? 0 : g->span;
+	uint64_t start = g->low < g->high_low ? g->low : g->high_low;
+	uint64_t low_end = g->span ? g->low + g->span : 0;
+	uint64_t high_end = g->high_span ? g->high_low + g->high_span : 0;
+
+	e->ctx->heap_low = start;
 	e->ctx->high_low = g->high_low;
+	e->ctx->low_span = is_at_work ? 0 : g->span;
 	e->ctx->high_span = is_at_work ? 0 : g->high_span;
+	e->ctx->heap_span = 0;
+	if (!is_at_work && (low_end || high_end))
+		e->ctx->heap_span = (high_end > low_end ? high_end : low_end) - start;
 }
 
 static void widen(uint64_t *low, uint64_t *span, uint64_t start, uint64_t end)

@@ -111,6 +111,7 @@ struct guard_event {
 	uint64_t rip;
 	uint8_t *resume;
 	uint8_t kind, reg;
+	bool has_kept_flags; ///< when it leaves
 	int8_t pending; ///< CALL: instructions that are not counted yet, or were already (below 0)
 };
 

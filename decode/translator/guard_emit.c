@@ -104,17 +104,21 @@ static bool flags_are_dead(const struct translation *t, int i)
 	return false;
 }
 
-static void keep_flags(struct translation *t, int i)
+static void put_flags(struct dec_emit *o)
 {
-	struct dec_emit *o = &t->out;
-
-	if (t->has_kept_flags || flags_are_dead(t, i))
-		return;
-	t->has_kept_flags = true;
 	emit_ctx_store(o, CTX_GUARD_SPILL + 24, CAP_RAX);
 	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
 	emit_ctx_store(o, CTX_GUARD_SPILL + 32, CAP_RAX);
 	emit_ctx_load(o, CAP_RAX, CTX_GUARD_SPILL + 24);
+}
+
+/* Once for all instructions up to one that has to do with flags. */
+static void keep_flags(struct translation *t, int i)
+{
+	if (t->has_kept_flags || flags_are_dead(t, i))
+		return;
+	t->has_kept_flags = true;
+	put_flags(&t->out);
 }
 
 static void return_flags(struct translation *t, struct dec_emit *o)
@@ -125,6 +129,17 @@ static void return_flags(struct translation *t, struct dec_emit *o)
 	emit_ctx_load(o, CAP_RAX, CTX_GUARD_SPILL + 32);
 	emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
 	emit_ctx_load(o, CAP_RAX, CTX_GUARD_SPILL + 24);
+}
+
+/* @p insn, which comes next, needs them, or makes others. */
+static void settle_flags(struct translation *t, const struct dec_insn *insn)
+{
+	if (!insn->kills_flags && !insn->reads_flags && !insn->writes_flags &&
+	    insn->flow == DEC_FLOW_NEXT)
+		return;
+	if (!insn->kills_flags)
+		return_flags(t, &t->out);
+	t->has_kept_flags = false;
 }
 
 static bool may(const struct translation *t, int reg)
@@ -144,7 +159,8 @@ static uint32_t event(struct translation *t, enum guard_event_kind kind, uint64_
 	*ev = (struct guard_event){ .block = t->block - t->e->blocks.data,
 				    .rip = rip,
 				    .kind = kind,
-				    .reg = reg };
+				    .reg = reg,
+				    .has_kept_flags = t->has_kept_flags };
 	return g->events.size - 1;
 }
 
@@ -221,36 +237,39 @@ static void check(struct translation *t, int i, const struct dec_mem *m)
 	step_if(t, i, CC_AE);
 }
 
-/* Is the value in @p s1 perhaps a pointer? Jumps: @p n of them, to be patched. */
-static int when_pointer(struct translation *t, int reg, int s1, uint8_t *jump[2])
+/* Is the value of @p reg perhaps a pointer? Then it goes on in the cold part, whose end leads back. It loses @p s1.
+ * @return the jump, to be patched, that is taken in there when it is none after all; NULL: there is no such. */
+static uint8_t *when_pointer(struct translation *t, int reg, int s1)
 {
-	struct dec_emit *o = &t->out;
-	int n = 0;
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	uint8_t *low, *none;
 
 	if (reg != s1)
 		reg_op(o, OP_MOV, s1, reg);
 	emit_ctx_op(o, OP_SUB, s1, CTX_HEAP_LOW);
 	emit_ctx_op(o, OP_CMP, s1, CTX_HEAP_SPAN);
-	jump[n++] = emit_jcc_rel(o, CC_B);
+	emit_patch_rel(emit_jcc_rel(o, CC_B), c->p);
 	if (!t->e->guard->has_high)
-		return n;
-	emit_ctx_op(o, OP_ADD, s1, CTX_HEAP_LOW);
-	emit_ctx_op(o, OP_SUB, s1, CTX_HIGH_LOW);
-	emit_ctx_op(o, OP_CMP, s1, CTX_HIGH_SPAN);
-	jump[n++] = emit_jcc_rel(o, CC_B);
-	return n;
+		return NULL;
+	emit_ctx_op(c, OP_CMP, s1, CTX_LOW_SPAN);
+	low = emit_jcc_rel(c, CC_B);
+	emit_ctx_op(c, OP_ADD, s1, CTX_HEAP_LOW);
+	emit_ctx_op(c, OP_SUB, s1, CTX_HIGH_LOW);
+	emit_ctx_op(c, OP_CMP, s1, CTX_HIGH_SPAN);
+	none = emit_jcc_rel(c, CC_AE);
+	emit_patch_rel(low, c->p);
+	return none;
 }
 
 /* A step, if one of the words at [@p m] may be a pointer. */
 static void step_if_pointers(struct translation *t, int i, const struct dec_mem *m)
 {
-	uint8_t s1 = const_scratch(t)[1], *jump[2];
+	uint8_t s1 = const_scratch(t)[1], *stub, *none;
 	struct dec_emit *o = &t->out;
 
 	keep_flags(t, i);
 	for (int k = 0; k + 8 <= m->size; k += 8) {
 		struct dec_mem word = *m;
-		int n;
 
 		word.size = 8;
 		word.disp += k;
@@ -263,9 +282,11 @@ static void step_if_pointers(struct translation *t, int i, const struct dec_mem 
 						 .is_fs = m->is_fs };
 		}
 		emit_load_zx(o, s1, &word);
-		n = when_pointer(t, s1, s1, jump);
-		for (int j = 0; j < n; j++)
-			emit_patch_rel(jump[j], step_stub(t, i));
+		stub = step_stub(t, i);
+		none = when_pointer(t, s1, s1);
+		emit_patch_rel(emit_jmp_rel(&t->cold), stub);
+		if (none)
+			emit_patch_rel(none, o->p);
 	}
 }
 
@@ -450,16 +471,15 @@ static void loaded(struct translation *t, int i, int reg, const struct dec_mem *
 		s2 = const_scratch(t)[2];
 	struct dec_emit *o = &t->out, *c = &t->cold;
 	uint32_t n = event(t, GUARD_EVENT_WORD, t->insn[i].rip, reg);
-	uint8_t *jump[2], *miss, *other, *back;
-	int jumps;
+	uint8_t *none, *miss, *other, *back;
 
 	keep_flags(t, i + 1);
-	jumps = when_pointer(t, reg, s1, jump);
+	none = when_pointer(t, reg, s1);
+	if (none)
+		emit_patch_rel(none, o->p);
 	if (may(t, reg))
 		emit_ctx_store_imm32(o, TAG(reg), 0);
 	back = o->p;
-	for (int k = 0; k < jumps; k++)
-		emit_patch_rel(jump[k], c->p);
 	if (!is_kept)
 		emit_lea(c, s0, m);
 	miss = find_word(t, s0, s1, s2, t->e->guard->at);
@@ -521,25 +541,23 @@ static void stores(struct translation *t, int i, int reg, const struct dec_mem *
 }
 
 /* Hot: load the word at [@p m], and go to the cold part if it may be a pointer. There @p s0 has its address, @p s2
- * and @p s1 lead to its shadow in @p table; what is not in the table is a step. */
-static void look_up_word(struct translation *t, int i, const struct dec_mem *m,
-			 uint32_t table)
+ * and @p s1 lead to its shadow in @p table; what is not in the table is a step. @return as when_pointer(). */
+static uint8_t *look_up_word(struct translation *t, int i, const struct dec_mem *m,
+			     uint32_t table)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
-		s2 = const_scratch(t)[2], *jump[2], *stub;
+		s2 = const_scratch(t)[2], *none, *stub;
 	struct dec_emit *c = &t->cold;
-	int n;
 
 	keep_flags(t, i);
 	emit_load_zx(&t->out, s1, m);
-	n = when_pointer(t, s1, s1, jump);
 	stub = step_stub(t, i);
-	for (int k = 0; k < n; k++)
-		emit_patch_rel(jump[k], c->p);
+	none = when_pointer(t, s1, s1);
 	emit_lea(c, s0, m);
 	emit_patch_rel(find_word(t, s0, s1, s2, table), stub);
 	reg_op(c, OP_MOV, s1, s0);
 	reg_imm(c, 4, s1, 0xff8);
+	return none;
 }
 
 /* .. is what the shadow in @p s2 + @p s1 is of? Then @p s1 gets the tag, which is none of what is gone; else a
@@ -569,10 +587,10 @@ static uint8_t *take_tag(struct translation *t, int i, const struct dec_mem *m)
 static void adds_word(struct translation *t, int i, int to, const struct dec_mem *m,
 		      bool is_sub)
 {
-	uint8_t s1 = const_scratch(t)[1], *over, *none;
+	uint8_t s1 = const_scratch(t)[1], *over, *outside, *none;
 	struct dec_emit *c = &t->cold;
 
-	look_up_word(t, i, m, t->e->guard->at);
+	outside = look_up_word(t, i, m, t->e->guard->at);
 	none = take_tag(t, i, m);
 	ctx_is_zero(c, TAG(to));
 	over = emit_jcc_rel(c, CC_E);
@@ -588,6 +606,8 @@ static void adds_word(struct translation *t, int i, int to, const struct dec_mem
 	}
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 	emit_patch_rel(none, t->out.p);
+	if (outside)
+		emit_patch_rel(outside, t->out.p);
 	if (!is_sub &&
 	    may(t, to)) { // the sum may have less than 32 bits: dec_insn_cuts()
 		ctx_is_zero(&t->out, TAG(to));
@@ -605,10 +625,12 @@ static void adds_word(struct translation *t, int i, int to, const struct dec_mem
 static void moves_word(struct translation *t, int i, const struct dec_mem *m, int32_t by)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
-		s2 = const_scratch(t)[2], *stub;
+		s2 = const_scratch(t)[2], *stub, *none;
 	struct dec_emit *c = &t->cold;
 
-	look_up_word(t, i, m, t->e->guard->at + GUARD_LOADS * 16);
+	none = look_up_word(t, i, m, t->e->guard->at + GUARD_LOADS * 16);
+	if (none)
+		emit_patch_rel(none, t->out.p);
 	stub = step_stub(t, i);
 	emit_u8(c, 0x40 | s0 >> 3); // test s0b, 7: what is not aligned has no word
 	emit_u8(c, 0xf6);
@@ -847,9 +869,18 @@ static void resume_here(struct translation *t)
 {
 	struct dec_guard *g = t->e->guard;
 
-	for (; t->first_event < g->events.size; t->first_event++)
-		if (!g->events.data[t->first_event].resume)
-			g->events.data[t->first_event].resume = t->out.p;
+	for (; t->first_event < g->events.size; t->first_event++) {
+		struct guard_event *ev = &g->events.data[t->first_event];
+
+		if (ev->resume)
+			continue;
+		ev->resume = t->out.p;
+		if (!t->has_kept_flags || ev->has_kept_flags)
+			continue;
+		ev->resume = t->cold.p;
+		put_flags(&t->cold);
+		emit_patch_rel(emit_jmp_rel(&t->cold), t->out.p);
+	}
 }
 
 /* The stack pointer moves, by constants. */
@@ -911,7 +942,6 @@ void dec_guard_open(struct translation *t)
 	uint8_t *jump;
 
 	t->zero = RSP_BIT;
-	t->has_kept_flags = false;
 	for (int k = 0; k < 3; k++)
 		emit_ctx_store(o, CTX_GUARD_SPILL + 8 * k, const_scratch(t)[k]);
 	t->block->opened_at = o->p - t->block->host;
@@ -928,8 +958,6 @@ void dec_guard_open(struct translation *t)
 	jump = emit_jcc_rel(o, CC_NE);
 	emit_patch_rel(jump, t->cold.p);
 	leave(t, event(t, GUARD_EVENT_STRING, t->block->rip, 0));
-	return_flags(t, o);
-	t->has_kept_flags = false;
 	resume_here(t);
 }
 
@@ -938,6 +966,8 @@ void dec_guard_close(struct translation *t)
 	if (!t->is_guard_open)
 		return;
 	t->is_guard_open = false;
+	return_flags(t, &t->out);
+	t->has_kept_flags = false;
 	for (int k = 0; k < 3; k++)
 		emit_ctx_load(&t->out, const_scratch(t)[k], CTX_GUARD_SPILL + 8 * k);
 	t->block->closed_at = t->out.p - t->block->host;
@@ -949,7 +979,6 @@ void dec_guard_before(struct translation *t, int i)
 	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
 	bool is_push = insn->mnemonic == ZYDIS_MNEMONIC_PUSH;
 
-	t->has_kept_flags = false;
 	t->step_stub = NULL;
 	t->load_reg = DEC_REG_NONE;
 	if (insn->flow != DEC_FLOW_NEXT) {
@@ -962,8 +991,7 @@ void dec_guard_before(struct translation *t, int i)
 			if (h)
 				check_copy(t, i);
 		}
-		return_flags(t, &t->out);
-		t->has_kept_flags = false;
+		settle_flags(t, insn);
 		resume_here(t);
 		return;
 	}
@@ -971,6 +999,7 @@ void dec_guard_before(struct translation *t, int i)
 	    insn->is_slow_addr || insn->lane_bytes) {
 		if (!(is_push && insn->n_mem == 2) || m->is_gs) {
 			step_always(t, i);
+			settle_flags(t, insn);
 			return;
 		}
 	}
@@ -1012,18 +1041,14 @@ void dec_guard_before(struct translation *t, int i)
 		if (!is_stack_step(insn))
 			before_any(t, i);
 	}
-	return_flags(t, &t->out);
-	t->has_kept_flags = false;
+	settle_flags(t, insn);
 }
 
 void dec_guard_after(struct translation *t, int i)
 {
 	const struct dec_insn *insn = &t->insn[i];
 
-	if (t->load_reg != DEC_REG_NONE) {
+	if (t->load_reg != DEC_REG_NONE)
 		loaded(t, i, t->load_reg, insn->mem, t->is_load_kept);
-		return_flags(t, &t->out);
-		t->has_kept_flags = false;
-	}
 	resume_here(t);
 }

@@ -175,10 +175,15 @@ void dec_translation_check(struct translation *t)
 				   b->debit);
 	emit_ctx_sub_flags(o, CTX_BUDGET + 8 * b->cell, b->debit);
 	t->check_patch = emit_jcc_rel(o, CC_S);
-	if (t->has_saved_flags) {
+	if (!t->has_saved_flags)
+		return;
+	if (t->is_guarded && !t->is_pad) {
+		emit_ctx_store(o, CTX_GUARD_SPILL + 32, CAP_RAX);
+		t->has_kept_flags = true;
+	} else {
 		emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
-		emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 	}
+	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 }
 
 /* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
