@@ -108,6 +108,13 @@ static bool is_allocators(const struct reach *r, const struct dec_range *range)
 	       dec_symbols_same_module(r->symbols, r->allocator, range->start);
 }
 
+/* What is read-only now may have been written before, as what a module keeps under RELRO. Code holds none. */
+static bool may_hold_pointers(const struct dec_range *range)
+{
+	return range->prot & PROT_WRITE ||
+	       (range->prot & (PROT_READ | PROT_EXEC)) == PROT_READ;
+}
+
 static struct err *look_at_roots(struct reach *r)
 {
 	struct dec_range range;
@@ -119,7 +126,7 @@ static struct err *look_at_roots(struct reach *r)
 			err = meet(r, t.regs.gpr[k]);
 	err_destroy(none);
 	for (size_t i = 0; !err && !(none = dec_machine_range(r->m, i, &range)); i++)
-		if (range.prot & PROT_WRITE && !is_heap(r->c, &range)) {
+		if (may_hold_pointers(&range) && !is_heap(r->c, &range)) {
 			r->is_allocators = is_allocators(r, &range);
 			err = look_into(r, range.start, range.end);
 			r->is_allocators = false;

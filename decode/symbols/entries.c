@@ -96,15 +96,21 @@ static void need_entries(struct dec_sym_unit *u)
 	}
 }
 
-/* Is the function at @p addr of @p u another one to the linker, as methods of C++ are? */
-static bool is_mangled(struct dec_sym_unit *u, uint64_t addr, const char *name)
+enum which {
+	LINKED, ///< to the linker it has this name: no method of C++, nor static where the user's own are
+	ANYBODYS,
+	INLINED,
+	RESOLVERS,
+};
+
+/* Is the function at @p addr of @p u, whose debug information calls it @p name, another one to the linker? */
+static bool is_unlinked(struct dec_sym_unit *u, uint64_t addr, const char *name)
 {
 	const struct dec_sym_symbol *symbol = dec_sym_unit_symbol(u, addr);
 
-	return symbol && symbol->addr == addr && !names_function(symbol->name, name);
+	return symbol && symbol->addr == addr &&
+	       (symbol->is_static || !names_function(symbol->name, name));
 }
-
-enum which { PLAIN, MANGLED_TOO, INLINED };
 
 /** Entries of @p name in the debug information of @p m. What the system's libraries inline, or
  * have no symbol for, is nobody's question. */
@@ -118,7 +124,7 @@ static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name,
 		const struct dec_sym_entry *e = &m->unit->entries.data[i];
 
 		if (e->is_inlined == (which == INLINED) && !strcmp(e->name, name) &&
-		    (which != PLAIN || !is_mangled(m->unit, e->addr, name)))
+		    (which != LINKED || !is_unlinked(m->unit, e->addr, name)))
 			n = add_result(e->addr + m->bias, ret, n, max);
 	}
 	return n;
@@ -159,9 +165,10 @@ static void need_named(struct dec_sym_unit *u)
 }
 
 static size_t entries_in_symbols(struct dec_sym_mapping *m, const char *name,
-				 bool is_resolver, uint64_t *ret, size_t n, size_t max)
+				 enum which which, uint64_t *ret, size_t n, size_t max)
 {
 	const struct dec_sym_unit *u = m->unit;
+	bool may_be_static = which != LINKED || dec_sym_unit_is_systems(m->unit);
 	size_t n_heads;
 
 	need_named(m->unit);
@@ -172,7 +179,8 @@ static size_t entries_in_symbols(struct dec_sym_mapping *m, const char *name,
 	     i = u->named.data[n_heads + i - 1]) {
 		const struct dec_sym_symbol *symbol = &u->symbols.data[i - 1];
 
-		if (symbol->is_resolver >= is_resolver &&
+		if (symbol->is_resolver >= (which == RESOLVERS) &&
+		    symbol->is_static <= may_be_static &&
 		    names_function(symbol->name, name))
 			n = add_result(symbol->addr + m->bias, ret, n, max);
 	}
@@ -202,7 +210,7 @@ static size_t find_entries(struct dec_symbols *s, const char *name, enum which w
 
 		if (is_repeat(s, i))
 			continue;
-		n = entries_in_symbols(m, name, false, ret, n, max);
+		n = entries_in_symbols(m, name, which, ret, n, max);
 		n = entries_in_dwarf(m, name, which, ret, n, max);
 	}
 	return n;
@@ -211,13 +219,13 @@ static size_t find_entries(struct dec_symbols *s, const char *name, enum which w
 size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
 			   size_t max)
 {
-	return find_entries(s, name, PLAIN, ret, max);
+	return find_entries(s, name, LINKED, ret, max);
 }
 
 size_t dec_symbols_methods(struct dec_symbols *s, const char *name, uint64_t *ret,
 			   size_t max)
 {
-	return find_entries(s, name, MANGLED_TOO, ret, max);
+	return find_entries(s, name, ANYBODYS, ret, max);
 }
 
 size_t dec_symbols_resolvers(struct dec_symbols *s, const char *name, uint64_t *ret,
@@ -229,7 +237,7 @@ size_t dec_symbols_resolvers(struct dec_symbols *s, const char *name, uint64_t *
 		struct dec_sym_mapping *m = &s->mappings.data[i];
 
 		if (!is_repeat(s, i))
-			n = entries_in_symbols(m, name, true, ret, n, max);
+			n = entries_in_symbols(m, name, RESOLVERS, ret, n, max);
 	}
 	return n;
 }

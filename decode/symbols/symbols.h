@@ -152,12 +152,13 @@ bool dec_symbols_next_debug(struct dec_symbols *s, size_t *i, uint64_t *start,
 			    uint64_t *end);
 
 /** Entry addresses of function @p name in any module (also out-of-line copies such as
- * name.isra.0, name.part.0), up to @p max. The linker calls it so: a pool's method malloc() is not C's.
+ * name.isra.0, name.part.0), up to @p max. The linker calls it so: a pool's method malloc(), or a program's
+ * own static close(), is not C's.
  * @return how many there are. */
 size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
 			   size_t max);
 
-/** The same, and functions of C++ that have this name in their class or namespace. */
+/** The same, and static functions, and those of C++ that have this name in their class or namespace. */
 size_t dec_symbols_methods(struct dec_symbols *s, const char *name, uint64_t *ret,
 			   size_t max);
 

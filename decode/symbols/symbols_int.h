@@ -59,6 +59,7 @@ struct dec_sym_symbol {
 	uint64_t addr, size; ///< size 0: written in assembly, up to the next symbol
 	uint8_t rank;	     ///< lower is the better name for the same address
 	bool is_resolver;
+	bool is_static; ///< no other file's code can call it by its name
 };
 
 /** A variable outside of functions. */

@@ -64,9 +64,16 @@ void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 			log_warn("out of memory: symbols of '%s' are missing", u->path);
 			break;
 		}
-		*slot = (struct dec_sym_symbol){ name, addr, sym.st_size,
-						 rank_of(&sym, name),
-						 type == STT_GNU_IFUNC };
+		// What is hidden is local, too, when it is linked; but many files knew it.
+		*slot = (struct dec_sym_symbol){
+			.name = name,
+			.addr = addr,
+			.size = sym.st_size,
+			.rank = rank_of(&sym, name),
+			.is_resolver = type == STT_GNU_IFUNC,
+			.is_static = GELF_ST_BIND(sym.st_info) == STB_LOCAL &&
+				     GELF_ST_VISIBILITY(sym.st_other) == STV_DEFAULT,
+		};
 	}
 	vec_sort(&u->symbols, compare_symbols);
 }

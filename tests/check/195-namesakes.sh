@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
-# Methods of C++ that are called malloc, free, close, strlen .. are none of the C library's functions: nothing is wrong
-# of a pool that has them, and what goes wrong in its block is found.
+# Methods of C++ and static functions that are called malloc, free, close, strlen .. are none of the C library's: nothing
+# is wrong of a pool that has them, and what goes wrong in its block is found.
 . tests/lib.sh
-need gojq g++ clang++
+need gojq gcc g++ clang clang++
 need_bpf
 
-source=tests/programs/namesakes.cc
-line=$(sed -n '/ expect: /=' $source)
-for build in "g++ -O0" "clang++ -O2"; do
-	$build -g -w -o "$TMPDIR/namesakes" $source || fail "cannot compile"
+for build in "g++ -O0 namesakes.cc" "clang++ -O2 namesakes.cc" "gcc -fno-builtin -static statics.c" "clang -O2 -fno-builtin statics.c"; do
+	source=tests/programs/${build##* }
+	line=$(sed -n '/ expect: /=' $source)
+	${build% *} -g -w -o "$TMPDIR/namesakes" $source || fail "cannot compile $build"
 	for wrong in "" 1; do
 		rm -rf "$TMPDIR/c"
 		make_capture "$TMPDIR/c" "$TMPDIR/namesakes" $wrong

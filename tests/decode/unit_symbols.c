@@ -295,7 +295,7 @@ static void check_places(struct dec_symbols *s, uint64_t bias)
 	struct dec_place p;
 	size_t n;
 
-	n = dec_symbols_entries(s, "in_variable", &entry, 1);
+	n = dec_symbols_methods(s, "in_variable", &entry, 1);
 	assert_int_equal(n, 1);
 	assert_true(entry >= bias);
 	dec_symbols_place(s, entry, &p);
@@ -378,7 +378,7 @@ static void test_stripped(void **state)
 	build("nodebug", "-O2 -g", "strip -g nodebug", path);
 	s = load(path, BIAS);
 	assert_false(dec_symbols_has_debug(s, 0));
-	assert_int_equal(dec_symbols_entries(s, "push", &entry, 1), 1);
+	assert_int_equal(dec_symbols_methods(s, "push", &entry, 1), 1);
 	dec_symbols_place(s, entry + 4, &p);
 	assert_int_equal(strncmp(p.function, "push", 4), 0);
 	assert_int_equal(p.offset, 4);

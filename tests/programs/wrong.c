@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -277,7 +278,10 @@ char *interior;
 KEEP static void leaks(void)
 {
 	struct node *a, *b;
+	void **sealed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	*sealed = same(malloc(31)); // kept
+	mprotect(sealed, 4096, PROT_READ);
 	same(malloc(11));		// expect: DEFINITE-LEAK
 	same(calloc(3, 4));		// expect: DEFINITE-LEAK
 	same(realloc(NULL, 13));	// expect: DEFINITE-LEAK
