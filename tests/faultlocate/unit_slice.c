@@ -13,7 +13,7 @@
  * defined, the run goes the same way and has the same value. So that this can be trusted, slices that
  * do not know of something are to be found out. FAULTLINE_CAPTURES=N: of N criteria for each of
  * all programs; else of one for the first few. FAULTLINE_PROGRAMS=FILE: of the commands in it, one a
- * line.
+ * line. FAULTLINE_SEED=N: other ones than without it; these are the same in each run.
  *
  * time limit: 240
  */
@@ -56,6 +56,14 @@ static uint64_t random_word(uint64_t *seed)
 	*seed ^= *seed << 25;
 	*seed ^= *seed >> 27;
 	return *seed * 2685821657736338717ull;
+}
+
+/* Where the random words of a test begin. */
+static uint64_t seed_of(uint64_t test)
+{
+	const char *set = getenv("FAULTLINE_SEED");
+
+	return test ^ (set ? strtoull(set, NULL, 0) * 0x2545f4914f6cdd1d : 0);
 }
 
 static struct err *keep(void *ctx, const struct dec_step *step)
@@ -340,12 +348,13 @@ static void executed(void **state)
 {
 	const char *many = getenv("FAULTLINE_SLICES");
 	size_t n = many ? strtoul(many, NULL, 10) : 8;
-	uint64_t seed = 0x9e3779b97f4a7c15, n_kept = 0, n_left = 0, n_wrong = 0;
+	uint64_t seed = seed_of(0x9e3779b97f4a7c15), n_kept = 0, n_left = 0, n_wrong = 0;
 	uint64_t n_criteria = 0, n_moved = 0;
 	const char *program;
+	size_t p;
 
 	(void)state;
-	for (size_t p = 0; (program = programs(p)); p++) {
+	for (p = 0; (program = programs(p)); p++) {
 		struct run r;
 
 		begin(&r, program);
@@ -407,7 +416,7 @@ static void executed(void **state)
 	printf("%lu criteria: %lu alterations arrived, %lu did not; of %lu that changed the "
 	       "value %lu stored elsewhere, %lu are violations\n",
 	       n_criteria, n_kept, n_left, n_moved + n_wrong, n_moved, n_wrong);
-	assert_true(n_kept > n);
+	assert_true(n_kept * FEW > p * n);
 	assert_int_equal(n_wrong, 0);
 }
 
@@ -416,11 +425,12 @@ static void told(void **state)
 {
 	const char *many = getenv("FAULTLINE_SLICES");
 	size_t n = many ? strtoul(many, NULL, 10) / 8 : 8;
-	uint64_t seed = 0x94d049bb133111eb, n_kept = 0, n_wrong = 0;
+	uint64_t seed = seed_of(0x94d049bb133111eb), n_kept = 0, n_wrong = 0;
 	const char *program;
+	size_t p;
 
 	(void)state;
-	for (size_t p = 0; (program = programs(p)) && (many || p < CAPTURED); p++) {
+	for (p = 0; (program = programs(p)) && (many || p < CAPTURED); p++) {
 		struct run r;
 
 		begin(&r, program);
@@ -476,7 +486,7 @@ static void told(void **state)
 		end(&r);
 	}
 	printf("%lu values told, of these %lu were not\n", n_kept, n_wrong);
-	assert_true(n_kept > n);
+	assert_true(n_kept * CAPTURED > p * n);
 	assert_int_equal(n_wrong, 0);
 }
 
@@ -643,12 +653,13 @@ static void captured(void **state)
 {
 	const char *many = getenv("FAULTLINE_CAPTURES");
 	size_t n = many ? strtoul(many, NULL, 10) : 1;
-	uint64_t seed = 0xd1342543de82ef95;
+	uint64_t seed = seed_of(0xd1342543de82ef95);
 	struct judged j = {};
 	const char *program;
+	size_t p;
 
 	(void)state;
-	for (size_t p = 0; (program = programs(p)) && (many || p < CAPTURED); p++) {
+	for (p = 0; (program = programs(p)) && (many || p < CAPTURED); p++) {
 		struct run r;
 
 		begin(&r, program);
@@ -673,11 +684,11 @@ static void captured(void **state)
 	printf("%zu criteria, %zu not reproduced; %lu of %lu steps executed\n",
 	       j.n_right + j.n_wrong, j.n_wrong, j.executed, j.steps);
 	assert_int_equal(j.n_wrong, 0);
-	assert_true(j.n_right >= CAPTURED * n);
+	assert_true(p && j.n_right >= p * n);
 	for (int how = 0; how < WRONGS; how++) {
 		printf("wrong slices, %s: %lu, found out %lu\n", wrong_name[how],
 		       j.n_made[how], j.n_found[how]);
-		assert_true(j.n_made[how] >= CAPTURED - 1);
+		assert_true(j.n_made[how] * 2 > p);
 		// Nine in ten, of many; some of what an instruction used made no difference.
 		assert_true(j.n_found[how] * (how == WRONG_DATA ? 1 : 2) >=
 			    j.n_made[how]);
