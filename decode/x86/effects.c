@@ -63,6 +63,9 @@ bool dec_insn_zeroes(const struct dec_insn *insn)
 
 	if (insn->n_mem || !dec_insn_is_zeroing(insn->mnemonic))
 		return false;
+	// Under a mask some of it stays.
+	if (insn->other_read >> (DEC_REG_K - DEC_GPRS) & 0xff)
+		return false;
 	if (vec)
 		return __builtin_popcountll(vec) == 1;
 	// Two registers that are one, not a register and a number.

@@ -654,7 +654,8 @@ struct err *fl_inputs_seed(struct walker *w, const struct fl_seed *seed, uint32_
 		return fl_inputs_want_mem(w, seed->addr, seed->size, &value);
 	if (seed->kind == FL_SEED_REG) {
 		for (int i = 0; i < 64; i++)
-			if ((seed->bytes >> i & 1) && (seed->reg >= DEC_GPRS || i < 8))
+			if (seed->bytes & fl_effect_reg_bytes(seed->reg) &
+			    UINT64_C(1) << i)
 				fl_inputs_want_reg(w, seed->reg, i, &value);
 		return NULL;
 	}

@@ -62,6 +62,13 @@ static bool is_elsewhere(ZydisMnemonic mnemonic)
 	}
 }
 
+uint64_t fl_effect_reg_bytes(uint8_t reg)
+{
+	if (reg >= DEC_REG_VEC && reg < DEC_REG_K)
+		return ~UINT64_C(0);
+	return reg < DEC_REG_FLAGS ? 0xff : reg == DEC_REG_FLAGS ? LOW(EFFECT_DF + 1) : 1;
+}
+
 static uint64_t read_bytes(const ZydisDecodedOperand *op, uint8_t reg)
 {
 	if (reg < DEC_GPRS)
@@ -353,15 +360,17 @@ static void feed_string(struct making *m)
 		def_of_reg(m, CAP_RCX)->from = uses_of_reg(m, CAP_RCX) | addresses;
 }
 
-/* Registers whose values do not matter: xor eax, eax. */
+/* Registers whose values do not matter: xor eax, eax; of EVEX without a mask, which is an operand then, too. */
 static bool is_constant(const struct making *m)
 {
 	int n = m->d.operand_count_visible;
-	const ZydisDecodedOperand *a = &m->op[n == 3], *b = &m->op[n == 3 ? 2 : 1];
+	const ZydisDecodedOperand *a = &m->op[n < 3 ? 0 : n - 2],
+				  *b = &m->op[n < 2 ? 0 : n - 1];
 	bool is_ones = m->d.mnemonic >= ZYDIS_MNEMONIC_PCMPEQB &&
 		       m->d.mnemonic <= ZYDIS_MNEMONIC_PCMPEQW;
 
-	if (n < 2 || n > 3 || m->insn->n_mem ||
+	if (n < 2 || n > 4 || (n == 4 && !dec_insn_is_no_mask(&m->op[1])) ||
+	    m->insn->n_mem ||
 	    (!is_ones && !dec_insn_is_zeroing(m->d.mnemonic) &&
 	     m->d.mnemonic != ZYDIS_MNEMONIC_SBB))
 		return false;

@@ -77,4 +77,7 @@ static inline uint64_t effect_touches(const struct effect *e)
 /** Work out what @p insn does. @return NULL: no memory. Free with free(). */
 struct effect *fl_effect_of(const struct dec_insn *insn);
 
+/** @return which bytes register @p reg has, as effects tell them: bit n: byte n. */
+uint64_t fl_effect_reg_bytes(uint8_t reg);
+
 #endif

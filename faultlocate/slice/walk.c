@@ -48,8 +48,10 @@ static struct err *seed(struct fl_slice *s, const struct fl_seed *seed, uint32_t
 
 	switch (seed->kind) {
 	case FL_SEED_REG:
+		// Nobody would define bytes that it does not have.
 		return fl_live_reg_want(&s->at->regs, s->has_several, seed->reg,
-					seed->bytes, who, link);
+					seed->bytes & fl_effect_reg_bytes(seed->reg), who,
+					link);
 	case FL_SEED_MEM:
 		return fl_walk_want_mem(s, seed->addr, seed->size, who, link);
 	default:

@@ -1392,14 +1392,34 @@ static void mask_that_is_none(void **state)
 	}
 }
 
+static void zeroed(void **state)
+{
+	// vpxorq xmm16, xmm16, xmm16, and under a mask that leaves some of it; vpxor and xor of one.
+	static const uint8_t bytes[][15] = { { 0x62, 0xa1, 0xfd, 0x00, 0xef, 0xc0 },
+					     { 0x62, 0xa1, 0xfd, 0x01, 0xef, 0xc0 },
+					     { 0xc5, 0xf9, 0xef, 0xc0 },
+					     { 0x31, 0xc0 } };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct dec_insn insn;
+		struct effect *e;
+
+		assert_true(dec_insn_decode(bytes[i], sizeof(bytes[i]), 0x1000, &insn));
+		assert_int_equal(dec_insn_zeroes(&insn), i != 1);
+		e = fl_effect_of(&insn);
+		assert_non_null(e);
+		assert_int_equal(!e->def[0].from, i != 1);
+		free(e);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mask_that_is_none),
-		cmocka_unit_test(captured),
-		cmocka_unit_test(plain),
-		cmocka_unit_test(executed),
-		cmocka_unit_test(told),
+		cmocka_unit_test(zeroed),   cmocka_unit_test(mask_that_is_none),
+		cmocka_unit_test(captured), cmocka_unit_test(plain),
+		cmocka_unit_test(executed), cmocka_unit_test(told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
