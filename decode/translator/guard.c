@@ -66,6 +66,7 @@ struct err *dec_guard_start(struct dec_engine *e, bool is_patient)
 	g->loads = at;
 	g->stores = g->loads + GUARD_LOADS;
 	g->roots = (struct guard_root *)((char *)at + GUARD_ROOTS_AT);
+	g->lanes = (uint32_t(*)[8])((char *)at + GUARD_LANES_AT);
 	g->rows = (struct guard_row *)((char *)at + GUARD_ROWS_AT);
 	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
 	g->low = g->high_low = UINT64_MAX;

@@ -69,7 +69,8 @@ enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
 #define GUARD_LOADS 4096  ///< of each of the two tables
 #define GUARD_ROOTS 16384 ///< of one
 #define GUARD_ROOTS_AT (2 * GUARD_LOADS * 16)
-#define GUARD_ROWS_AT (GUARD_ROOTS_AT + GUARD_ROOTS * 16)
+#define GUARD_LANES_AT (GUARD_ROOTS_AT + GUARD_ROOTS * 16)
+#define GUARD_ROWS_AT (GUARD_LANES_AT + 32 * 8 * 4)
 #define GUARD_BYTES (256u << 20)
 
 /** The shadow of a page, of its number; @p number 0: of none. */
@@ -151,7 +152,7 @@ struct dec_guard {
 	bool has_high;				 ///< there is a second piece,
 	bool has_low;				 ///< .. or one below 4 GiB
 	uint32_t at;				 ///< of rows and tables: below 2 GiB
-	uint32_t lanes[32][8];			 ///< tags of vector registers
+	uint32_t (*lanes)[8]; ///< tags of the 32 vector registers' words
 	uint64_t n_events[GUARD_EVENTS], n_steps;
 };
 

@@ -710,6 +710,154 @@ static void before_vector(struct translation *t, int i)
 		zero_tags(t, insn->gpr_written & ~RSP_BIT);
 }
 
+/* In the cold part: the shadow of the two words at [@p m] is at @p s2 + @p s1; else a step. */
+static void find_pair(struct translation *t, int i, const struct dec_mem *m,
+		      uint32_t table)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *stub = step_stub(t, i);
+	struct dec_emit *c = &t->cold;
+
+	emit_lea(c, s0, m);
+	emit_u8(c, 0x40 | s0 >> 3); // test s0b, 7
+	emit_u8(c, 0xf6);
+	emit_u8(c, 0xc0 | (s0 & 7));
+	emit_u8(c, 7);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_patch_rel(find_word(t, s0, s1, s2, table), stub);
+	reg_op(c, OP_MOV, s1, s0);
+	reg_imm(c, 4, s1, 0xff8);
+	reg_imm(c, 7, s1, 0xff8); // cmp: the second one is in the next page
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+}
+
+/* Of ctx: where the tag of word @p k of vector register @p v is. */
+static uint32_t lane(const struct translation *t, int v, int k)
+{
+	return t->e->guard->at + GUARD_LANES_AT + (8 * v + k) * 4 - t->out.ctx;
+}
+
+static struct dec_mem part_of(const struct dec_mem *m, int at, int size)
+{
+	struct dec_mem part = *m;
+
+	part.disp += at;
+	part.size = size;
+	return part;
+}
+
+/* In the cold part: the tag of word @p k of the pair that was found. */
+static void take_lane(struct translation *t, int i, int v, int k, const struct dec_mem *m)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *same, *over;
+	const struct dec_mem low = part_of(m, 8 * k, 4), word = part_of(m, 8 * k, 8);
+	struct dec_emit *c = &t->cold;
+
+	emit_load_zx(c, s0, &low);
+	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 8 * k);
+	same = emit_jcc_rel(c, CC_E);
+	emit_load_zx(c, s0, &word);
+	emit_ctx_op(c, OP_SUB, s0, CTX_HEAP_LOW);
+	emit_ctx_op(c, OP_CMP, s0, CTX_HEAP_SPAN);
+	emit_patch_rel(emit_jcc_rel(c, CC_B), step_stub(t, i));
+	reg_op32(c, OP_SUB, s0, s0);
+	over = emit_jmp_rel(c);
+	emit_patch_rel(same, c->p);
+	emit_mem_op(c, 0, OP_MOV, s0, s2, s1, 1, 8 * k + 4);
+	emit_patch_rel(over, c->p);
+	ctx_store32(c, lane(t, v, k), s0);
+}
+
+/* Vector register @p v is loaded with the two words at [@p m], as they are. */
+static void loads_pair(struct translation *t, int i, int v, const struct dec_mem *m)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *both, *back, *none,
+		*zero;
+	const struct dec_mem word[2] = { part_of(m, 0, 8), part_of(m, 8, 8) };
+	struct dec_emit *o = &t->out, *c = &t->cold;
+
+	keep_flags(t, i);
+	ctx_imm32(o, true, CTX_VEC_TAGS, ~(1u << v));
+	step_stub(t, i); // before what is cold here
+	both = c->p;
+	emit_load_zx(c, s0, &word[0]);
+	emit_load_zx(c, s1, &word[1]);
+	reg_op(c, OP_CMP, s0, s1); // what one of them is the other is, too
+	emit_patch_rel(emit_jcc_rel(c, CC_E), step_stub(t, i));
+	find_pair(t, i, m, t->e->guard->at);
+	take_lane(t, i, v, 0, m);
+	take_lane(t, i, v, 1, m);
+	ctx_op32(c, OP_OR, s0, lane(t, v, 0));
+	zero = emit_jcc_rel(c, CC_E);
+	emit_u8(c, 0x81); // or dword, imm
+	emit_abs(c, 1, CTX_VEC_TAGS);
+	emit_u32(c, 1u << v);
+	for (int k = 2; k < 8; k++)
+		emit_ctx_store_imm32(c, lane(t, v, k), 0);
+	emit_patch_rel(zero, c->p);
+	back = emit_jmp_rel(c);
+	for (int k = 0; k < 2; k++) {
+		emit_load_zx(o, s1, &word[k]);
+		none = when_pointer(t, s1, s1);
+		emit_patch_rel(emit_jmp_rel(c), both);
+		if (none)
+			emit_patch_rel(none, o->p);
+	}
+	emit_patch_rel(back, o->p);
+}
+
+/* Vector register @p v was stored to the two words at [@p m]. What is not found is done once more, as a step. */
+static void stored_pair(struct translation *t, int i, int v, const struct dec_mem *m)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *jump, *zero;
+	struct dec_emit *o = &t->out, *c = &t->cold;
+
+	keep_flags(t, i + 1);
+	ctx_imm32(o, false, CTX_VEC_TAGS, 1u << v);
+	jump = emit_jcc_rel(o, CC_NE);
+	step_stub(t, i);
+	emit_patch_rel(jump, c->p);
+	find_pair(t, i, m, t->e->guard->at + GUARD_LOADS * 16);
+	for (int k = 0; k < 2; k++) {
+		const struct dec_mem low = part_of(m, 8 * k, 4);
+
+		ctx_op32(c, OP_MOV, s0, lane(t, v, k));
+		emit_mem_op(c, 0, 0x89, s0, s2, s1, 1, 8 * k + 4);
+		reg_op32(c, 0x85, s0, s0);
+		zero = emit_jcc_rel(c, CC_E);
+		emit_load_zx(c, s0, &low);
+		emit_patch_rel(zero, c->p);
+		emit_mem_op(c, 0, 0x89, s0, s2, s1, 1, 8 * k);
+	}
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+}
+
+/* Does it move 16 bytes between memory and a vector register, as they are? */
+static bool is_pair(const struct dec_mem *m)
+{
+	return m->size == 16 && m->is_read != m->is_write && !m->is_fs && !m->is_gs &&
+	       !m->is_absolute && !m->is_addr32;
+}
+
+static bool is_pair_load(const struct dec_insn *insn)
+{
+	uint64_t to = insn->other_written;
+
+	return insn->n_mem == 1 && is_pair(insn->mem) && insn->mem[0].is_read &&
+	       insn->is_plain_load && !insn->other_read && !insn->gpr_written && to &&
+	       !(to & (to - 1)) && to == (uint32_t)to;
+}
+
+static bool is_pair_store(const struct dec_insn *insn)
+{
+	return insn->n_mem == 1 && is_pair(insn->mem) && insn->mem[0].is_write &&
+	       !insn->other_written && !insn->gpr_written &&
+	       insn->store_reg >= DEC_REG_VEC && insn->store_reg < DEC_REG_VEC + 32 &&
+	       insn->other_read == 1ull << (insn->store_reg - DEC_REG_VEC);
+}
+
 /* Does it add a small constant to a word of memory? */
 static bool is_constant_sum(const struct dec_insn *insn, int32_t *by)
 {
@@ -980,7 +1128,7 @@ void dec_guard_before(struct translation *t, int i)
 	bool is_push = insn->mnemonic == ZYDIS_MNEMONIC_PUSH;
 
 	t->step_stub = NULL;
-	t->load_reg = DEC_REG_NONE;
+	t->load_reg = t->store_vec = DEC_REG_NONE;
 	if (insn->flow != DEC_FLOW_NEXT) {
 		if (m && m->is_read && insn->flow != DEC_FLOW_RET) {
 			uint64_t *h = m->is_absolute ?
@@ -1018,6 +1166,10 @@ void dec_guard_before(struct translation *t, int i)
 		t->load_reg = one(insn->gpr_written & ~RSP_BIT);
 		t->is_load_kept = true;
 		emit_lea(&t->out, const_scratch(t)[0], m);
+	} else if (is_pair_load(insn)) {
+		loads_pair(t, i, __builtin_ctzll(insn->other_written), m);
+	} else if (is_pair_store(insn)) {
+		t->store_vec = insn->store_reg - DEC_REG_VEC;
 	} else if (vectors(insn->other_read | insn->other_written)) {
 		before_vector(t, i);
 	} else if (is_plain_mov(insn) && m && m->is_read && m->size == 8 &&
@@ -1050,5 +1202,7 @@ void dec_guard_after(struct translation *t, int i)
 
 	if (t->load_reg != DEC_REG_NONE)
 		loaded(t, i, t->load_reg, insn->mem, t->is_load_kept);
+	if (t->store_vec != DEC_REG_NONE)
+		stored_pair(t, i, t->store_vec, insn->mem);
 	resume_here(t);
 }
