@@ -65,7 +65,8 @@ struct dec_replay {
 	uint64_t n_switches; ///< from one thread to another
 	bool is_left;	     ///< where the program was left, which went on by itself
 	uint64_t n_handlers; ///< that began
-	uint64_t n_halves;   ///< those of all threads
+	bool has_no_frame; ///< had the last signal for its handler: the event at hand is due
+	uint64_t n_halves; ///< those of all threads
 	/** Of a slice capture: pieces that were passed over; steps of theirs, but for one each. */
 	uint64_t n_omitted, omitted;
 	uint64_t left_rip; ///< where the thread stands that ran before the last switch

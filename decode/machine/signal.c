@@ -63,6 +63,11 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 		v = dec_replay_writes(r);
 		if (v != DEC_GO)
 			return v;
+		// Its frame had no place; SIGSEGV comes instead, before anything is executed.
+		r->has_no_frame = r->next.after.rip == r->next.regs.rip &&
+				  r->next.after.gpr[CAP_RSP] == r->next.regs.gpr[CAP_RSP];
+		if (r->has_no_frame)
+			return DEC_GO;
 		dec_replay_set_regs(r->engine.ctx, &r->next.after);
 		replay_reset_fpu(r->engine.ctx);
 		r->engine.ctx->pkru = DEC_PKRU_INIT;
@@ -246,6 +251,11 @@ enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done)
 	struct dec_insn insn;
 	enum dec_verdict v;
 
+	if (r->has_no_frame) {
+		r->has_no_frame = false;
+		*is_done = true;
+		return replay_signal_deliver(r);
+	}
 	if (replay_is_sync(&r->next) && replay_meets_ours(r))
 		return DEC_DIVERGED;
 	if (replay_is_sync(&r->next))

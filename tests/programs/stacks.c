@@ -5,6 +5,7 @@
  * @file
  * Stacks that grow as far as their limit of the moment allows, mappings that grow like them, a
  * handler that has no stack, and a signal in a loop that computes in vector registers alone.
+ * `stacks child': a child that dies as its handler has no stack.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -14,12 +15,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define PAGE 4096
 
 static sigjmp_buf back;
-static volatile int depth;
+static volatile int depth, *deepest = &depth;
 static char other[65536];
 
 static void on_fault(int signo, siginfo_t *info, void *context)
@@ -33,7 +36,7 @@ static int descend(int left)
 {
 	volatile char frame[2000];
 
-	depth++;
+	*deepest = ++depth;
 	frame[0] = left;
 	return left ? descend(left - 1) + frame[0] : 0;
 }
@@ -122,12 +125,35 @@ static void do_vectors(void)
 	printf("sum %lu\n", sum);
 }
 
-int main(void)
+/** A child's stack is full, and so its handler has none: it dies there, as deep as the parent says. */
+static void do_child(void)
+{
+	int status;
+	pid_t child;
+
+	deepest = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		       0);
+	child = fork();
+	if (!child) {
+		signal(SIGSEGV, on_alarm);
+		do_limit("child", 500000, 1 << 20);
+		_exit(1);
+	}
+	waitpid(child, &status, 0);
+	printf("child: signal %d at %d\n", WTERMSIG(status), *deepest);
+}
+
+int main(int argc, char **argv)
 {
 	stack_t stack = { .ss_sp = other, .ss_size = sizeof(other) };
 	struct sigaction act = { .sa_sigaction = on_fault,
 				 .sa_flags = SA_SIGINFO | SA_ONSTACK };
 
+	(void)argv;
+	if (argc > 1) {
+		do_child();
+		return 0;
+	}
 	sigaltstack(&stack, NULL);
 	sigaction(SIGSEGV, &act, NULL);
 	do_limit("low", 500000, 1 << 20);
