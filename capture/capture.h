@@ -228,7 +228,8 @@ struct cap_event {
 	uint16_t kept_gprs, kept_flags;
 
 	/** SHARED: where it is in this process, bytes; which memory that is, the same number in all
-	 * processes of the recording, and where in it. */
+	 * processes of the recording, and where in it. Size 0: the call before it wrote that into a file which
+	 * another process has mapped at start; writes: what is there. */
 	struct {
 		uint64_t start, size, key, offset;
 	} shared;

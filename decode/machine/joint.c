@@ -176,6 +176,23 @@ static struct err *take_change(void *ctx, uint64_t key, uint64_t offset,
 	return err;
 }
 
+/** @p m has written by a call into a file that others have mapped. */
+static struct err *publish(struct joint *j, struct joint_member *m)
+{
+	struct joint_change change = { j, m };
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < m->ev.n_writes; i++) {
+		const struct cap_write *w = &m->ev.writes[i];
+
+		err = take_change(&change, m->ev.shared.key,
+				  m->ev.shared.offset + (w->addr - m->ev.shared.start),
+				  w->data, w->size);
+	}
+	m->ev.n_writes = 0;
+	return err;
+}
+
 /* ---- a turn begins ----------------------------------------------------------------------------- */
 
 /** @p size bytes at @p from, in one page of an object, are to be at @p addr. */
@@ -478,7 +495,10 @@ static struct err *run_all(struct joint *j)
 	for (size_t i = 0; !err && i < j->members.size; i++)
 		err = run(j, &j->members.data[i]);
 	for (struct joint_member *m; !err && (m = choose(j));) {
-		err = m->ev.kind == CAP_EV_SHARED ? compare(j, m) : begin_turn(j, m);
+		if (m->ev.kind == CAP_EV_SHARED)
+			err = m->ev.shared.size ? compare(j, m) : publish(j, m);
+		else
+			err = begin_turn(j, m);
 		if (!err)
 			err = put_event(j, m);
 		if (!err)

@@ -219,8 +219,13 @@ static enum dec_verdict replay_arrange_shared(struct dec_replay *r)
 	const struct dec_share s = { r->next.shared.start,
 				     r->next.shared.start + r->next.shared.size,
 				     r->next.shared.key, r->next.shared.offset };
-	struct err *err = r->stops_at_turns ? dec_shared_add(&r->guest, &s) : NULL;
+	struct err *err = NULL;
 
+	// What was written into a file that only others have mapped.
+	if (!r->next.shared.size)
+		return DEC_GO;
+	if (r->stops_at_turns)
+		err = dec_shared_add(&r->guest, &s);
 	return err ? dec_replay_fail(r, err) : dec_replay_writes(r);
 }
 

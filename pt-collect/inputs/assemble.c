@@ -267,6 +267,8 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		ptc_log_event(&p->log, &ev);
 	}
 	ptc_writes_clear(&t->now);
+	if (t->through.start < t->through.end)
+		ptc_joint_written(p, t, e);
 	if (e->flags & REC_MAPPED_FILE && p->all->follows)
 		ptc_joint_mapped(p, e);
 }

@@ -33,6 +33,9 @@ void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps);
 void ptc_through_mapped(struct ptc_process *p, const struct stat *st, bool is_written,
 			bool is_shared);
 
+/** @p p begins as a child of @p parent: it has the same files mapped. */
+void ptc_through_inherit(struct ptc_process *p, const struct ptc_process *parent);
+
 /** @return whether @p m is such a mapping. */
 bool ptc_through_is_shared(const struct ptc_process *p, const struct ptc_map *m);
 
@@ -54,6 +57,11 @@ struct err *ptc_joint_fork(struct ptc_process *p, pid_t tid, bool is_child);
 
 /** The same of call @p e, which mapped a file or a segment, and whose thread is stopping. */
 void ptc_joint_mapped(struct ptc_process *p, const struct rec_syscall *e);
+
+/** Call @p e of @p t, which is stopping, wrote t->through into a file: the log says what is there now, if
+ * another process that is joined has it mapped shared. */
+void ptc_joint_written(struct ptc_process *p, struct ptc_thread *t,
+		       const struct rec_syscall *e);
 
 /** The program mapped file @p key shared: log a gap if others can write it, now or later. */
 void ptc_shared_mapped(struct ptc_process *p, uint64_t key);

@@ -7,7 +7,8 @@
  * on one CPU, and each one's log says when its turns began: from these and from what each process
  * does in its own, what the others find in the memory follows (decode/machine/joint.c). So the
  * recorder looks at none of it. The log has where it is: a process is joined when it maps memory
- * that others may map, or is made by, or makes one, that has some.
+ * that others may map, or is made by, or makes one, that has some. What calls write into a mapped file is
+ * no store of anybody's: that is logged, as it is in another process.
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
@@ -16,6 +17,7 @@
 
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/inputs/process.h"
+#include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/proc.h"
 
@@ -90,6 +92,69 @@ struct err *ptc_joint_fork(struct ptc_process *p, pid_t tid, bool is_child)
 	return err;
 }
 
+/** What @p other has of the bytes that @p t wrote, as it is now: into the log of @p p. */
+static struct err *tell_written(struct ptc_process *p, const struct ptc_thread *t,
+				const struct rec_syscall *e, struct ptc_process *other)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err = ptc_maps_read(other->tracee.pid, &maps);
+
+	for (size_t i = 0; !err && i < maps.list.size; i++) {
+		const struct ptc_map *m = maps.list.data[i];
+		uint64_t end = m->offset + (m->end - m->start);
+		uint64_t from = t->through.start > m->offset ? t->through.start :
+							       m->offset;
+		uint64_t to = t->through.end < end ? t->through.end : end;
+		_cleanup_(ptc_writes_deinit) struct ptc_writes w = {};
+		struct cap_event ev = { .kind = CAP_EV_SHARED,
+					.tid = t->tid,
+					.at_ns = e->head.at_ns };
+		struct cap_regs regs;
+
+		if (m->inode != t->through.inode || from >= to || !is_joint(other, m))
+			continue;
+		memcpy(&regs, &e->regs, sizeof(regs));
+		regs.gpr[CAP_RAX] = e->ret;
+		err = ptc_threads_join(p, t->tid, &regs, 0);
+		if (err)
+			break;
+		ptc_outputs_add(&other->tracee, &w, m->start + (from - m->offset),
+				to - from);
+		ptc_writes_give(&w, &ev);
+		ev.shared.start = m->start;
+		ev.shared.key = ptc_shared_map_identity(m);
+		ev.shared.offset = m->offset;
+		ptc_log_event(&p->log, &ev);
+		p->info.is_joint = other->info.is_joint = true;
+	}
+	return err;
+}
+
+/** @p tid could not be joined: it was killed, or the log has failed. */
+static void take_failure(struct ptc_process *p, pid_t tid, struct err *err)
+{
+	if (err && ptc_is_killed(tid))
+		err_destroy(err);
+	else if (err)
+		ptc_log_fail(&p->log, err);
+}
+
+void ptc_joint_written(struct ptc_process *p, struct ptc_thread *t,
+		       const struct rec_syscall *e)
+{
+	for (size_t i = 0; p->all->has_shared_file && i < p->all->list.size; i++) {
+		struct ptc_process *other = p->all->list.data[i];
+
+		// Who has ended has no mappings any more: that is no error.
+		if (other == p || !other->is_joined)
+			continue;
+		if (vec_find(&other->sized, f,
+			     f->inode == t->through.inode && f->is_shared))
+			take_failure(p, t->tid, tell_written(p, t, e, other));
+	}
+	t->through.start = t->through.end = 0;
+}
+
 void ptc_joint_mapped(struct ptc_process *p, const struct rec_syscall *e)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
@@ -109,8 +174,5 @@ void ptc_joint_mapped(struct ptc_process *p, const struct rec_syscall *e)
 		if (!err)
 			tell(p, e->head.tid, e->head.at_ns, m);
 	}
-	if (err && ptc_is_killed(e->head.tid))
-		err_destroy(err);
-	else if (err)
-		ptc_log_fail(&p->log, err);
+	take_failure(p, e->head.tid, err);
 }

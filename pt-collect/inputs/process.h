@@ -76,6 +76,10 @@ struct ptc_thread {
 	/** Process that it wants to trace, and was refused because we do: left to it at the stop
 	 * that comes (start/yield.c). */
 	pid_t wants;
+	/** What the call that is arriving wrote into a file that is mapped: others see it, too. */
+	struct {
+		uint64_t inode, start, end; ///< of the file's bytes; equal: nothing
+	} through;
 };
 
 /** It may have entered handlers before we were there. */
@@ -155,6 +159,7 @@ struct ptc_processes {
 	struct ptc_pt_session pt;
 	const struct ptc_private *private; ///< the options'
 	bool follows, has_told_tracer, has_told_aio;
+	bool has_shared_file; ///< one of them mapped a file that others may write
 	int joint_cpu;	  ///< of all processes that are joined; -1: there are none yet
 	bool is_yielding; ///< a process is being left to who wants to trace it
 	bool is_attached; ///< to a program that ran before (-p)

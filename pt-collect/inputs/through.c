@@ -33,6 +33,7 @@ struct change {
 	struct ptc_writes *writes;
 	const uint64_t *args; ///< six
 	int64_t ret;
+	struct ptc_thread *t;
 	uint64_t left;	 ///< of CHANGE_MAX
 	bool is_partial; ///< that was not enough
 };
@@ -56,10 +57,27 @@ void ptc_through_mapped(struct ptc_process *p, const struct stat *st, bool is_wr
 			bool is_shared)
 {
 	struct ptc_sized *f = note_size(p, st);
+	const struct ptc_processes *all = p->all;
 
-	ptc_bpf_set_mapping(p->all->bpf, p->tracee.pid, is_written);
+	ptc_bpf_set_mapping(all->bpf, p->tracee.pid, is_written);
 	if (f)
 		f->is_shared |= is_shared;
+	if (!is_shared || !all->follows || all->has_shared_file)
+		return;
+	p->all->has_shared_file = true;
+	for (size_t i = 0; i < all->list.size; i++)
+		if (all->list.data[i]->log.is_recording)
+			ptc_bpf_set_mapping(all->bpf, all->list.data[i]->tracee.pid,
+					    true);
+}
+
+void ptc_through_inherit(struct ptc_process *p, const struct ptc_process *parent)
+{
+	for (size_t i = 0; i < parent->sized.size; i++)
+		if (vec_add(&p->sized, parent->sized.data[i]))
+			ptc_log_fail(&p->log, &err_nomem);
+	if (p->all->has_shared_file)
+		ptc_bpf_set_mapping(p->all->bpf, p->tracee.pid, true);
 }
 
 bool ptc_through_is_shared(const struct ptc_process *p, const struct ptc_map *m)
@@ -108,6 +126,9 @@ static void add_span(struct change *c, const struct stat *st, uint64_t from, uin
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	const struct ptc_sized *f = vec_find(&c->p->sized, s, s->inode == st->st_ino);
 
+	c->t->through.inode = st->st_ino;
+	c->t->through.start = from;
+	c->t->through.end = to;
 	if (f)
 		to = min_u64(to, PAGE_UP(f->most));
 	err_destroy(ptc_maps_read(c->p->tracee.pid, &maps));
@@ -355,9 +376,12 @@ void ptc_through_file(struct ptc_process *p, struct ptc_thread *t,
 	const __u64 *g = e->regs.gpr;
 	const uint64_t args[] = { g[CAP_RDI], g[CAP_RSI], g[CAP_RDX],
 				  g[CAP_R10], g[CAP_R8],  g[CAP_R9] };
-	struct change c = {
-		.p = p, .writes = &t->now, .args = args, .ret = e->ret, .left = CHANGE_MAX
-	};
+	struct change c = { .p = p,
+			    .t = t,
+			    .writes = &t->now,
+			    .args = args,
+			    .ret = e->ret,
+			    .left = CHANGE_MAX };
 
 	add_change(&c, e->nr, ev);
 	if (c.is_partial)

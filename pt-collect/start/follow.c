@@ -183,6 +183,7 @@ void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_mem
 		p->tracee.syscall_at = parent->tracee.syscall_at;
 		p->on_segv = parent->on_segv;
 		p->knows_on_segv = parent->knows_on_segv;
+		ptc_through_inherit(p, parent);
 	}
 	if (!err && shares_memory) {
 		p->awaits_exec = true;

@@ -11,6 +11,7 @@
  *   joint shm       three programs, executed by name, open shared memory by name
  *   joint segment   three attach a System V segment, each for itself
  *   joint leave     one writes, and unmaps what it wrote at once
+ *   joint file      one writes by calls into a file that the other one has mapped
  *   joint alarm     signals land in loops that read what the other one writes
  *   joint lost      one of two makes a call that cannot be replayed (int 0x80)
  */
@@ -21,6 +22,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,6 +277,31 @@ static void lost(void)
 	printf("0: %d\n", h > 0);
 }
 
+static void file(void)
+{
+	FILE *f = tmpfile();
+	int fd = f ? fileno(f) : -1;
+
+	if (ftruncate(fd, sizeof(*m)))
+		exit(1);
+	m = map(fd);
+	if (!fork()) {
+		// What it has no mapping of itself.
+		munmap(m, sizeof(*m));
+		for (uint32_t i = 1; i <= 50; i++) {
+			uint64_t sum = i * 6364136223846793005u;
+
+			pwrite(fd, &sum, sizeof(sum), offsetof(struct memory, sum));
+			lseek(fd, offsetof(struct memory, turn), SEEK_SET);
+			if (write(fd, &i, sizeof(i)) != sizeof(i))
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (uint64_t seen = 0, h = 0; seen < 50; seen = m->turn)
+		m->raced = h = h * 31 + m->turn + m->sum;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -282,7 +309,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} all[] = { { "spin", spin },	    { "ring", ring },	{ "mutex", mutex },
 		    { "segment", segment }, { "leave", leave }, { "alarm", alarms },
-		    { "lost", lost } };
+		    { "lost", lost },	    { "file", file } };
 
 	if (argc == 4)
 		opened(argv[2], atoi(argv[3]));
