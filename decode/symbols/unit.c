@@ -374,6 +374,7 @@ bool dec_sym_unit_threads(const struct dec_sym_unit *u, GElf_Phdr *ret)
 bool dec_sym_unit_vaddr(struct dec_sym_unit *u, uint64_t offset, uint64_t *ret)
 {
 	size_t n = segments(u);
+	bool found = false;
 	GElf_Phdr ph;
 
 	for (size_t i = 0; i < n; i++) {
@@ -381,14 +382,18 @@ bool dec_sym_unit_vaddr(struct dec_sym_unit *u, uint64_t offset, uint64_t *ret)
 
 		if (!load_segment(u, i, &ph))
 			continue;
-		// The kernel maps whole pages: the mapping starts before p_offset.
+		// The kernel maps whole pages: the mapping starts before p_offset. So do those of the segments that
+		// lld puts into one page of the file; code is what is asked about.
 		skew = ph.p_offset & 0xfff;
-		if (offset >= ph.p_offset - skew && offset < ph.p_offset + ph.p_filesz) {
-			*ret = ph.p_vaddr - ph.p_offset + offset;
+		if (offset < ph.p_offset - skew || offset >= ph.p_offset + ph.p_filesz ||
+		    (found && !(ph.p_flags & PF_X)))
+			continue;
+		*ret = ph.p_vaddr - ph.p_offset + offset;
+		if (ph.p_flags & PF_X)
 			return true;
-		}
+		found = true;
 	}
-	return false;
+	return found;
 }
 
 bool dec_sym_unit_extent(struct dec_sym_unit *u, uint64_t *lo, uint64_t *hi)
