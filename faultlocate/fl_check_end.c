@@ -44,6 +44,7 @@ struct reach {
 	struct dec_symbols *symbols;
 	uint64_t allocator; ///< where it is entered; 0: not known
 	bool is_allocators; ///< what is looked into is its module's
+	bool is_modules; ///< it is static data: what lies in a block there waits for that to be reached
 	uint8_t piece[PIECE_BYTES];
 };
 
@@ -55,12 +56,14 @@ static bool is_next_chunk(const struct reach *r, struct hg_node_id id, uint64_t 
 	return value % 16 == 0 && value > n->start && value + 8 >= n->start + n->size;
 }
 
-static struct err *meet(struct reach *r, uint64_t value)
+/* There is @p value at @p from, 0: in a register. */
+static struct err *meet(struct reach *r, uint64_t from, uint64_t value)
 {
 	struct hg_node_id id = hg_access_live_at(r->c->finder, value);
 
 	if (!id.v || r->c->reached[id.v] ||
-	    (r->is_allocators && is_next_chunk(r, id, value)))
+	    (r->is_allocators && is_next_chunk(r, id, value)) ||
+	    (r->is_modules && hg_access_live_at(r->c->finder, from).v))
 		return NULL;
 	r->c->reached[id.v] = 1;
 	return vec_add(&r->todo, id.v);
@@ -81,7 +84,7 @@ static struct err *look_into(struct reach *r, uint64_t start, uint64_t end)
 
 			memcpy(&value, r->piece + i, 8);
 			if (at + i < r->stack_dead_start || at + i >= r->stack_dead_end)
-				err = meet(r, value);
+				err = meet(r, at + i, value);
 		}
 		err_destroy(unread);
 		at += n;
@@ -89,7 +92,8 @@ static struct err *look_into(struct reach *r, uint64_t start, uint64_t end)
 	return err;
 }
 
-/* Is the allocator at work there: did blocks ever begin in it? */
+/* Is the allocator at work there: did blocks ever begin in it? (In a module's data, too: musl's takes what is left of
+ * their last page.) */
 static bool is_heap(const struct fl_check *c, const struct dec_range *range)
 {
 	for (uint32_t id = 1; id <= hg_graph_nodes(c->graph); id++) {
@@ -115,6 +119,25 @@ static bool may_hold_pointers(const struct dec_range *range)
 	       (range->prot & (PROT_READ | PROT_EXEC)) == PROT_READ;
 }
 
+static struct err *look_at_root(struct reach *r, struct dec_range range)
+{
+	uint64_t start, end = range.start;
+	struct err *err = NULL;
+
+	r->is_allocators = is_allocators(r, &range);
+	if (dec_symbols_extent(r->symbols, range.start, &start, &end)) {
+		end = end < range.end ? end : range.end;
+		r->is_modules = true;
+		err = look_into(r, range.start, end);
+		r->is_modules = false;
+	}
+	range.start = end; // the heap may follow
+	if (!err && !is_heap(r->c, &range))
+		err = look_into(r, range.start, range.end);
+	r->is_allocators = false;
+	return err;
+}
+
 static struct err *look_at_roots(struct reach *r)
 {
 	struct dec_range range;
@@ -123,14 +146,11 @@ static struct err *look_at_roots(struct reach *r)
 
 	for (size_t i = 0; !err && !(none = dec_machine_thread(r->m, i, &t)); i++)
 		for (int k = 0; k < 16 && !err; k++)
-			err = meet(r, t.regs.gpr[k]);
+			err = meet(r, 0, t.regs.gpr[k]);
 	err_destroy(none);
 	for (size_t i = 0; !err && !(none = dec_machine_range(r->m, i, &range)); i++)
-		if (may_hold_pointers(&range) && !is_heap(r->c, &range)) {
-			r->is_allocators = is_allocators(r, &range);
-			err = look_into(r, range.start, range.end);
-			r->is_allocators = false;
-		}
+		if (may_hold_pointers(&range))
+			err = look_at_root(r, range);
 	err_destroy(none);
 	return err;
 }

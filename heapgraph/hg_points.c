@@ -49,8 +49,10 @@ static const struct {
 
 #define SLOTS_MAX 256 // a module has one or two
 
-// Values of hg_finder.points: a family, or this and the number of the judge's function.
+// Values of hg_finder.points: a family, memmove, or this and the number of the judge's function.
 #define POINT_FUNCTION 0x100
+#define POINT_MOVE 0xff
+#define MOVE UINT32_MAX // as an open call's number
 
 /* Is the function @p name at @p entry memmove, too? The dynamic linker has one for both names, and nothing
  * tells which of them was meant. */
@@ -83,6 +85,19 @@ static struct err *add_entries(struct hg_finder *f, struct dec_symbols *symbols,
 	return NULL;
 }
 
+/* memmove may have memcpy do its work, as musl's does where that copies in the right direction. */
+static struct err *add_move(struct hg_finder *f, struct dec_symbols *symbols)
+{
+	uint64_t entry[16];
+	size_t n = dec_symbols_entries(symbols, "memmove", entry, 16);
+
+	for (size_t i = 0; i < n && i < 16; i++)
+		if (!map_get(&f->points, entry[i]) &&
+		    map_put(&f->points, entry[i], POINT_MOVE))
+			return &err_nomem;
+	return NULL;
+}
+
 /* What a resolver gives may be several functions in one (memcpy, memmove): of such only what they are called
  * by tells which it was. */
 static struct err *add_function(struct hg_finder *f, struct dec_symbols *symbols,
@@ -93,7 +108,9 @@ static struct err *add_function(struct hg_finder *f, struct dec_symbols *symbols
 	size_t n;
 
 	if (!dec_symbols_resolvers(symbols, name, slot, 1))
-		return add_entries(f, symbols, name, POINT_FUNCTION + i);
+		return add_entries(f, symbols, name, POINT_FUNCTION + i) ?:
+			       strcmp(name, "memcpy")			 ? NULL :
+							add_move(f, symbols);
 	n = dec_symbols_slots(symbols, name, slot, SLOTS_MAX);
 	for (size_t k = 0; k < n && k < SLOTS_MAX; k++)
 		if (map_put(&f->slots, slot[k], POINT_FUNCTION + i))
@@ -201,18 +218,25 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 	return tell(f, &p);
 }
 
-/* Function number @p which is entered, or will be next, with the stack at @p rsp. */
+/* Function number @p which is entered, or will be next, with the stack at @p rsp. What memmove calls is
+ * nobody's question. */
 static struct err *enter(struct hg_finder *f, const struct dec_step *s, uint32_t which,
 			 uint64_t rsp)
 {
+	struct thread *t = f->thread;
 	struct hg_point p = { .kind = HG_POINT_CALL,
 			      .position = s->position,
 			      .pc = s->insn->rip,
 			      .which = which };
 
-	fill(f, &p, argument);
-	if (vec_add(&f->thread->open, (struct hg_open_call){ which, rsp, s->position }))
+	if (t->open.size && t->open.data[t->open.size - 1].which == MOVE &&
+	    t->open.data[t->open.size - 1].rsp >= rsp)
+		return NULL;
+	if (vec_add(&t->open, (struct hg_open_call){ which, rsp, s->position }))
 		return &err_nomem;
+	if (which == MOVE)
+		return NULL;
+	fill(f, &p, argument);
 	return tell(f, &p);
 }
 
@@ -247,14 +271,14 @@ struct err *hg_points_enter(struct hg_finder *f, const struct dec_step *s)
 
 	if (!known)
 		return NULL;
-	if (*known < POINT_FUNCTION) {
+	if (*known < POINT_MOVE) {
 		if (!t->family || rsp > t->family_rsp) {
 			t->family = *known;
 			t->family_rsp = rsp;
 		}
 		return NULL;
 	}
-	return enter(f, s, *known - POINT_FUNCTION, rsp);
+	return enter(f, s, *known == POINT_MOVE ? MOVE : *known - POINT_FUNCTION, rsp);
 }
 
 struct err *hg_points_return(struct hg_finder *f, uint64_t position, uint64_t pc,
@@ -275,7 +299,7 @@ struct err *hg_points_return(struct hg_finder *f, uint64_t position, uint64_t pc
 				      .node = { node_of(f, CAP_RAX) },
 				      .entered = c.position };
 
-		if (c.rsp == rsp)
+		if (c.rsp == rsp && c.which != MOVE)
 			err = tell(f, &p);
 	}
 	return err;

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 
 #include "decode/history/allocator.h"
-#include "faultlocate/bytes/bytes_int.h"
+#include "faultlocate/bytes/values_int.h"
 
 #define TEXT_ROOM 512 // of what is not known, so much is kept to see where a text ends
 
@@ -228,18 +228,23 @@ static struct err *on_kernel_write(struct bytes_walk *w, const struct dec_step *
 
 /* ---- instructions ------------------------------------------------------------------------------- */
 
-static void follow_return(struct bytes_walk *w, uint64_t rsp)
+/* What the allocator returns has a value, whatever that was made of: musl's looks at what was in the memory before. */
+static struct err *follow_return(struct bytes_walk *w, uint64_t rsp)
 {
 	struct bytes_thread *t = w->thread;
 
 	hg_string_call_return(&t->string, rsp);
 	if (!t->allocator_rsp || rsp < t->allocator_rsp)
-		return;
+		return NULL;
 	t->allocator_rsp = 0;
+	fl_values_put_gpr(&t->regs, CAP_RAX, 0);
 	if (w->events->access) {
 		hg_derive_leave(&w->objects.derive);
 		hg_derived_set(w->objects.derive.regs, CAP_RAX, 0);
 	}
+	return w->events->use && t->allocator_result ?
+		       fl_values_set(&w->values, t->allocator_result, 8, true) :
+		       NULL;
 }
 
 /* What it does with its arguments is not looked at: that they have values is. */
@@ -251,6 +256,8 @@ static struct err *enter_allocator(struct bytes_walk *w, const struct dec_step *
 	if (!arguments)
 		return NULL;
 	w->thread->allocator_rsp = w->thread->gpr[CAP_RSP];
+	w->thread->allocator_result = // posix_memalign()'s
+		*arguments & 1u << CAP_RDX ? w->thread->gpr[CAP_RDI] : 0;
 	if (w->events->access)
 		hg_derive_enter(&w->objects.derive);
 	return w->events->use && w->thread->regs.live & *arguments &&
@@ -301,8 +308,7 @@ static struct err *on_insn(struct bytes_walk *w, const struct dec_step *s)
 		return err;
 	if (t->string.rsp && rsp >= t->string.rsp)
 		err = leave_string(w, s->gpr[CAP_RAX]);
-	follow_return(w, rsp);
-	return err;
+	return err ?: follow_return(w, rsp);
 }
 
 static struct err *on_step(void *ctx, struct frames *frames, const struct dec_step *s)

@@ -122,6 +122,7 @@ struct bytes_thread {
 	uint64_t gpr[DEC_GPRS]; ///< behind the last instruction
 	struct hg_string_call string;
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
+	uint64_t allocator_result; ///< where it is to write what it returns; 0: in rax
 	bool has_jumped;
 	uint64_t syscall_arg[3];
 	uint32_t syscall_object[3];
