@@ -352,7 +352,8 @@ struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *
 struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frames *frames,
 			 const struct dec_where *w)
 {
-	if (w->end == CAP_END_SIGNAL && (w->fault_addr || w->end_value == SIGSEGV))
+	if (w->end == CAP_END_SIGNAL &&
+	    (w->end_value == SIGSEGV || (w->end_value == SIGBUS && w->fault_addr)))
 		return keep_fault(c, m, frames, w);
 	// abort() is an exit, too: by an assertion, an exception that nobody catches.
 	if (w->end == CAP_END_EXIT ||

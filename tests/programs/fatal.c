@@ -89,6 +89,8 @@ int main(int argc, char **argv)
 	case 36: __asm__ volatile("push %0\n ret" : : "r"(same((void *)0x4142434445464748))); HERE; break; // expect: WILD-DEREF
 	case 37: call = same((void *)0x4142434445464748); call(); HERE; break; // expect: WILD-DEREF
 	case 38: free(p); free(n); kept = malloc(30); sink = malloc(40); sink = NULL; abort(); // expect: DEFINITE-LEAK
+	case 90: __builtin_trap(); // an instruction, and no access, is what the signal is about
+	case 91: sum = 7 / (long)same(NULL); HERE; break;
 	default:
 		if (null)
 			sum = null->value;
