@@ -53,6 +53,14 @@ static int64_t anchor_of(struct hg_finder *f, const struct hg_suspect *x)
 		       -1;
 }
 
+/* @return how much the call, or the instruction, of which @p x is a part was given; 0: @p x is neither's. */
+static uint64_t call_bytes(const struct hg_finder *f, const struct hg_suspect *x)
+{
+	if (x->insn && dec_frames_is_own(f->frames, x->pc))
+		return x->insn->is_rep ? x->size : 0;
+	return x->intent;
+}
+
 /* @p x, a call's perhaps, is meant for what lies at @p anchor in @p t. From there to the end it means
  * all fields, as memset does; from the first one on, memcpy(p, q, sizeof(*p)) does, and one that
  * reads up to where a field begins means a struct that begins as this one does; up to where one
@@ -60,10 +68,8 @@ static int64_t anchor_of(struct hg_finder *f, const struct hg_suspect *x)
 static bool means_whole(struct hg_finder *f, const struct dec_struct *t,
 			const struct hg_suspect *x, uint64_t anchor)
 {
-	uint64_t size = x->intent;
+	uint64_t size = call_bytes(f, x);
 
-	if (x->insn && dec_frames_is_own(f->frames, x->pc)) // not a call's
-		size = x->insn->is_rep ? x->size : 0;
 	if (size && anchor + size == t->size)
 		return true;
 	if (anchor)
@@ -369,6 +375,38 @@ bool hg_astray_meant(struct hg_finder *f, const struct hg_operand *o,
 	return x.addr >= ret->start && x.addr + x.size <= ret->end;
 }
 
+/* Is @p x, at @p at in @p t, within the array of structs of which an element begins at @p offset, and does it
+ * read, or write whole elements? */
+static bool are_elements(struct hg_finder *f, const struct dec_struct *t,
+			 const struct hg_suspect *x, uint64_t at, int64_t offset)
+{
+	uint64_t size = call_bytes(f, x);
+	const struct hg_part *p = hg_fields_part(f, t, offset);
+	size_t n = p->length;
+	uint64_t start, end;
+
+	if (!p->name || p->name[n] != '.' || p->name[n - 1] != ']')
+		return false;
+	start = hg_fields_extent(t, p->name, n, &end);
+	if (x->is_write && (!size || size % (end - start)))
+		return false;
+	while (n && p->name[n - 1] == ']')
+		while (p->name[--n] != '[')
+			;
+	start = hg_fields_extent(t, p->name, n, &end);
+	return is_within(x, at, start, end);
+}
+
+/* As memmove() does where an element is put between others, or qsort() where two are compared. */
+static bool means_elements(struct hg_finder *f, const struct dec_struct *t,
+			   const struct hg_suspect *x, uint64_t at, int64_t anchor)
+{
+	int64_t behind = behind_index(f, x);
+
+	return are_elements(f, t, x, at, anchor) ||
+	       (behind >= 0 && are_elements(f, t, x, at, behind));
+}
+
 /* Inside the node: does the access leave its array? */
 static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 			       const struct hg_node *n)
@@ -385,7 +423,8 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	if (err || t->size != n->size)
 		return err;
 	anchor = anchor_of(f, x);
-	if (anchor < 0 || means_whole(f, t, x, anchor))
+	if (anchor < 0 || means_whole(f, t, x, anchor) ||
+	    means_elements(f, t, x, at, anchor))
 		return NULL;
 	p = part_of(f, t, x, anchor);
 	if (!p ||

@@ -48,6 +48,7 @@ KEEP static int come_and_go(int round)
 int main(int argc, char **argv)
 {
 	int sum = 0;
+	(void)argv;
 	first = malloc(3);
 	strcpy(first, "ab");
 	for (int i = 0; i < 64; i++)
