@@ -133,7 +133,8 @@ struct leaf {
 	struct leaf *parent;
 	struct str {
 		char *p;
-		size_t n, cap;
+		size_t n;
+		int cap; // and what fills it up
 	} keys[11];
 	unsigned long vals[11];
 	unsigned short len;
