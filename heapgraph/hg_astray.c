@@ -184,6 +184,14 @@ static bool is_by_constant(struct hg_finder *f, const struct dec_struct *t,
 	base = f->derive.regs->value[x->m->base] - node;
 	if (first && first->is_indexed)
 		return true;
+	// A part of the constant may be in the loop's step, which was done before.
+	if (d->parent && !d->is_indexed) {
+		int64_t step = d->offset - hg_derive_get(&f->derive, d->parent)->offset;
+
+		if (base - step >= p->start && base - step < p->end &&
+		    (uint64_t)llabs(step + x->m->disp) >= p->end - p->start)
+			return true;
+	}
 	if (base >= p->start && base < p->end &&
 	    (base + x->m->disp < p->start || base + x->m->disp >= p->end))
 		return true;

@@ -190,6 +190,38 @@ KEEP static long leaves(void)
 	free(m);
 	return t;
 }
+struct matrices {
+	double a[4][4], b[4][4];
+};
+/* gcc -O2 reaches b by a pointer into a, and has a part of the way in the loop's step. */
+KEEP static void transpose(struct matrices *m)
+{
+	double r[4][4];
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 4; j++) {
+			r[i][j] = 0;
+			for (int k = 0; k < 4; k++)
+				r[i][j] += m->a[i][k] * m->b[k][j];
+		}
+	memcpy(m->a, r, sizeof r);
+	for (int i = 0; i < 4; i++)
+		for (int j = i; j < 4; j++) {
+			double x = m->b[i][j];
+			m->b[i][j] = m->b[j][i];
+			m->b[j][i] = x;
+		}
+}
+KEEP static long matrices(void)
+{
+	struct matrices *m = calloc(1, sizeof *m);
+	long t;
+	for (int i = 0; i < 4; i++)
+		m->a[i][i] = m->b[i][3 - i] = i;
+	transpose(m);
+	t = m->b[2][1];
+	free(m);
+	return t;
+}
 int main(int argc, char **argv)
 {
 	unsigned s = 7;
@@ -245,7 +277,7 @@ int main(int argc, char **argv)
 		}
 		free(b);
 	}
-	t += leaves();
+	t += leaves() + matrices();
 	printf("%ld\n", t);
 	return 0;
 }
