@@ -502,6 +502,15 @@ static void loaded(struct translation *t, int i, int reg, const struct dec_mem *
 	t->zero &= ~(1u << reg);
 }
 
+/* test regb, 7: what is not aligned has no word. */
+static void test_aligned(struct dec_emit *o, int reg)
+{
+	emit_u8(o, 0x40 | reg >> 3);
+	emit_u8(o, 0xf6);
+	emit_u8(o, 0xc0 | (reg & 7));
+	emit_u8(o, 7);
+}
+
 /* The word in @p reg is about to be stored at [@p m], @p disp further. */
 static void stores(struct translation *t, int i, int reg, const struct dec_mem *m,
 		   int32_t disp)
@@ -525,11 +534,7 @@ static void stores(struct translation *t, int i, int reg, const struct dec_mem *
 		return;
 	}
 	emit_lea(c, s0, &at);
-	// test s0b, 7: what is not aligned has no word
-	emit_u8(c, 0x40 | s0 >> 3);
-	emit_u8(c, 0xf6);
-	emit_u8(c, 0xc0 | (s0 & 7));
-	emit_u8(c, 7);
+	test_aligned(c, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), o->p);
 	miss = find_word(t, s0, s1, s2, t->e->guard->at + GUARD_LOADS * 16);
 	emit_patch_rel(miss, stub);
@@ -632,10 +637,7 @@ static void moves_word(struct translation *t, int i, const struct dec_mem *m, in
 	if (none)
 		emit_patch_rel(none, t->out.p);
 	stub = step_stub(t, i);
-	emit_u8(c, 0x40 | s0 >> 3); // test s0b, 7: what is not aligned has no word
-	emit_u8(c, 0xf6);
-	emit_u8(c, 0xc0 | (s0 & 7));
-	emit_u8(c, 7);
+	test_aligned(c, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
 	emit_load_zx(c, s0, m);
 	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
@@ -719,10 +721,7 @@ static void find_pair(struct translation *t, int i, const struct dec_mem *m,
 	struct dec_emit *c = &t->cold;
 
 	emit_lea(c, s0, m);
-	emit_u8(c, 0x40 | s0 >> 3); // test s0b, 7
-	emit_u8(c, 0xf6);
-	emit_u8(c, 0xc0 | (s0 & 7));
-	emit_u8(c, 7);
+	test_aligned(c, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
 	emit_patch_rel(find_word(t, s0, s1, s2, table), stub);
 	reg_op(c, OP_MOV, s1, s0);
