@@ -160,6 +160,11 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n,
 			  uint64_t *end);
 
+/** Part @p p may be an element of an array of structs: that is from @p start to @p end, with what fills up the last one.
+ * @return how far it is from one to the next; 0: it is none, or that is not known. */
+uint64_t hg_fields_elements(const struct dec_struct *t, const struct hg_part *p,
+			    uint64_t *start, uint64_t *end);
+
 /** @return whether @p size bytes at @p at are within part @p p of this or of another element of the arrays that it
  * is in: of a[2].name in some a[i].name. */
 bool hg_fields_is_in_such(struct hg_finder *f, const struct hg_part *p, uint64_t at,

@@ -383,48 +383,18 @@ bool hg_astray_meant(struct hg_finder *f, const struct hg_operand *o,
 	return x.addr >= ret->start && x.addr + x.size <= ret->end;
 }
 
-/* @return how far it is from one element to the next in the array that @p name, of @p n characters, is an element
- * of; 0: not known. */
-static uint64_t stride_of(const struct dec_struct *t, const char *name, size_t n)
-{
-	_cleanup_free_ char *element = NULL;
-	uint64_t start, next, end;
-	int length;
-
-	while (name[--n] != '[')
-		;
-	length = asprintf(&element, "%.*s[1]", (int)n, name);
-	if (length < 0) {
-		element = NULL;
-		return 0;
-	}
-	next = hg_fields_extent(t, element, length, &end);
-	element[n + 1] = '0';
-	start = hg_fields_extent(t, element, length, &end);
-	return (next == UINT64_MAX ? end : next) - start;
-}
-
 /* Is @p x, at @p at in @p t, within the array of structs of which an element begins at @p offset, and does it
  * read, or write whole elements? */
 static bool are_elements(struct hg_finder *f, const struct dec_struct *t,
 			 const struct hg_suspect *x, uint64_t at, int64_t offset)
 {
-	uint64_t size = call_bytes(f, x), stride, start, end;
-	const struct hg_part *p = hg_fields_part(f, t, offset);
-	size_t n = p->length;
+	uint64_t size = call_bytes(f, x), start, end;
+	uint64_t stride =
+		hg_fields_elements(t, hg_fields_part(f, t, offset), &start, &end);
 
-	if (!p->name || p->name[n] != '.' || p->name[n - 1] != ']')
-		return false;
-	stride = stride_of(t, p->name, n);
 	if (!stride || (x->is_write && (!size || size % stride)))
 		return false;
-	while (n && p->name[n - 1] == ']')
-		while (p->name[--n] != '[')
-			;
-	start = hg_fields_extent(t, p->name, n, &end);
-	// The last one has what fills it up, too.
-	return is_within(x, at, start,
-			 start + (end - start + stride - 1) / stride * stride);
+	return is_within(x, at, start, end);
 }
 
 /* As memmove() does where an element is put between others, or qsort() where two are compared. */

@@ -137,6 +137,45 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 	return p;
 }
 
+/* @return how far it is from one element to the next in the array that @p name, of @p n characters, is an element
+ * of; 0: not known. */
+static uint64_t stride_of(const struct dec_struct *t, const char *name, size_t n)
+{
+	_cleanup_free_ char *element = NULL;
+	uint64_t start, next, end;
+	int length;
+
+	while (name[--n] != '[')
+		;
+	length = asprintf(&element, "%.*s[1]", (int)n, name);
+	if (length < 0) {
+		element = NULL;
+		return 0;
+	}
+	next = hg_fields_extent(t, element, length, &end);
+	element[n + 1] = '0';
+	start = hg_fields_extent(t, element, length, &end);
+	return (next == UINT64_MAX ? end : next) - start;
+}
+
+uint64_t hg_fields_elements(const struct dec_struct *t, const struct hg_part *p,
+			    uint64_t *start, uint64_t *end)
+{
+	size_t n = p->length;
+	uint64_t stride;
+
+	if (!p->name || p->name[n] != '.' || p->name[n - 1] != ']')
+		return 0;
+	stride = stride_of(t, p->name, n);
+	while (n && p->name[n - 1] == ']')
+		while (p->name[--n] != '[')
+			;
+	*start = hg_fields_extent(t, p->name, n, end);
+	if (stride)
+		*end = *start + (*end - *start + stride - 1) / stride * stride;
+	return stride;
+}
+
 /* How much of @p name is the first @p n characters of @p like, whatever the indices are? 0: they differ. */
 static size_t matched(const char *name, const char *like, size_t n)
 {

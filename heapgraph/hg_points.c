@@ -107,10 +107,11 @@ static struct err *add_function(struct hg_finder *f, struct dec_symbols *symbols
 	uint64_t slot[SLOTS_MAX];
 	size_t n;
 
-	if (!dec_symbols_resolvers(symbols, name, slot, 1))
-		return add_entries(f, symbols, name, POINT_FUNCTION + i) ?:
-			       strcmp(name, "memcpy")			 ? NULL :
-							add_move(f, symbols);
+	if (!dec_symbols_resolvers(symbols, name, slot, 1)) {
+		struct err *err = add_entries(f, symbols, name, POINT_FUNCTION + i);
+
+		return err || strcmp(name, "memcpy") ? err : add_move(f, symbols);
+	}
 	n = dec_symbols_slots(symbols, name, slot, SLOTS_MAX);
 	for (size_t k = 0; k < n && k < SLOTS_MAX; k++)
 		if (map_put(&f->slots, slot[k], POINT_FUNCTION + i))
