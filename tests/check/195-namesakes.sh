@@ -8,8 +8,8 @@
 need gojq gcc g++ clang clang++
 need_bpf
 
-for build in "g++ -O0 namesakes.cc" "clang++ -O2 namesakes.cc" "gcc -fno-builtin -static statics.c" "clang -O2 -fno-builtin statics.c"; do
-	source=tests/programs/${build##* }
+for build in "g++ -O0 programs/namesakes.cc" "clang++ -O2 programs/namesakes.cc" "gcc -fno-builtin -static check/programs/statics.c" "clang -O2 -fno-builtin check/programs/statics.c"; do
+	source=tests/${build##* }
 	line=$(sed -n '/ expect: /=' $source)
 	${build% *} -g -w -o "$TMPDIR/namesakes" $source || fail "cannot compile $build"
 	for wrong in "" 1; do

@@ -224,6 +224,7 @@ KEEP static long matrices(void)
 }
 int main(int argc, char **argv)
 {
+	(void)argv;
 	unsigned s = 7;
 	long t = 0;
 	struct tag v = { "abc", 5, "e" };
