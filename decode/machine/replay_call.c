@@ -176,6 +176,14 @@ static enum dec_verdict replay_leave(struct dec_replay *r, uint64_t nr)
 		if (v != DEC_GO)
 			return v;
 	}
+	// Of several threads that end the program, one decides what it ends with.
+	if (!is_last && r->next.kind == CAP_EV_EXIT && r->threads.size == 1 &&
+	    r->next.exit_code >= 0 && r->next.exit_code != (status & 0xff))
+		return dec_replay_diverge(r, DEC_PARTED_EVENT,
+					  "after %lu instructions the replay exits with "
+					  "status %d; recorded: %d",
+					  r->engine.now, status & 0xff,
+					  r->next.exit_code);
 	replay_log_syscall(r, false);
 	// Nobody executes another instruction of the program's then.
 	if (nr == SYS_exit_group || is_last || r->threads.size == 1)

@@ -133,6 +133,23 @@ static void drop_writes(struct cap_event *ev, void *ctx)
 		ev->regs.gpr[CAP_RAX] = SYS_getppid;
 }
 
+static void change_status(struct cap_event *ev, void *ctx)
+{
+	(void)ctx;
+	if (ev->kind == CAP_EV_EXIT)
+		ev->exit_code = 3;
+}
+
+static void other_status_diverges(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	forge_capture(good, bad, change_status, NULL);
+	text = replay(NULL);
+	assert_non_null(strstr(text, "exits with status 0; recorded: 3"));
+}
+
 static void other_call_diverges(void **state)
 {
 	int nth = 3;
@@ -175,6 +192,7 @@ int main(void)
 		cmocka_unit_test(register_is_named),
 		cmocka_unit_test(changed_input_diverges),
 		cmocka_unit_test(other_call_diverges),
+		cmocka_unit_test(other_status_diverges),
 		cmocka_unit_test(wild_write_is_refused),
 	};
 
