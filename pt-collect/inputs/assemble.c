@@ -153,8 +153,10 @@ static bool wants_trace(struct ptc_process *p, struct ptc_thread *t,
 	    !p->all->follows)
 		return false;
 	t->wants = wanted(p, e);
-	if (t->wants)
+	if (t->wants) {
+		t->again_at = e->regs.rip;
 		return true;
+	}
 	if (p->all->has_told_tracer)
 		return false;
 	p->all->has_told_tracer = true;
@@ -163,6 +165,20 @@ static bool wants_trace(struct ptc_process *p, struct ptc_thread *t,
 		"and with -f that is record (without -f, what PROGRAM starts is free)",
 		p->tracee.pid, p->tracee.exe ?: "?");
 	return false;
+}
+
+/** Call @p ev is made again: for the program, as one that a signal cut short. (Who wants to be traced
+ * himself has no history behind it.) */
+static void log_again(struct ptc_process *p, const struct rec_syscall *e,
+		      struct cap_event *ev)
+{
+	if (e->regs.gpr[CAP_RDI] == PTRACE_TRACEME)
+		return;
+	ev->ret = -ERESTARTNOINTR;
+	ev->after = ev->regs;
+	ev->after.rip -= 2;
+	ev->has_after = true;
+	ptc_log_event(&p->log, ev);
 }
 
 /** Databases use it when it is there; most do without. (Of io_uring many programs ask that never
@@ -232,8 +248,10 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	bool is_whole;
 
 	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
-	if (wants_trace(p, t, e))
+	if (wants_trace(p, t, e)) {
+		log_again(p, e, &ev);
 		return;
+	}
 	if (e->flags & REC_REREAD) {
 		ptc_writes_clear(&t->now);
 		is_whole = ptc_outputs_read(&p->tracee, &t->now, e);
@@ -339,6 +357,17 @@ static void leave_breakpoint(struct ptc_process *p, const struct ptc_thread *t,
 	s->flags &= ~REC_SWITCH_BEHIND_INT3;
 }
 
+/** Until a call is made again the kernel knows its thread as behind it. */
+static void leave_again(struct ptc_thread *t, struct rec_switch *s)
+{
+	if (!t->again_at || s->regs.rip != t->again_at || s->flags & REC_SWITCH_IN_CALL) {
+		t->again_at = 0;
+		return;
+	}
+	s->regs.rip -= 2;
+	s->regs.gpr[CAP_RAX] = __NR_ptrace;
+}
+
 /** Of a copy: the ring is read-only. */
 static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 			const struct rec_switch *rec)
@@ -347,6 +376,7 @@ static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 
 	ptc_unseen_is_ours(p, t, &s.head);
 	leave_breakpoint(p, t, &s);
+	leave_again(t, &s);
 	ptc_chance_switched(&p->probes, &t->chance, &s);
 	ptc_pending_switch(p, t, &s);
 }
@@ -366,6 +396,7 @@ void ptc_assemble(struct ptc_process *p, void *rec)
 	}
 	if (ptc_unseen_is_ours(p, t, rec))
 		return;
+	t->again_at = 0;
 	// It does something else: what came before is over.
 	ptc_pending_flush(p, t);
 	ptc_assemble_restarted(p, t);

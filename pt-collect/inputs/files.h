@@ -63,6 +63,10 @@ void ptc_joint_mapped(struct ptc_process *p, const struct rec_syscall *e);
 void ptc_joint_written(struct ptc_process *p, struct ptc_thread *t,
 		       const struct rec_syscall *e);
 
+/** Process @p left is not recorded any more: what it writes into memory that others share with it,
+ * they look at from here on (ptc_shared_watch()). */
+void ptc_joint_left(const struct ptc_process *left);
+
 /** The program mapped file @p key shared: log a gap if others can write it, now or later. */
 void ptc_shared_mapped(struct ptc_process *p, uint64_t key);
 

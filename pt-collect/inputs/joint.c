@@ -176,3 +176,36 @@ void ptc_joint_mapped(struct ptc_process *p, const struct rec_syscall *e)
 	}
 	take_failure(p, e->head.tid, err);
 }
+
+/** Memory @p j of @p p is in @p left, too: the log says what becomes of it. */
+static void watch(struct ptc_process *p, const struct ptc_joint *j,
+		  const struct ptc_process *left, const struct ptc_maps *maps)
+{
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+
+		if (m->start != j->start || ptc_shared_map_identity(m) != j->key)
+			continue;
+		ptc_log_gap(
+			&p->log, p->tracee.pid,
+			"shared memory at 0x%llx (%s): process %d, which is not recorded "
+			"any more, can write into it, and what it writes is %s",
+			(unsigned long long)m->start, m->name, left->tracee.pid,
+			ptc_shared_watch(p, m->start, m->end - m->start));
+	}
+}
+
+void ptc_joint_left(const struct ptc_process *left)
+{
+	for (size_t i = 0; left->joints.size && i < left->all->list.size; i++) {
+		struct ptc_process *p = left->all->list.data[i];
+		_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+
+		if (p == left || !p->joints.size)
+			continue;
+		take_failure(p, p->tracee.pid, ptc_maps_read(p->tracee.pid, &maps));
+		for (size_t k = 0; k < p->joints.size; k++)
+			if (vec_find(&left->joints, j, j->key == p->joints.data[k].key))
+				watch(p, &p->joints.data[k], left, &maps);
+	}
+}

@@ -76,6 +76,8 @@ struct ptc_thread {
 	/** Process that it wants to trace, and was refused because we do: left to it at the stop
 	 * that comes (start/yield.c). */
 	pid_t wants;
+	/** The instruction behind that call, which it makes again from there; 0: it has gone on. */
+	uint64_t again_at;
 	/** What the call that is arriving wrote into a file that is mapped: others see it, too. */
 	struct {
 		uint64_t inode, start, end; ///< of the file's bytes; equal: nothing

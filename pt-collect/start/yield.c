@@ -11,6 +11,7 @@
 #define LOG_ROOM "record"
 #include <sys/ptrace.h>
 
+#include "pt-collect/inputs/files.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/tracee/tracee.h"
@@ -42,6 +43,7 @@ static void leave_itself(struct ptc_family *f, struct ptc_process *p,
 	uint32_t index = p->index;
 
 	tell(p);
+	ptc_joint_left(p);
 	ptc_bpf_set_recorded(f->all->bpf, p->tracee.pid, false);
 	err_destroy(ptc_set_chance(t->tid, u->rip - 2, !t->unseen.forbids_tsc,
 				   !t->unseen.forbids_cpuid));
@@ -57,6 +59,7 @@ static void leave_other(struct ptc_family *f, struct ptc_process *w)
 
 	f->all->is_yielding = true;
 	tell(w);
+	ptc_joint_left(w);
 	ptc_leave(f, w);
 	ptc_follow_ended(f, w);
 	ptc_child_orphans(f, index);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -135,6 +136,29 @@ static int borrow(void)
 	return 0;
 }
 
+/** One whose memory is also its parent's: what it writes when it is traced counts there. */
+static int share(void)
+{
+	volatile char *both = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				   MAP_ANONYMOUS | MAP_SHARED, -1, 0);
+	pid_t pid = pipe(pipe_to) ? -1 : fork();
+	long ret;
+
+	if (!pid) {
+		wait_there(NULL);
+		*both = 'c';
+		_exit(6);
+	}
+	ret = ptrace(PTRACE_ATTACH, pid, NULL, NULL);
+	*both = 'p';
+	printf("attach %ld stop %d", ret, await_stop(pid));
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	printf(" go on %zd", write(pipe_to[1], "x", 1));
+	printf(" exit %d", await_exit(pid));
+	printf(" shared %c\n", *both);
+	return *both != 'c';
+}
+
 static void *compute(void *unused)
 {
 	for (long n = 0; secret != 0x7e11; n++)
@@ -212,6 +236,8 @@ int main(int argc, char **argv)
 		return attach();
 	if (!strcmp(mode, "borrow"))
 		return borrow();
+	if (!strcmp(mode, "share"))
+		return share();
 	if (!strcmp(mode, "spin"))
 		return spin();
 	if (!strcmp(mode, "compute"))

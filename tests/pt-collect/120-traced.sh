@@ -20,10 +20,12 @@ runs() {
 	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/c"
 	all_match "$TMPDIR/c"
 	[ "$n_matched" = "$2" ] || fail "$1: $n_matched histories, not $2"
+	"$FAULTLINE" replay --stdout "$TMPDIR/c" 2>/dev/null | cmp "$TMPDIR/want" - ||
+		fail "$1 is replayed differently"
 	"$FAULTLINE" replay "$TMPDIR/c" >"$TMPDIR/replay" 2>&1
 	processes "$TMPDIR/c" >"$TMPDIR/tree"
 }
-for mode in traceme seize threads attach spin; do
+for mode in traceme seize threads attach share spin; do
 	runs $mode 2
 	grep -q "gap: $traced from here on (ptrace): .* not recorded (process 1)" "$TMPDIR/replay" ||
 		fail "$mode: $(cat "$TMPDIR/replay")"
