@@ -49,43 +49,11 @@ static const struct {
 	{ M(MOVSW), M(MOVSW), MODEL_STRING_COPY, 0 },
 	{ M(MOVSQ), M(MOVSQ), MODEL_STRING_COPY, 0 },
 	{ M(STOSB), M(STOSQ), MODEL_STRING_FILL, 0 },
-	{ M(MOVD), M(MOVD), MODEL_VEC_COPY, 4 },
-	{ M(MOVQ), M(MOVQ), MODEL_VEC_COPY, 8 },
-	{ M(VMOVD), M(VMOVD), MODEL_VEC_COPY, 4 },
-	{ M(VMOVQ), M(VMOVQ), MODEL_VEC_COPY, 8 },
-	{ M(MOVSS), M(MOVSS), MODEL_VEC_COPY, 4 },
-	{ M(VMOVSS), M(VMOVSS), MODEL_VEC_COPY, 4 },
-	{ M(VMOVSD), M(VMOVSD), MODEL_VEC_COPY, 8 },
-	{ M(VMOVAPD), M(VMOVAPS), MODEL_VEC_COPY, 0 },
-	{ M(VMOVUPD), M(VMOVUPS), MODEL_VEC_COPY, 0 },
-	{ M(VMOVDQA), M(VMOVDQU8), MODEL_VEC_COPY, 0 },
-	{ M(LDDQU), M(LDDQU), MODEL_VEC_COPY, 0 },
-	{ M(COMISD), M(COMISS), MODEL_VEC_COMPARE, 0 },
-	{ M(UCOMISD), M(UCOMISD), MODEL_VEC_COMPARE, 8 },
-	{ M(UCOMISS), M(UCOMISS), MODEL_VEC_COMPARE, 4 },
-	{ M(ADDSD), M(ADDSD), MODEL_VEC_LOW, 8 },
-	{ M(SUBSD), M(SUBSD), MODEL_VEC_LOW, 8 },
-	{ M(MULSD), M(MULSD), MODEL_VEC_LOW, 8 },
-	{ M(DIVSD), M(DIVSD), MODEL_VEC_LOW, 8 },
-	{ M(ADDSS), M(ADDSS), MODEL_VEC_LOW, 4 },
-	{ M(SUBSS), M(SUBSS), MODEL_VEC_LOW, 4 },
-	{ M(MULSS), M(MULSS), MODEL_VEC_LOW, 4 },
-	{ M(DIVSS), M(DIVSS), MODEL_VEC_LOW, 4 },
-	{ M(SQRTSD), M(SQRTSD), MODEL_VEC_LOW, 8 },
-	{ M(CVTSS2SD), M(CVTSS2SD), MODEL_VEC_LOW, 8 },
-	{ M(CVTSD2SS), M(CVTSD2SS), MODEL_VEC_LOW, 4 },
-	{ M(CVTSI2SD), M(CVTSI2SD), MODEL_VEC_LOW, 8 },
-	{ M(CVTSI2SS), M(CVTSI2SS), MODEL_VEC_LOW, 4 },
-	{ M(CVTTSD2SI), M(CVTTSD2SI), MODEL_ALL, 8 },
-	{ M(CVTTSS2SI), M(CVTTSS2SI), MODEL_ALL, 4 },
-	{ M(PADDD), M(PADDD), MODEL_VEC_LANES, 4 },
-	{ M(PADDQ), M(PADDQ), MODEL_VEC_LANES, 8 },
-	{ M(PADDB), M(PADDB), MODEL_VEC_LANES, 1 },
-	{ M(PADDW), M(PADDW), MODEL_VEC_LANES, 2 },
-	{ M(ADDPS), M(ADDPS), MODEL_VEC_LANES, 4 },
-	{ M(ADDPD), M(ADDPD), MODEL_VEC_LANES, 8 },
-	{ M(MULPS), M(MULPS), MODEL_VEC_LANES, 4 },
-	{ M(MULPD), M(MULPD), MODEL_VEC_LANES, 8 },
+	{ M(ANDN), M(ANDN), MODEL_AND, 0 },
+	{ M(RORX), M(RORX), MODEL_SHIFT, 0 },
+	{ M(SHLX), M(SHLX), MODEL_SHIFT, 0 },
+	{ M(SHRX), M(SHRX), MODEL_SHIFT, 0 },
+	{ M(SARX), M(SARX), MODEL_SHIFT, 0 },
 };
 
 /* Which flags are looked at by a jump, setcc or cmovcc: these are in the same order in each. */
@@ -166,6 +134,9 @@ static void take_operand(const ZydisDecodedOperand *o, struct model_op *ret)
 			ret->shift = is_high_byte(o->reg.value) ? 8 : 0;
 		} else if (number < DEC_REG_K) {
 			ret->kind = MODEL_VEC;
+			ret->bytes = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64,
+							   o->reg.value) /
+				     8;
 			ret->reg = number - DEC_REG_VEC;
 		}
 		return;
@@ -209,21 +180,14 @@ static void choose_family(const ZydisDecodedInstruction *d, struct insn_model *m
 		m->lane = families[i].lane;
 		return;
 	}
-	if (dec_insn_is_vector_copy(d->mnemonic))
-		m->family = MODEL_VEC_COPY;
-	else if (dec_insn_is_zeroing(d->mnemonic) && m->op[0].kind == MODEL_VEC)
-		m->family = MODEL_VEC_XOR;
 }
 
 /* Mnemonics that mean several instructions, by their operands. */
 static void tell_apart(struct insn_model *m)
 {
-	bool has_vec = m->op[0].kind == MODEL_VEC || m->op[1].kind == MODEL_VEC;
-
 	switch (m->mnemonic) {
-	case M(MOVSD): // the string's, or a double
-		m->family = has_vec ? MODEL_VEC_COPY : MODEL_STRING_COPY;
-		m->lane = 8;
+	case M(MOVSD):
+		m->family = MODEL_STRING_COPY;
 		break;
 	case M(STOSB):
 	case M(STOSD):
@@ -237,15 +201,52 @@ static void tell_apart(struct insn_model *m)
 	case M(IDIV):
 		m->family = m->n > 1 ? MODEL_CARRY : MODEL_WIDE;
 		break;
-	case M(COMISD):
-		m->lane = 8;
-		break;
-	case M(COMISS):
-		m->lane = 4;
-		break;
 	default:
 		break;
 	}
+}
+
+/* @return false: it is under a mask, or makes one: not modelled. */
+static bool take_operands(const struct dec_insn *insn, const ZydisDecodedInstruction *d,
+			  const ZydisDecodedOperand *ops, struct insn_model *m)
+{
+	for (int i = 0; i < d->operand_count_visible && m->n < 4; i++) {
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    ZydisRegisterGetClass(ops[i].reg.value) == ZYDIS_REGCLASS_MASK) {
+			if (ops[i].reg.value != ZYDIS_REGISTER_K0 || !i)
+				return false;
+			continue;
+		}
+		take_operand(&ops[i], &m->op[m->n++]);
+		take_address(insn, &ops[i], &m->address);
+	}
+	m->is_broadcast = d->avx.broadcast.mode && !d->avx.broadcast.is_static;
+	return true;
+}
+
+static bool has_vector(const struct insn_model *m)
+{
+	for (int i = 0; i < m->n; i++)
+		if (m->op[i].kind == MODEL_VEC)
+			return true;
+	return m->mnemonic == M(VZEROUPPER);
+}
+
+/* To where SSE clears what is above: between registers movss and movsd leave it. */
+static uint8_t clears_of(const struct insn_model *m)
+{
+	bool is_part = (m->mnemonic == M(MOVSS) || m->mnemonic == M(MOVSD)) &&
+		       m->op[1].kind == MODEL_VEC;
+
+	return m->family == MODEL_VEC_COPY && !is_part ? 16 : 0;
+}
+
+static bool is_same(const struct insn_model *m)
+{
+	const struct model_op *a = &m->op[m->n >= 2 ? m->n - 2 : 0], *b = a + 1;
+
+	return m->n >= 2 && a->kind == MODEL_GPR && b->kind == MODEL_GPR &&
+	       a->reg == b->reg && a->shift == b->shift;
 }
 
 void fl_model_make(const struct dec_insn *insn, struct insn_model *ret)
@@ -258,26 +259,18 @@ void fl_model_make(const struct dec_insn *insn, struct insn_model *ret)
 	memcpy(m->bytes, insn->bytes, sizeof(m->bytes));
 	if (!dec_insn_zydis(insn->bytes, insn->len, &d, ops))
 		return;
-	m->n = d.operand_count_visible < 4 ? d.operand_count_visible : 4;
-	for (int i = 0; i < m->n; i++)
-		take_operand(&ops[i], &m->op[i]);
-	for (int i = 0; i < m->n; i++)
-		take_address(insn, &ops[i], &m->address);
-	if (insn->is_vex && m->n > 2) // the result is made of two, or under a mask
+	if (!take_operands(insn, &d, ops, m))
 		return;
 	m->condition = condition_of(d.mnemonic);
 	choose_family(&d, m);
-	tell_apart(m);
+	if (has_vector(m))
+		fl_model_vector(ZydisMnemonicGetString(d.mnemonic), insn->is_vex, m);
+	else
+		tell_apart(m);
 	if (m->condition && insn->flow == DEC_FLOW_NEXT)
 		m->family = m->op[0].bytes == 1 ? MODEL_SET : MODEL_MOVE;
-	m->is_same = m->n >= 2 && m->op[m->n - 1].kind == m->op[m->n - 2].kind &&
-		     m->op[m->n - 1].kind != MODEL_MEM &&
-		     m->op[m->n - 1].kind != MODEL_IMM &&
-		     m->op[m->n - 1].reg == m->op[m->n - 2].reg &&
-		     m->op[m->n - 1].shift == m->op[m->n - 2].shift;
-	// Between registers movss and movsd leave what is above; from memory they clear it.
-	m->keeps_top = !insn->is_vex &&
-		       !(m->family == MODEL_VEC_COPY && m->op[1].kind != MODEL_VEC) &&
-		       (m->family != MODEL_VEC_COPY || d.mnemonic == M(MOVSS) ||
-			d.mnemonic == M(MOVSD));
+	if (m->family >= MODEL_VECTORS)
+		m->clears = insn->is_vex ? 64 : clears_of(m);
+	else
+		m->is_same = is_same(m);
 }

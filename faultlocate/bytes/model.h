@@ -36,11 +36,50 @@ enum model_family {
 	MODEL_LEAVE,
 	MODEL_STRING_COPY,
 	MODEL_STRING_FILL,
-	MODEL_VEC_COPY,
-	MODEL_VEC_XOR,
-	MODEL_VEC_LOW,	   ///< scalar arithmetic in the low lane
+	MODEL_VECTORS, ///< what follows: values_vector.c
+	MODEL_VEC_COPY = MODEL_VECTORS,
+	MODEL_VEC_LOW,	   ///< computes in the lowest lane, and copies the rest
 	MODEL_VEC_LANES,   ///< .. in each
+	MODEL_VEC_CONVERT, ///< to lanes of another size
+	MODEL_VEC_WIDEN,   ///< .. by zeroes
+	MODEL_VEC_PACK,
+	MODEL_VEC_PAIRS, ///< of neighbouring lanes: haddps
+	MODEL_VEC_LOGIC,
+	MODEL_VEC_EQUAL,
+	MODEL_VEC_SHIFT,
+	MODEL_VEC_SHUFFLE, ///< which byte goes where is in the instruction
+	MODEL_VEC_PERMUTE, ///< .. in a register
+	MODEL_VEC_CHOOSE,  ///< by a third register's signs: blendvps
+	MODEL_VEC_SIGNS,   ///< to a general register: pmovmskb
 	MODEL_VEC_COMPARE, ///< comisd and the like
+	MODEL_VEC_TEST,	   ///< ptest
+	MODEL_VEC_UPPER,   ///< vzeroupper
+};
+
+/** Of MODEL_VEC_SHUFFLE. Of lanes, as all vector instructions, within 16 bytes, unless it says more. */
+enum model_shuffle {
+	SHUFFLE_ALIGN, ///< bytes of both, from that which the number says on
+	SHUFFLE_BLEND, ///< of which each is, by bits of the number
+	SHUFFLE_BROADCAST,
+	SHUFFLE_DOUBLES, ///< by two bits of the number each
+	SHUFFLE_EVEN,	 ///< those twice
+	SHUFFLE_EXTRACT,
+	SHUFFLE_HALVES, ///< 16 bytes, of 64, by four bits each
+	SHUFFLE_HIGH_HALF,
+	SHUFFLE_HIGH_TO_LOW,
+	SHUFFLE_HIGH_WORDS,
+	SHUFFLE_INSERT,
+	SHUFFLE_INSERT_SINGLE,
+	SHUFFLE_LEFT, ///< by bytes
+	SHUFFLE_LOWEST,
+	SHUFFLE_LOW_WORDS,
+	SHUFFLE_ODD,
+	SHUFFLE_PAIR,  ///< of each source one, by a bit of the number
+	SHUFFLE_QUADS, ///< of 32 bytes, by two bits each
+	SHUFFLE_RIGHT,
+	SHUFFLE_TWO_AND_TWO, ///< from the first, and the second, by two bits each
+	SHUFFLE_UNPACK_HIGH, ///< in turn from the first and the second
+	SHUFFLE_UNPACK_LOW,
 };
 
 /** Which flags decide. */
@@ -64,11 +103,16 @@ struct model_op {
 
 struct insn_model {
 	uint8_t family;
-	uint8_t condition; ///< of branches, setcc, cmovcc
-	uint8_t lane;	   ///< bytes
+	uint8_t condition;   ///< of branches, setcc, cmovcc
+	uint8_t lane;	     ///< bytes
+	uint8_t from;	     ///< bytes of a source's lane that count, if not as many
+	uint8_t how;	     ///< enum model_shuffle
+	uint8_t first, last; ///< operands that are a vector's sources
+	uint8_t base;	     ///< the operand that MODEL_VEC_LOW has the rest from
 	uint8_t n;
-	bool is_same;	///< both sources are one register
-	bool keeps_top; ///< of a vector register: what is above is as it was
+	bool is_same;	   ///< both sources are one register
+	bool is_broadcast; ///< each lane of the operand in memory is the same
+	uint8_t clears; ///< to which byte what is above the result in a vector register is cleared
 	uint16_t mnemonic;
 	uint8_t bytes[15];
 	struct model_op op[4];
@@ -77,5 +121,8 @@ struct insn_model {
 
 /** Fill @p ret for @p insn. */
 void fl_model_make(const struct dec_insn *insn, struct insn_model *ret);
+
+/** Fill in @p m what it is if it is one of a vector's, called @p name: m->n and m->op[] are known. */
+void fl_model_vector(const char *name, bool is_vex, struct insn_model *m);
 
 #endif

@@ -12,13 +12,6 @@
 
 #include "decode/x86/zydis.h"
 
-struct flow {
-	struct bytes_walk *w;
-	struct bytes_regs *r;
-	const struct dec_step *s;
-	const struct insn_model *m;
-};
-
 static uint64_t mask_of(unsigned bytes)
 {
 	return bytes >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
@@ -26,7 +19,7 @@ static uint64_t mask_of(unsigned bytes)
 
 /* ---- operands ----------------------------------------------------------------------------------- */
 
-static const struct dec_ref *memory(const struct dec_step *s, bool is_def)
+const struct dec_ref *fl_flow_memory(const struct dec_step *s, bool is_def)
 {
 	for (size_t i = 0; i < s->n_refs; i++)
 		if (s->refs[i].is_mem && s->refs[i].is_def == is_def)
@@ -54,7 +47,7 @@ uint64_t fl_values_operand(struct bytes_walk *w, const struct dec_step *s,
 	case MODEL_GPR:
 		return w->thread->regs.gpr[o->reg] >> o->shift & mask_of(bytes);
 	case MODEL_MEM:
-		return bits_at(w, memory(s, false), bytes);
+		return bits_at(w, fl_flow_memory(s, false), bytes);
 	case MODEL_VEC:
 		memcpy(&bits, w->thread->regs.vec[o->reg], 8);
 		return bits;
@@ -63,7 +56,7 @@ uint64_t fl_values_operand(struct bytes_walk *w, const struct dec_step *s,
 	}
 }
 
-static uint64_t bits_of(const struct flow *f, int op)
+static uint64_t bits_of(const struct bytes_flow *f, int op)
 {
 	return fl_values_operand(f->w, f->s, &f->m->op[op]);
 }
@@ -77,7 +70,7 @@ static uint64_t value_in(const struct dec_ref *r, unsigned bytes)
 	return value;
 }
 
-static const struct dec_ref *of_register(const struct dec_step *s, int reg, bool is_def)
+const struct dec_ref *fl_flow_register(const struct dec_step *s, int reg, bool is_def)
 {
 	for (size_t i = 0; i < s->n_refs; i++)
 		if (!s->refs[i].is_mem && s->refs[i].reg == reg &&
@@ -87,16 +80,17 @@ static const struct dec_ref *of_register(const struct dec_step *s, int reg, bool
 }
 
 /* What operand @p op holds, before (or behind) the instruction. */
-static uint64_t value_of(const struct flow *f, int op, bool is_def)
+static uint64_t value_of(const struct bytes_flow *f, int op, bool is_def)
 {
 	const struct model_op *o = &f->m->op[op];
 
 	switch (o->kind) {
 	case MODEL_GPR:
-		return value_in(of_register(f->s, o->reg, is_def), 8) >> o->shift &
+		return value_in(fl_flow_register(f->s, o->reg, is_def), 8) >> o->shift &
 		       mask_of(o->bytes);
 	case MODEL_MEM:
-		return value_in(memory(f->s, is_def), o->bytes < 8 ? o->bytes : 8);
+		return value_in(fl_flow_memory(f->s, is_def),
+				o->bytes < 8 ? o->bytes : 8);
 	case MODEL_IMM:
 		return o->imm & mask_of(f->m->op[0].bytes);
 	default:
@@ -113,15 +107,7 @@ static void put_register(struct bytes_regs *r, int reg, unsigned bytes, unsigned
 	fl_values_put_gpr(r, reg, kept | (bits & mask_of(bytes)) << shift);
 }
 
-static void note_vector(struct bytes_regs *r, int reg)
-{
-	static const uint8_t none[64];
-	uint32_t any = memcmp(r->vec[reg], none, 64) != 0;
-
-	r->vec_live = (r->vec_live & ~(1u << reg)) | any << reg;
-}
-
-static struct err *put(const struct flow *f, int op, uint64_t bits)
+struct err *fl_flow_put(const struct bytes_flow *f, int op, uint64_t bits)
 {
 	const struct model_op *o = &f->m->op[op];
 	const struct dec_ref *to;
@@ -131,7 +117,7 @@ static struct err *put(const struct flow *f, int op, uint64_t bits)
 		put_register(f->r, o->reg, o->bytes, o->shift, bits);
 		return NULL;
 	case MODEL_MEM:
-		to = memory(f->s, true);
+		to = fl_flow_memory(f->s, true);
 		return to && to->size <= 8 ?
 			       fl_values_write(&f->w->values, to->addr,
 					       (const uint8_t *)&bits, to->size) :
@@ -143,7 +129,7 @@ static struct err *put(const struct flow *f, int op, uint64_t bits)
 
 /* ---- flags -------------------------------------------------------------------------------------- */
 
-static void clear_flags(struct bytes_regs *r)
+void fl_flow_clear_flags(struct bytes_regs *r)
 {
 	r->no_zero = r->no_sign = r->no_carry = r->no_overflow = r->no_parity = false;
 }
@@ -168,7 +154,16 @@ static bool is_order_known(uint64_t a, uint64_t va, uint64_t b, uint64_t vb)
 	return (a | va) < (b & ~vb) || (a & ~va) >= (b | vb);
 }
 
-static void compare(const struct flow *f)
+/* Of a sum, or difference: the bits in which the smallest and the largest that it may be differ. */
+static uint64_t summed(uint64_t a, uint64_t va, uint64_t b, uint64_t vb, bool is_sub)
+{
+	uint64_t least = is_sub ? (a & ~va) - (b | vb) : (a & ~va) + (b & ~vb);
+	uint64_t most = is_sub ? (a | va) - (b & ~vb) : (a | va) + (b | vb);
+
+	return va | vb | (least ^ most);
+}
+
+static void compare(const struct bytes_flow *f)
 {
 	unsigned bytes = f->m->op[0].bytes < 8 ? f->m->op[0].bytes : 8;
 	uint64_t mask = mask_of(bytes), top = (mask >> 1) + 1;
@@ -176,14 +171,14 @@ static void compare(const struct flow *f)
 	uint64_t a = value_of(f, 0, false) & mask, b = value_of(f, 1, false) & mask;
 	uint64_t any = va | vb;
 
-	clear_flags(f->r);
+	fl_flow_clear_flags(f->r);
 	if (!any || f->m->is_same)
 		return;
 	f->r->no_zero = !((a ^ b) & ~any);
 	f->r->no_carry = !is_order_known(a, va, b, vb);
 	// With the sign's bit turned over, signed numbers are in the order of unsigned ones.
 	f->r->no_overflow = !is_order_known(a ^ top, va, b ^ top, vb);
-	f->r->no_sign = f->r->no_overflow && f->r->no_zero;
+	f->r->no_sign = summed(a, va, b, vb, true) & top;
 	f->r->no_parity = any & 0xff;
 }
 
@@ -195,33 +190,22 @@ static uint64_t carried(uint64_t bits)
 	return bits | -bits;
 }
 
-/* Of a sum, or difference: the bits in which the smallest and the largest that it may be differ. */
-static uint64_t summed(uint64_t a, uint64_t va, uint64_t b, uint64_t vb, bool is_sub)
+static uint64_t shifted(const struct bytes_flow *f, uint64_t bits, unsigned by)
 {
-	uint64_t least = is_sub ? (a & ~va) - (b | vb) : (a & ~va) + (b & ~vb);
-	uint64_t most = is_sub ? (a | va) - (b & ~vb) : (a | va) + (b | vb);
+	unsigned width = 8u * f->m->op[0].bytes;
 
-	return va | vb | (least ^ most);
-}
-
-static uint64_t shifted(const struct flow *f, uint64_t bits)
-{
-	const struct model_op *o = &f->m->op[0];
-	unsigned width = 8u * o->bytes, by = 1;
-
-	if (f->m->n > 1) {
-		if (bits_of(f, 1))
-			return mask_of(o->bytes);
-		by = value_of(f, 1, false) & (o->bytes == 8 ? 63 : 31);
-	}
 	switch (f->m->mnemonic) {
 	case ZYDIS_MNEMONIC_SHL:
-		return by < 64 ? bits << by : 0;
+	case ZYDIS_MNEMONIC_SHLX:
+		return bits << by;
 	case ZYDIS_MNEMONIC_SHR:
+	case ZYDIS_MNEMONIC_SHRX:
 		return bits >> by;
 	case ZYDIS_MNEMONIC_SAR:
+	case ZYDIS_MNEMONIC_SARX:
 		return (uint64_t)((int64_t)(bits << (64 - width)) >> (64 - width) >> by);
 	case ZYDIS_MNEMONIC_ROR:
+	case ZYDIS_MNEMONIC_RORX:
 		by = width - by % width;
 		break;
 	default:
@@ -231,12 +215,16 @@ static uint64_t shifted(const struct flow *f, uint64_t bits)
 	return by ? bits << by | bits >> (width - by) : bits;
 }
 
-static uint64_t masked(const struct flow *f, uint64_t va, uint64_t vb)
+static uint64_t masked(const struct bytes_flow *f, uint64_t va, uint64_t vb)
 {
-	uint64_t a = value_of(f, 0, false), b = value_of(f, 1, false);
+	bool is_inverted = f->m->mnemonic == ZYDIS_MNEMONIC_ANDN;
+	uint64_t a = value_of(f, is_inverted, false);
+	uint64_t b = value_of(f, f->m->n - 1, false);
 
 	if (f->m->is_same)
-		return va;
+		return is_inverted ? 0 : va;
+	if (is_inverted)
+		a = ~a;
 	if (f->m->family == MODEL_OR) {
 		a = ~a;
 		b = ~b;
@@ -244,7 +232,7 @@ static uint64_t masked(const struct flow *f, uint64_t va, uint64_t vb)
 	return (va & (b | vb)) | (vb & (a | va));
 }
 
-static uint64_t computed(const struct flow *f)
+static uint64_t computed(const struct bytes_flow *f)
 {
 	const struct insn_model *m = f->m;
 	int last = m->n ? m->n - 1 : 0, first = m->n > 2 ? 1 : 0;
@@ -274,47 +262,87 @@ static uint64_t computed(const struct flow *f)
 		return masked(f, va, vb);
 	case MODEL_XOR:
 		return m->is_same ? 0 : va | vb;
-	case MODEL_SHIFT:
-		return shifted(f, va);
 	default:
 		return va;
 	}
 }
 
-static struct err *arithmetic(const struct flow *f)
+static struct err *arithmetic(const struct bytes_flow *f)
 {
 	unsigned bytes = f->m->op[0].bytes < 8 ? f->m->op[0].bytes : 8;
 	uint64_t bits = computed(f), value;
-	bool has_carry = f->m->family == MODEL_CARRY || f->m->family == MODEL_SHIFT;
 
 	if (f->m->family == MODEL_TEST) {
 		value = value_of(f, 0, false) & value_of(f, 1, false);
 		put_flags(f->r, bits, value, bytes, false);
 		return NULL;
 	}
-	if (f->m->family != MODEL_NOT)
-		put_flags(f->r, bits, value_of(f, 0, true), bytes, has_carry);
-	return put(f, 0, bits);
+	if (f->s->insn->writes_flags)
+		put_flags(f->r, bits, value_of(f, 0, true), bytes,
+			  f->m->family == MODEL_CARRY);
+	// Twice the same is a shift, of which the last bit out is the carry.
+	if (f->m->is_same && f->m->mnemonic == ZYDIS_MNEMONIC_ADD &&
+	    bits_of(f, 0) >> (8 * bytes - 1) & 1)
+		f->r->no_carry = f->r->no_overflow = true;
+	return fl_flow_put(f, 0, bits);
+}
+
+/* Has the bit that was shifted out last no value? */
+static bool is_last_out_unknown(const struct bytes_flow *f, uint64_t bits, unsigned by)
+{
+	unsigned width = 8u * f->m->op[0].bytes;
+
+	if (by > width)
+		return bits;
+	switch (f->m->mnemonic) {
+	case ZYDIS_MNEMONIC_SHL:
+	case ZYDIS_MNEMONIC_ROL:
+		return bits >> (width - by) & 1;
+	default:
+		return bits >> (by - 1) & 1;
+	}
+}
+
+/* Rotations leave all flags but carry and overflow, and a shift by nothing leaves all. */
+static struct err *shift(const struct bytes_flow *f)
+{
+	const struct insn_model *m = f->m;
+	unsigned bytes = m->op[0].bytes, by = 1;
+	bool is_rotation = m->mnemonic == ZYDIS_MNEMONIC_ROL ||
+			   m->mnemonic == ZYDIS_MNEMONIC_ROR;
+	bool is_by_unknown = m->n > 1 && (uint8_t)bits_of(f, m->n - 1);
+	uint64_t from = bits_of(f, m->n > 2 ? 1 : 0), bits;
+
+	if (m->n > 1)
+		by = value_of(f, m->n - 1, false) & (bytes == 8 ? 63 : 31);
+	bits = is_by_unknown ? mask_of(bytes) : shifted(f, from, by);
+	if (f->s->insn->writes_flags && (by || is_by_unknown)) {
+		if (!is_rotation)
+			put_flags(f->r, bits, value_of(f, 0, true), bytes, false);
+		f->r->no_carry = is_by_unknown || is_last_out_unknown(f, from, by);
+		f->r->no_overflow = is_by_unknown || from;
+	}
+	return fl_flow_put(f, 0, bits);
 }
 
 /* What compilers write as lea: sums, and shifts. */
-static struct err *address(const struct flow *f)
+static struct err *address(const struct bytes_flow *f)
 {
 	const struct dec_mem *m = &f->m->address;
 	bool has_base = m->base < DEC_GPRS, has_index = m->index < DEC_GPRS;
-	uint64_t a = has_base ? value_in(of_register(f->s, m->base, false), 8) : 0;
-	uint64_t b = has_index ? value_in(of_register(f->s, m->index, false), 8) : 0;
+	uint64_t a = has_base ? value_in(fl_flow_register(f->s, m->base, false), 8) : 0;
+	uint64_t b = has_index ? value_in(fl_flow_register(f->s, m->index, false), 8) : 0;
 	uint64_t va = has_base ? f->r->gpr[m->base] : 0;
 	uint64_t vb = has_index ? f->r->gpr[m->index] * m->scale : 0;
 	uint64_t bits = has_base && m->base == m->index && m->scale == 1 ?
 				va << 1 :
 				summed(a, va, b * m->scale, vb, false);
 
-	return put(f, 0, summed(a + b * m->scale, bits, m->disp, 0, false));
+	return fl_flow_put(f, 0, summed(a + b * m->scale, bits, m->disp, 0, false));
 }
 
 /* mul, div: one operand, and rax, rdx. */
-static struct err *wide(const struct flow *f)
+static struct err *wide(const struct bytes_flow *f)
 {
 	bool is_division = f->m->mnemonic == ZYDIS_MNEMONIC_DIV ||
 			   f->m->mnemonic == ZYDIS_MNEMONIC_IDIV;
@@ -324,7 +352,7 @@ static struct err *wide(const struct flow *f)
 	if (is_division)
 		bits |= f->r->gpr[CAP_RDX] & mask_of(bytes);
 	bits = bits ? UINT64_MAX : 0;
-	clear_flags(f->r);
+	fl_flow_clear_flags(f->r);
 	f->r->no_carry = f->r->no_overflow = bits && !is_division;
 	put_register(f->r, CAP_RAX, bytes > 1 ? bytes : 2, 0, bits);
 	if (bytes > 1)
@@ -339,54 +367,55 @@ static uint64_t sign_extended(uint64_t bits, unsigned bytes)
 	return (uint64_t)((int64_t)(bits << by) >> by);
 }
 
-static struct err *extend(const struct flow *f)
+static struct err *extend(const struct bytes_flow *f)
 {
 	if (f->m->lane) { // cbw, cwde, cdqe
 		put_register(f->r, CAP_RAX, 2 * f->m->lane, 0,
 			     sign_extended(f->r->gpr[CAP_RAX], f->m->lane));
 		return NULL;
 	}
-	return put(f, 0, sign_extended(bits_of(f, 1), f->m->op[1].bytes));
+	return fl_flow_put(f, 0, sign_extended(bits_of(f, 1), f->m->op[1].bytes));
 }
 
 /* A conditional move: which it was is seen by the value that is there then. */
-static struct err *move(const struct flow *f)
+static struct err *move(const struct bytes_flow *f)
 {
 	uint64_t value = value_of(f, 0, true), from = value_of(f, 1, false);
 
 	if (fl_values_is_undecided(f->r, f->m))
-		return put(f, 0, UINT64_MAX);
+		return fl_flow_put(f, 0, UINT64_MAX);
 	if (value == from && value != value_of(f, 0, false))
-		return put(f, 0, bits_of(f, 1));
+		return fl_flow_put(f, 0, bits_of(f, 1));
 	if (value != from)
-		return put(f, 0, bits_of(f, 0));
-	return put(f, 0, bits_of(f, 0) & bits_of(f, 1));
+		return fl_flow_put(f, 0, bits_of(f, 0));
+	return fl_flow_put(f, 0, bits_of(f, 0) & bits_of(f, 1));
 }
 
-static struct err *swap(const struct flow *f)
+static struct err *swap(const struct bytes_flow *f)
 {
 	uint64_t a = bits_of(f, 0), b = bits_of(f, 1);
-	struct err *err = put(f, 0, b);
+	struct err *err = fl_flow_put(f, 0, b);
 
-	return err ? err : put(f, 1, a);
+	return err ? err : fl_flow_put(f, 1, a);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
-static struct err *push(const struct flow *f)
+static struct err *push(const struct bytes_flow *f)
 {
 	uint64_t bits = f->m->op[0].kind == MODEL_GPR ? f->r->gpr[f->m->op[0].reg] :
 							bits_of(f, 0);
-	const struct dec_ref *to = memory(f->s, true);
+	const struct dec_ref *to = fl_flow_memory(f->s, true);
 
 	return to ? fl_values_write(&f->w->values, to->addr, (const uint8_t *)&bits,
 				    to->size < 8 ? to->size : 8) :
 		    NULL;
 }
 
-static struct err *string(const struct flow *f)
+static struct err *string(const struct bytes_flow *f)
 {
-	const struct dec_ref *from = memory(f->s, false), *to = memory(f->s, true);
+	const struct dec_ref *from = fl_flow_memory(f->s, false),
+			     *to = fl_flow_memory(f->s, true);
 	struct err *err = NULL;
 	uint8_t bits[64];
 
@@ -402,148 +431,22 @@ static struct err *string(const struct flow *f)
 	return err;
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------ */
+/* ---- any bit ------------------------------------------------------------------------------------ */
 
-/* The bits of operand @p op, as of a vector register. @return how many bytes it has. */
-static unsigned vector_bits(const struct flow *f, int op, uint8_t ret[64])
+static struct err *to_all(const struct bytes_flow *f)
 {
-	const struct model_op *o = &f->m->op[op];
-	const struct dec_ref *from;
-	uint64_t bits;
+	uint64_t bits = bits_of(f, f->m->n > 1 ? 1 : 0);
+	bool any = bits & mask_of(f->m->lane ? f->m->lane : 8);
 
-	memset(ret, 0, 64);
-	switch (o->kind) {
-	case MODEL_VEC:
-		memcpy(ret, f->r->vec[o->reg], 64);
-		return o->bytes;
-	case MODEL_MEM:
-		from = memory(f->s, false);
-		if (from)
-			fl_values_read(&f->w->values, from->addr, ret,
-				       from->size < 64 ? from->size : 64);
-		return from ? from->size : 0;
-	default:
-		bits = bits_of(f, op);
-		memcpy(ret, &bits, 8);
-		return o->bytes;
-	}
-}
-
-static struct err *put_vector(const struct flow *f, const uint8_t bits[64],
-			      unsigned bytes)
-{
-	const struct model_op *o = &f->m->op[0];
-	const struct dec_ref *to;
-	uint64_t low;
-
-	if (o->kind == MODEL_VEC) {
-		memcpy(f->r->vec[o->reg], bits, bytes);
-		if (!f->m->keeps_top)
-			memset(f->r->vec[o->reg] + bytes, 0, 64 - bytes);
-		note_vector(f->r, o->reg);
-		return NULL;
-	}
-	memcpy(&low, bits, 8);
-	if (o->kind == MODEL_GPR)
-		return put(f, 0, low);
-	to = memory(f->s, true);
-	return to ? fl_values_write(&f->w->values, to->addr, bits,
-				    to->size < 64 ? to->size : 64) :
-		    NULL;
-}
-
-static bool any_of(const uint8_t *bits, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		if (bits[i])
-			return true;
-	return false;
-}
-
-static struct err *copy_vector(const struct flow *f)
-{
-	uint8_t bits[64];
-	unsigned bytes = vector_bits(f, 1, bits);
-
-	if (f->m->op[0].bytes < bytes)
-		bytes = f->m->op[0].bytes;
-	if (f->m->lane && f->m->lane < bytes)
-		bytes = f->m->lane;
-	return put_vector(f, bits, bytes);
-}
-
-static bool reads_target(uint16_t mnemonic)
-{
-	return mnemonic != ZYDIS_MNEMONIC_SQRTSD && mnemonic != ZYDIS_MNEMONIC_CVTSS2SD &&
-	       mnemonic != ZYDIS_MNEMONIC_CVTSD2SS &&
-	       mnemonic != ZYDIS_MNEMONIC_CVTSI2SD && mnemonic != ZYDIS_MNEMONIC_CVTSI2SS;
-}
-
-/* One lane, or all, of which any bit without a value makes all of it so. */
-static struct err *compute_vector(const struct flow *f)
-{
-	uint16_t mnemonic = f->m->mnemonic;
-	unsigned lane = f->m->lane, end = f->m->op[0].bytes, from = lane;
-	uint8_t a[64], b[64];
-	unsigned bytes = vector_bits(f, 1, b);
-
-	if (mnemonic == ZYDIS_MNEMONIC_CVTSS2SD)
-		from = 4;
-	if (mnemonic == ZYDIS_MNEMONIC_CVTSD2SS)
-		from = 8;
-	if (f->m->op[1].kind == MODEL_GPR)
-		from = bytes;
-	vector_bits(f, 0, a);
-	if (f->m->family == MODEL_VEC_LOW)
-		end = lane;
-	for (unsigned i = 0; i < end; i += lane) {
-		bool any = any_of(b + i, from) ||
-			   (reads_target(mnemonic) && any_of(a + i, lane));
-
-		memset(a + i, any ? 0xff : 0, lane);
-	}
-	return put_vector(f, a, end);
-}
-
-static struct err *xor_vector(const struct flow *f)
-{
-	uint8_t a[64], b[64];
-	unsigned bytes = f->m->op[0].bytes;
-
-	vector_bits(f, 0, a);
-	vector_bits(f, 1, b);
-	for (unsigned i = 0; i < 64; i++)
-		a[i] = f->m->is_same ? 0 : a[i] | b[i];
-	return put_vector(f, a, bytes);
-}
-
-static void compare_vector(const struct flow *f)
-{
-	uint8_t a[64], b[64];
-	bool any;
-
-	vector_bits(f, 0, a);
-	vector_bits(f, 1, b);
-	any = any_of(a, f->m->lane) || any_of(b, f->m->lane);
-	clear_flags(f->r);
-	f->r->no_zero = f->r->no_carry = f->r->no_parity = any;
-}
-
-static struct err *to_all(const struct flow *f)
-{
-	uint8_t bits[64];
-	unsigned bytes = vector_bits(f, f->m->n > 1 ? 1 : 0, bits);
-	bool any = any_of(bits, f->m->lane ? f->m->lane : bytes);
-
-	clear_flags(f->r);
+	fl_flow_clear_flags(f->r);
 	f->r->no_zero = any && f->m->mnemonic == ZYDIS_MNEMONIC_POPCNT;
-	return put(f, 0, any ? UINT64_MAX : 0);
+	return fl_flow_put(f, 0, any ? UINT64_MAX : 0);
 }
 
 /* ---- all ---------------------------------------------------------------------------------------- */
 
 /* What is not modelled has a value. */
-static struct err *other(const struct flow *f)
+static struct err *other(const struct bytes_flow *f)
 {
 	struct err *err = NULL;
 
@@ -558,19 +461,21 @@ static struct err *other(const struct flow *f)
 			fl_values_put_gpr(f->r, d->reg, 0);
 		} else if (d->reg < DEC_REG_K) {
 			memset(f->r->vec[d->reg - DEC_REG_VEC], 0, 64);
-			note_vector(f->r, d->reg - DEC_REG_VEC);
+			f->r->vec_live &= ~(1u << (d->reg - DEC_REG_VEC));
 		}
 	}
 	if (f->s->insn->writes_flags)
-		clear_flags(f->r);
+		fl_flow_clear_flags(f->r);
 	return err;
 }
 
-static struct err *flow(const struct flow *f)
+static struct err *flow(const struct bytes_flow *f)
 {
+	if (f->m->family >= MODEL_VECTORS)
+		return fl_values_flow_vector(f);
 	switch (f->m->family) {
 	case MODEL_COPY:
-		return put(f, 0, bits_of(f, 1));
+		return fl_flow_put(f, 0, bits_of(f, 1));
 	case MODEL_SIGN_EXTEND:
 		return extend(f);
 	case MODEL_LEA:
@@ -581,8 +486,9 @@ static struct err *flow(const struct flow *f)
 	case MODEL_XOR:
 	case MODEL_TEST:
 	case MODEL_NOT:
-	case MODEL_SHIFT:
 		return arithmetic(f);
+	case MODEL_SHIFT:
+		return shift(f);
 	case MODEL_COMPARE:
 		compare(f);
 		return NULL;
@@ -593,29 +499,20 @@ static struct err *flow(const struct flow *f)
 	case MODEL_SWAP:
 		return swap(f);
 	case MODEL_SET:
-		return put(f, 0, fl_values_is_undecided(f->r, f->m));
+		return fl_flow_put(f, 0, fl_values_is_undecided(f->r, f->m));
 	case MODEL_MOVE:
 		return move(f);
 	case MODEL_PUSH:
 		return push(f);
 	case MODEL_POP:
-		return put(f, 0, bits_at(f->w, memory(f->s, false), 8));
+		return fl_flow_put(f, 0, bits_at(f->w, fl_flow_memory(f->s, false), 8));
 	case MODEL_LEAVE:
-		fl_values_put_gpr(f->r, CAP_RBP, bits_at(f->w, memory(f->s, false), 8));
+		fl_values_put_gpr(f->r, CAP_RBP,
+				  bits_at(f->w, fl_flow_memory(f->s, false), 8));
 		return NULL;
 	case MODEL_STRING_COPY:
 	case MODEL_STRING_FILL:
 		return string(f);
-	case MODEL_VEC_COPY:
-		return copy_vector(f);
-	case MODEL_VEC_XOR:
-		return xor_vector(f);
-	case MODEL_VEC_LOW:
-	case MODEL_VEC_LANES:
-		return compute_vector(f);
-	case MODEL_VEC_COMPARE:
-		compare_vector(f);
-		return NULL;
 	default:
 		return other(f);
 	}
@@ -624,7 +521,7 @@ static struct err *flow(const struct flow *f)
 struct err *fl_values_flow(struct bytes_walk *w, const struct dec_step *s,
 			   const struct insn_model *m)
 {
-	const struct flow f = { w, &w->thread->regs, s, m };
+	const struct bytes_flow f = { w, &w->thread->regs, s, m };
 
 	return flow(&f);
 }

@@ -29,6 +29,25 @@ uint64_t fl_values_operand(struct bytes_walk *w, const struct dec_step *s,
 /** @return whether flags that @p m's condition looks at have no value. */
 bool fl_values_is_undecided(const struct bytes_regs *r, const struct insn_model *m);
 
+/** One instruction. */
+struct bytes_flow {
+	struct bytes_walk *w;
+	struct bytes_regs *r;
+	const struct dec_step *s;
+	const struct insn_model *m;
+};
+
+/** @return the memory that it reads or (@p is_def) writes, the register @p reg; NULL: none. */
+const struct dec_ref *fl_flow_memory(const struct dec_step *s, bool is_def);
+const struct dec_ref *fl_flow_register(const struct dec_step *s, int reg, bool is_def);
+
+/** Operand @p op, no vector register, lacks @p bits. @return ERR_NOMEM. */
+struct err *fl_flow_put(const struct bytes_flow *f, int op, uint64_t bits);
+void fl_flow_clear_flags(struct bytes_regs *r);
+
+/** Of the families from MODEL_VECTORS on. @return ERR_NOMEM. */
+struct err *fl_values_flow_vector(const struct bytes_flow *f);
+
 /** What the instruction defines has values, or not, by what it uses. @return ERR_NOMEM. */
 struct err *fl_values_flow(struct bytes_walk *w, const struct dec_step *s,
 			   const struct insn_model *m);
