@@ -363,9 +363,10 @@ static const struct rec_desc *find_desc(struct scratch *s)
 
 static __always_inline void fill_call(struct rec_syscall *e,
 				      const struct task_struct *task,
-				      const struct pt_regs *regs, long ret, __u64 id)
+				      const struct pt_regs *regs, long ret, __u64 id,
+				      __u64 ns)
 {
-	fill_head(&e->head, REC_SYSCALL, id);
+	fill_head(&e->head, REC_SYSCALL, id, ns);
 	e->nr = (__s64)regs->orig_ax;
 	e->ret = ret;
 	take_regs(&e->regs, task, regs);
@@ -376,7 +377,7 @@ static void fill_event(struct scratch *s, const struct task_struct *task,
 		       const struct pt_regs *regs, long ret, __u64 id)
 {
 	s->used = s->chunked = s->flags = 0;
-	fill_call(&s->event, task, regs, ret, id);
+	fill_call(&s->event, task, regs, ret, id, exact_ns());
 	s->args[0] = regs->di;
 	s->args[1] = regs->si;
 	s->args[2] = regs->dx;
@@ -494,7 +495,7 @@ static __always_inline int put_plain(const struct rec_desc *d,
 	if (!f)
 		return 1;
 	e = (struct rec_syscall *)(f + 1);
-	fill_call(e, task, regs, ret, id);
+	fill_call(e, task, regs, ret, id, about_ns());
 	e->head.listed_as = e->nr;
 	e->flags = 0;
 	e->inline_bytes = bytes;
@@ -569,7 +570,7 @@ int record_vsyscall(__u64 *args __attribute__((unused)))
 	// One is enough: what makes many must not take other records' room.
 	if (!(process_bits(id >> 32) & REC_RECORDED) || ring_used() > REC_RING_BYTES / 2)
 		return 0;
-	fill_head(&head, REC_VSYSCALL, id);
+	fill_head(&head, REC_VSYSCALL, id, exact_ns());
 	ring_put(&head, sizeof(head));
 	return 0;
 }
@@ -577,9 +578,9 @@ int record_vsyscall(__u64 *args __attribute__((unused)))
 SEC("raw_tp/sys_exit")
 int record_sys_exit(__u64 *args)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 id = (__u64)(__u32)task->tgid << 32 | (__u32)task->pid;
 	__u8 bits = process_bits(id >> 32);
-	struct task_struct *task;
 	struct pt_regs *regs;
 	struct rec_desc *d;
 	struct scratch *s;
@@ -588,7 +589,6 @@ int record_sys_exit(__u64 *args)
 
 	if (!(bits & REC_RECORDED))
 		return 0;
-	task = bpf_get_current_task_btf();
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (is_return_probe(regs)) {
 		set_call_state((__u32)id, REC_CALL_NONE);

@@ -34,7 +34,7 @@ static __always_inline int put_chance(struct pt_regs *regs)
 	if (!process_bits(id >> 32))
 		return 0;
 	note_runs(id >> 32, id);
-	fill_head(&e.head, REC_CHANCE, id);
+	fill_head(&e.head, REC_CHANCE, id, exact_ns());
 	e.rip = regs->ip;
 	e.insn = bpf_get_attach_cookie(regs);
 	e.gpr[0] = regs->ax;
@@ -71,7 +71,7 @@ static __always_inline int put_heap(struct pt_regs *regs, __u32 kind)
 	if (!bits)
 		return 0;
 	note_runs(id >> 32, id);
-	fill_head(&e.head, kind, id);
+	fill_head(&e.head, kind, id, exact_ns());
 	e.fn = bpf_get_attach_cookie(regs);
 	e.args[0] = kind == REC_HEAP ? regs->di : regs->ax;
 	e.args[1] = kind == REC_HEAP ? regs->si : 0;
@@ -123,7 +123,7 @@ static int put_trigger(struct pt_regs *regs)
 
 	if (!process_bits(id >> 32))
 		return 0;
-	fill_head(&e.head, REC_TRIGGER, id);
+	fill_head(&e.head, REC_TRIGGER, id, exact_ns());
 	e.rip = regs->ip;
 	ring_put(&e, sizeof(e));
 	bpf_send_signal_thread(SIGSTOP);
@@ -195,7 +195,7 @@ static int put_store(struct pt_regs *regs)
 	if (!process_bits(id >> 32))
 		return 0;
 	note_runs(id >> 32, id);
-	fill_head(&e.head, REC_STORE, id);
+	fill_head(&e.head, REC_STORE, id, exact_ns());
 	cookie = bpf_get_attach_cookie(regs);
 	e.site = (__u32)cookie;
 	take_gprs(e.gpr, regs);

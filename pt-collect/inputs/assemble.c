@@ -248,6 +248,9 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	bool is_whole;
 
 	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
+	// The kernel side does not ask the clock for each.
+	if (ev.at_ns < p->log.last_ns)
+		ev.at_ns = p->log.last_ns;
 	if (wants_trace(p, t, e)) {
 		log_again(p, e, &ev);
 		return;

@@ -27,6 +27,7 @@ void ptc_log_event(struct ptc_log *l, const struct cap_event *ev)
 	if (!l->is_recording)
 		return;
 	l->n_events++;
+	l->last_ns = ev->at_ns;
 	err = cap_writer_event(l->writer, ev);
 	if (err)
 		ptc_log_fail(l, err);

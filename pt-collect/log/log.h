@@ -18,6 +18,7 @@ struct ptc_log {
 	struct cap_writer *writer;
 	bool is_recording;
 	uint64_t n_events;   ///< logged
+	uint64_t last_ns;    ///< when the last of them was
 	struct err *failure; ///< the first thing that went wrong; recording is off since
 };
 

@@ -49,3 +49,11 @@ dump --json --thread "$second" |
 
 expect_status 2 "$FAULTLINE" dump --kind nonsense "$TMPDIR/c"
 expect_status 2 "$FAULTLINE" dump --thread x "$TMPDIR/c"
+
+# Usual calls that follow each other closely have one time: 16 at most. It never goes back.
+expect_status 0 "${RECORD[@]}" -o "$TMPDIR/many" -- "$BUILD/tests/programs/pressure" calls 3000
+"$FAULTLINE" dump --json "$TMPDIR/many" | jq -se 'map(.at_ns | tonumber) as $t |
+	([range(1; $t | length) | select($t[.] < $t[. - 1])] | length) == 0 and
+	($t | group_by(.) | map(length) | max) as $most | $most > 1 and $most <= 16' >/dev/null ||
+	fail "times: $("$FAULTLINE" dump --json "$TMPDIR/many" | jq -s '
+		[.[].at_ns] | group_by(.) | map(length) | max')"
