@@ -18,7 +18,9 @@
  * runs disturb at one instruction only and others everywhere.
  *
  * Threads that end before the next one has begun never meet: some runs gather them, each held where
- * it begins until all others wait, and then let go one by one.
+ * it begins until all others wait, and then let go one by one. Others pile them up before the
+ * instructions that the seed picked: what no thread has done yet when the last one looks takes all of
+ * them to be held.
  *
  * All choices come from the seed. The instants at which they meet the program do not: the
  * same seed is the same strategy, not the same run.
@@ -39,12 +41,14 @@
 #define PERIOD_MIN_NS 50000
 #define PERIOD_BITS 6
 #define GATHER_NS 100000000 ///< so long a new thread waits for those that come after it
+#define PILE_NS 250000000   ///< and the first one of a pile for it to grow
 #define LOOK_NS 200000	    ///< how often we see whether the others all wait
 
 struct chaos_thread {
 	pid_t tid;
 	bool is_held;
-	bool is_new; ///< it has not run yet
+	bool is_new;   ///< it has not run yet
+	bool is_piled; ///< held in the pile
 	unsigned
 		armed_for; ///< the watch at which its debug registers were set; 0 = never
 	uint64_t until_ns; ///< of a held one
@@ -61,6 +65,8 @@ struct ptc_chaos {
 	unsigned n_armed, n_stops, n_stops_max;
 	unsigned hold_one_in; ///< stops
 	bool gathers;	      ///< holds new threads until nobody else can go on
+	bool piles;	      ///< and whoever comes to a point, once
+	uint64_t pile_ns;     ///< when that ends at the latest; 0 = it has not begun
 	uint32_t chance;      ///< of a stop at the end of a system call, in 2^32
 	uint64_t period_ns;   ///< mean time between random stops; 0 = none
 	uint64_t next_interrupt_ns, next_look_ns;
@@ -118,10 +124,18 @@ static void draw_strategy(struct ptc_chaos *c)
 	if (!c->n_armed || ptc_random_one_in(&c->random, 2))
 		c->period_ns = ptc_random_scale(&c->random, PERIOD_MIN_NS, PERIOD_BITS);
 	c->gathers = ptc_random_one_in(&c->random, 2);
-	log_debug("%u points, system calls %.3f, every %llu us, hold 1 in %u%s",
+	c->piles = c->n_armed && ptc_random_one_in(&c->random, 4);
+	if (c->piles) {
+		// Nothing else, lest one of the pile goes on.
+		c->chance = 0;
+		c->period_ns = 0;
+		c->n_stops_max = STOPS_MIN << STOPS_BITS;
+		c->n_armed = ptc_random_one_in(&c->random, 2) ? 1 : c->n_armed;
+	}
+	log_debug("%u points, system calls %.3f, every %llu us, hold 1 in %u%s%s",
 		  c->n_armed, c->chance / (double)UINT32_MAX,
 		  (unsigned long long)c->period_ns / 1000, c->hold_one_in,
-		  c->gathers ? ", gathered" : "");
+		  c->gathers ? ", gathered" : "", c->piles ? ", piled up" : "");
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -161,23 +175,34 @@ static void let_go(struct ptc_chaos *c, struct chaos_thread *t)
 {
 	if (t->tid == c->watcher)
 		end_watch(c);
-	t->is_held = false;
+	t->is_held = t->is_piled = false;
 	arm(c, t);
 	ptrace(PTRACE_CONT, t->tid, NULL, NULL);
 }
 
-static void let_one_go(struct ptc_chaos *c, pid_t but)
+/** @return whether there is one. */
+static bool let_one_go(struct ptc_chaos *c, pid_t but, bool is_piled)
 {
 	size_t start = ptc_random_below(&c->random, c->threads.size);
 
 	for (size_t i = 0; i < c->threads.size; i++) {
 		struct chaos_thread *t = &c->threads.data[(start + i) % c->threads.size];
 
-		if (t->is_held && t->tid != but) {
+		if (t->is_held && t->is_piled == is_piled && t->tid != but) {
 			let_go(c, t);
-			return;
+			return true;
 		}
 	}
+	return false;
+}
+
+/** Nobody else can go on: who is not in the pile first. Once it is touched it does not grow. */
+static void unpile(struct ptc_chaos *c)
+{
+	if (let_one_go(c, 0, false))
+		return;
+	c->piles = false;
+	let_one_go(c, 0, true);
 }
 
 /** Nothing disturbs the program any more. */
@@ -323,6 +348,12 @@ static bool holds(struct ptc_chaos *c, pid_t tid)
 		t->until_ns = ptc_now_ns() + GATHER_NS;
 		return true;
 	}
+	if (c->piles && point != SIZE_MAX) {
+		t->is_held = t->is_piled = true;
+		c->pile_ns = c->pile_ns ?: ptc_now_ns() + PILE_NS;
+		t->until_ns = c->pile_ns;
+		return true;
+	}
 	if ((!has_met && !ptc_random_one_in(&c->random, c->hold_one_in)) ||
 	    !can_be_overtaken(c, t))
 		return false;
@@ -331,7 +362,7 @@ static bool holds(struct ptc_chaos *c, pid_t tid)
 	begin_watch(c, t, point, &u);
 	if (count_held(c) == c->threads.size ||
 	    (tid != c->watcher && ptc_random_below(&c->random, 4)))
-		let_one_go(c, tid);
+		let_one_go(c, tid, false);
 	return true;
 }
 
@@ -362,13 +393,14 @@ static void interrupt_one(struct ptc_chaos *c)
 
 static void release_due(struct ptc_chaos *c, uint64_t now_ns)
 {
+	c->piles &= !c->pile_ns || c->pile_ns > now_ns;
 	for (size_t i = 0; i < c->threads.size; i++)
 		if (c->threads.data[i].is_held && c->threads.data[i].until_ns <= now_ns)
 			let_go(c, &c->threads.data[i]);
 	if (!count_held(c) || now_ns < c->next_look_ns)
 		return;
 	if (are_others_stuck(c, NULL))
-		let_one_go(c, 0);
+		unpile(c);
 	c->next_look_ns = now_ns + LOOK_NS;
 }
 
