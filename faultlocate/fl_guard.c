@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "decode/history/allocator.h"
 #include "faultlocate/fl_stages.h"
-#include "heapgraph/hg_strings.h"
+#include "heapgraph/hg_fields.h"
 
 #define SLOTS 256   ///< a module has one or two
 #define BLOCKS 4096 ///< of those that are left at the end, listed at once
@@ -26,8 +26,12 @@ struct guard {
 	struct dec_machine *m;
 	hg_hooks hooks;
 	bool has_allocator, has_debug;
-	bool is_plain; ///< nothing is asked of this replay: there is no guard in it
-	size_t n_told; ///< modules whose structs the guard knows of
+	bool is_plain;	   ///< nothing is asked of this replay: there is no guard in it
+	size_t n_told;	   ///< modules whose structs the guard knows of
+	size_t n_lined;	   ///< .. whose code,
+	bool has_asked;	   ///< .. as soon as it has asked
+	uint8_t n_layouts; ///< of what it asks for at present: so many,
+	const struct dec_struct *layout; ///< .. the last one
 	double start_s;
 };
 
@@ -74,22 +78,98 @@ static struct err *add_copies(struct guard *g)
 	return err;
 }
 
-static struct err *add_size(void *ctx, uint64_t bytes)
+static struct err *add_size(void *ctx, uint64_t bytes, const char *name)
 {
 	struct guard *g = ctx;
 
+	(void)name;
 	return vec_add(&g->hooks,
 		       (struct dec_hook){ .kind = DEC_HOOK_PARTS, .end = bytes });
 }
 
-/* Of a block that is a struct with arrays and structs in it, what is inside may be wrong, too: those are known by their
- * size, of which there may be other blocks. Without debug information of the user's own no block is known to be
+static struct err *add_own(void *ctx, uint64_t start, uint64_t end)
+{
+	struct guard *g = ctx;
+
+	return vec_add(&g->hooks, (struct dec_hook){ .kind = DEC_HOOK_OWN,
+						     .rip = start,
+						     .end = end });
+}
+
+/* Of a block that is a struct with arrays and structs in it, what is inside may be wrong, too: of those of such a size
+ * the guard asks what they are. Without debug information of the user's own no block is known to be
  * a struct. */
 static struct err *add_parts(struct guard *g)
 {
-	return g->has_debug ?
-		       dec_symbols_composites(g->a->symbols, &g->n_told, add_size, g) :
-		       NULL;
+	struct err *err = g->has_debug ? dec_symbols_composites(g->a->symbols, &g->n_told,
+								0, add_size, g) :
+					 NULL;
+
+	return err || !g->has_asked ?
+		       err :
+		       dec_symbols_lined(g->a->symbols, &g->n_lined, add_own, g);
+}
+
+/* Something that it is asked for may be struct @p name, of @p bytes. */
+static struct err *add_layout(void *ctx, uint64_t bytes, const char *name)
+{
+	struct guard *g = ctx;
+	const struct dec_struct *t = NULL;
+	struct err *err;
+
+	if (!name)
+		return NULL; // no allocation is known to be one
+	if (g->n_layouts == UINT8_MAX)
+		return err_new(ERR_UNSUPPORTED, "too many structs have one size");
+	err = dec_symbols_struct(g->a->symbols, name, &t);
+	if (err && err->code == ERR_NOT_FOUND) {
+		err_destroy(err);
+		return NULL;
+	}
+	if (err || t->size != bytes)
+		return err;
+	g->layout = t;
+	return hg_fields_hooks(t, g->n_layouts++, &g->hooks);
+}
+
+/* What is in blocks of @p bytes that calls returning to @p site get: as fl_types_layout() tells it of the call that
+ * heap_calls.c names. That is this one if it says what it allocates; of others they may be any struct. */
+static struct err *add_class(struct guard *g, uint64_t site, uint64_t bytes)
+{
+	struct dec_symbols *s = g->a->symbols;
+	bool is_sure = false;
+	const char *name = dec_symbols_alloc_type(s, site, bytes, &is_sure);
+	struct dec_place place = {};
+	size_t from = 0;
+	struct err *err = NULL;
+
+	if (dec_symbols_has_debug(s, site - 1))
+		dec_symbols_place(s, site - 1, &place);
+	g->n_layouts = 0;
+	if (place.line && name && is_sure)
+		err = add_layout(g, bytes, name);
+	else if (!place.line || (!name && !is_sure))
+		err = dec_symbols_composites(s, &from, bytes, add_layout, g);
+	return err   ?:
+		       vec_add(&g->hooks,
+			       ((struct dec_hook){ .kind = DEC_HOOK_CLASS,
+						   .rip = site,
+						   .end = bytes,
+						   .start = (uintptr_t)g->layout,
+						   .which = g->n_layouts }));
+}
+
+/* The guard stopped to ask. @return ERR_UNSUPPORTED, ERR_AMBIGUOUS: that is not known. */
+static struct err *answer(struct guard *g, const struct dec_where *w)
+{
+	struct err *err;
+
+	g->has_asked = true;
+	g->hooks.size = 0;
+	err = add_parts(g);
+	if (!err)
+		err = add_class(g, w->asked_site, w->asked_size);
+	return err ?: dec_machine_guard_hooks(g->m, g->hooks.data, g->hooks.size);
 }
 
 #define ENTRIES 16
@@ -267,8 +347,12 @@ static struct err *go(struct guard *g, bool *ret)
 		err = dec_machine_guard(g->m, false);
 	if (!err && !g->is_plain)
 		err = tell(g);
-	if (!err)
-		err = dec_machine_run(g->m, UINT64_MAX >> 1, &w);
+	do {
+		if (!err && w.doubt == DEC_DOUBT_ASKS)
+			err = answer(g, &w);
+		if (!err)
+			err = dec_machine_run(g->m, UINT64_MAX >> 1, &w);
+	} while (!err && w.doubt == DEC_DOUBT_ASKS);
 	if (err)
 		return err;
 	log_info("the guard ran up to %#llx (%d), doubt %d", (unsigned long long)w.rip,
@@ -307,7 +391,8 @@ struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool
 	dec_machine_destroy(g.m);
 	vec_deinit(&g.hooks);
 	a->phases.access_s += clock_now_s() - g.start_s;
-	if (!*ret && err && err->code == ERR_UNSUPPORTED) {
+	if (!*ret && err &&
+	    (err->code == ERR_UNSUPPORTED || err->code == ERR_AMBIGUOUS)) {
 		err_destroy(err); // the slow way tells what is wrong
 		return NULL;
 	}

@@ -6,6 +6,8 @@
  * Which array or struct inside of a struct begins at an offset, and where does it end? Layouts are flat:
  * a field's name tells of what it is part.
  */
+#include "heapgraph/hg_fields.h"
+
 #include "heapgraph/hg_access_int.h"
 
 #include <string.h>
@@ -232,4 +234,51 @@ bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size)
 		    t->fields[i].offset + t->fields[i].size > at)
 			return true;
 	return false;
+}
+
+/* ---- for a guard --------------------------------------------------------------------------- */
+
+// So many comparisons of names are too many.
+#define LOOKS_MAX (1u << 25)
+
+/* May a part begin where @p f does, by its name? Not at elements without parts of their own that are not the first. */
+static bool may_begin(const struct dec_field *f)
+{
+	size_t n = strlen(f->name);
+
+	return strpbrk(f->name, ".[") &&
+	       (f->name[n - 1] != ']' || (n > 2 && !strcmp(f->name + n - 3, "[0]")));
+}
+
+struct err *hg_fields_hooks(const struct dec_struct *t, uint8_t layout, hg_hooks *ret)
+{
+	_cleanup_(map_deinit) struct map seen = {};
+	uint64_t looks = 0;
+
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct dec_field *f = &t->fields[i];
+		struct hg_part p;
+		uint32_t element = f->size < UINT8_MAX ? f->size : UINT8_MAX;
+
+		if (!may_begin(f) || map_get(&seen, f->offset + 1ull))
+			continue;
+		looks += t->n_fields;
+		if (looks > LOOKS_MAX)
+			return err_new(ERR_UNSUPPORTED, "a struct has too many parts");
+		p = look_up_part(t, f->offset);
+		if (!p.name)
+			continue;
+		if (map_put(&seen, f->offset + 1ull, 1) ||
+		    vec_add(ret, ((struct dec_hook){
+					 .kind = DEC_HOOK_PART,
+					 .rip = f->offset,
+					 .start = p.start,
+					 .end = p.end,
+					 .which = layout,
+					 .width = element,
+					 .is_array = p.name[p.length] == '[',
+				 })))
+			return &err_nomem;
+	}
+	return NULL;
 }

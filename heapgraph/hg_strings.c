@@ -207,15 +207,26 @@ static struct err *add_hooks(struct dec_symbols *symbols, const struct function 
 	return err;
 }
 
+static struct err *add_both(struct dec_symbols *symbols, const struct function *f,
+			    hg_hooks *ret)
+{
+	struct err *err = add_hooks(symbols, f, dec_symbols_resolvers, true, ret);
+
+	return err ?: add_hooks(symbols, f, dec_symbols_entries, false, ret);
+}
+
 struct err *hg_strings_hooks(struct dec_symbols *symbols, hg_hooks *ret)
 {
 	struct err *err = NULL;
 
-	for (uint32_t i = 0; i < N_FUNCTIONS && !err; i++) {
-		err = add_hooks(symbols, &functions[i], dec_symbols_resolvers, true, ret);
-		if (!err)
-			err = add_hooks(symbols, &functions[i], dec_symbols_entries,
-					false, ret);
+	for (uint32_t i = 0; i < N_FUNCTIONS && !err; i++)
+		err = add_both(symbols, &functions[i], ret);
+	for (uint32_t i = 0; i < N_FILLERS && !err; i++) {
+		const struct function f = { .name = fillers[i].name,
+					    .limit = fillers[i].limit };
+
+		if (f.limit && !fillers[i].times)
+			err = add_both(symbols, &f, ret);
 	}
 	return err;
 }

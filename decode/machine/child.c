@@ -120,6 +120,8 @@ static void child_where(enum dec_at at)
 		.is_guarded = replay.engine.guard != NULL,
 		.doubt = replay.engine.guard ? replay.engine.guard->doubt :
 					       DEC_DOUBT_NONE,
+		.asked_site = replay.engine.guard ? replay.engine.guard->asked_site : 0,
+		.asked_size = replay.engine.guard ? replay.engine.guard->asked_size : 0,
 		.is_cut = replay.is_cut,
 		.map = { replay.mapped_file, replay.mapped_addr, replay.mapped_size,
 			 replay.mapped_offset },

@@ -62,6 +62,8 @@ struct dec_where {
 	uint64_t log_bytes;   ///< logged so far
 	bool is_guarded;      ///< dec_machine_guard(), all the time,
 	enum dec_doubt doubt; ///< .. which stopped here, for this reason
+	uint64_t asked_site,
+		asked_size; ///< DEC_DOUBT_ASKS: of the block that is about to be had
 	bool is_cut; ///< DEC_AT_END: not the program's end but the capture's, which
 		     ///< is damaged, cut short or unfinished (the notes say which)
 	struct {

@@ -643,8 +643,9 @@ static bool is_composite(Dwarf_Die *type)
 	return false;
 }
 
-struct err *dec_symbols_composites(struct dec_symbols *s, size_t *n_told,
-				   struct err *(*fn)(void *ctx, uint64_t bytes),
+struct err *dec_symbols_composites(struct dec_symbols *s, size_t *n_told, uint64_t bytes,
+				   struct err *(*fn)(void *ctx, uint64_t bytes,
+						     const char *name),
 				   void *ctx)
 {
 	struct err *err = NULL;
@@ -657,8 +658,11 @@ struct err *dec_symbols_composites(struct dec_symbols *s, size_t *n_told,
 		if (x && x->is_out_of_memory)
 			return &err_nomem;
 		for (size_t i = 1; x && i < x->types.size && !err; i++)
-			if (x->types.data[i].bytes && is_composite(&x->types.data[i].die))
-				err = fn(ctx, x->types.data[i].bytes);
+			if (x->types.data[i].bytes &&
+			    (!bytes || x->types.data[i].bytes == bytes) &&
+			    is_composite(&x->types.data[i].die))
+				err = fn(ctx, x->types.data[i].bytes,
+					 bytes ? own_name(x, i) : NULL);
 	}
 	return err;
 }

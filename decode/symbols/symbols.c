@@ -378,6 +378,53 @@ bool dec_symbols_next_debug(struct dec_symbols *s, size_t *i, uint64_t *start,
 	return false;
 }
 
+/* The sequences of rows of @p cu, each from its first numbered row on. */
+static struct err *lined_in_cu(const struct dec_sym_mapping *m, struct dec_sym_cu *cu,
+			       struct err *(*fn)(void *ctx, uint64_t start, uint64_t end),
+			       void *ctx)
+{
+	uint64_t bias = m->unit->debug_bias + m->bias, start = 0;
+	struct err *err = NULL;
+	Dwarf_Lines *all;
+	size_t n;
+
+	if (dwarf_getsrclines(&cu->die, &all, &n))
+		return NULL;
+	for (size_t i = 0; i < n && !err; i++) {
+		Dwarf_Line *row = dwarf_onesrcline(all, i);
+		bool is_end = false;
+		Dwarf_Addr addr = 0;
+		int number = 0;
+
+		dwarf_lineaddr(row, &addr);
+		if (dwarf_lineendsequence(row, &is_end) == 0 && is_end) {
+			if (start)
+				err = fn(ctx, start, addr + bias);
+			start = 0;
+		} else if (!start && dwarf_lineno(row, &number) == 0 && number) {
+			start = addr + bias;
+		}
+	}
+	return err;
+}
+
+struct err *dec_symbols_lined(struct dec_symbols *s, size_t *n_told,
+			      struct err *(*fn)(void *ctx, uint64_t start, uint64_t end),
+			      void *ctx)
+{
+	struct err *err = NULL;
+
+	for (; *n_told < s->mappings.size && !err; ++*n_told) {
+		const struct dec_sym_mapping *m = &s->mappings.data[*n_told];
+
+		if (!dec_symbols_has_debug(s, m->start))
+			continue;
+		for (size_t k = 0; k < m->unit->cus.size && !err; k++)
+			err = lined_in_cu(m, &m->unit->cus.data[k], fn, ctx);
+	}
+	return err;
+}
+
 /* ---- places -------------------------------------------------------------------------- */
 
 /** The nearest row before @p line with a line number, in the same sequence; or NULL. */

@@ -187,11 +187,19 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 
 /** Call @p fn with the size in bytes of each struct that has an array or a struct in it, of the user's modules from
  * the first on that were not told of before: @p n_told (0 at first) moves on. What the system's alone know
- * no code of the user's accesses. @return an error of @p fn's, or
+ * no code of the user's accesses. @p bytes: only of those of this size, with their names for dec_symbols_struct();
+ * 0: of all, without. @return an error of @p fn's, or
  * ERR_NOMEM. */
-struct err *dec_symbols_composites(struct dec_symbols *s, size_t *n_told,
-				   struct err *(*fn)(void *ctx, uint64_t bytes),
+struct err *dec_symbols_composites(struct dec_symbols *s, size_t *n_told, uint64_t bytes,
+				   struct err *(*fn)(void *ctx, uint64_t bytes,
+						     const char *name),
 				   void *ctx);
+
+/** Call @p fn with each piece of code that the line tables of modules with debug information tell of, of those mapped
+ * since the last time: @p n_told (0 at first) moves on. @return an error of @p fn's. */
+struct err *dec_symbols_lined(struct dec_symbols *s, size_t *n_told,
+			      struct err *(*fn)(void *ctx, uint64_t start, uint64_t end),
+			      void *ctx);
 
 /** Call @p fn with the name, nothing before it, of each struct of the modules looked through so
  * far. */

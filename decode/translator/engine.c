@@ -709,7 +709,7 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	while (c->exit_id == DEC_EXIT_GUARD || c->exit_id == DEC_EXIT_GUARD_QUICK) {
 		if (engine_event(e, &e->blocks.data[block]))
 			continue;
-		if (e->guard->doubt)
+		if (e->guard->doubt && e->guard->doubt != DEC_DOUBT_ASKS)
 			return DEC_PAUSE;
 		e->now += budget - engine_budget_left(e);
 		return DEC_GO;

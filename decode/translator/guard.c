@@ -65,9 +65,12 @@ struct err *dec_guard_start(struct dec_engine *e, bool is_patient)
 	g->at = (uint64_t)at;
 	g->loads = at;
 	g->stores = g->loads + GUARD_LOADS;
+	// A program may store at NULL, and die of it.
+	g->loads[0].number = g->stores[0].number = UINT64_MAX;
 	g->roots = (struct guard_root *)((char *)at + GUARD_ROOTS_AT);
 	g->lanes = (uint32_t(*)[8])((char *)at + GUARD_LANES_AT);
 	g->rows = (struct guard_row *)((char *)at + GUARD_ROWS_AT);
+	g->moves = (struct guard_move *)((char *)at + GUARD_MOVES_AT);
 	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
 	g->low = g->high_low = UINT64_MAX;
 	e->guard = g;
@@ -77,7 +80,7 @@ struct err *dec_guard_start(struct dec_engine *e, bool is_patient)
 
 void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip)
 {
-	if (!e->guard || e->guard->doubt)
+	if (!e->guard || (e->guard->doubt && e->guard->doubt != DEC_DOUBT_ASKS))
 		return;
 	if (!e->guard->is_patient || doubt != DEC_DOUBT_ACCESS ||
 	    vec_add(&e->guard->accesses, rip))
@@ -121,6 +124,8 @@ struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 
 	if (h->kind == DEC_HOOK_PARTS)
 		return add_parts(e, h->end);
+	if (h->kind > DEC_HOOK_PARTS)
+		return dec_guard_parts_told(g, h);
 	if (h->kind == DEC_HOOK_FOREIGN)
 		return vec_add(&g->foreign, *h);
 	if (known)
@@ -242,7 +247,7 @@ static uint32_t recall(struct dec_guard *g, uint64_t addr, uint64_t value)
 	if (tag)
 		return tag;
 	root = map_get(&g->live, value);
-	tag = root ? *root * sizeof(struct guard_row) : 0;
+	tag = root ? g->nodes.data[*root].tag : 0;
 	*root_of(g, value) = (struct guard_root){ value, tag };
 	if (!tag)
 		keep_none(g, addr, value);
@@ -265,7 +270,9 @@ static void forget_words(struct dec_guard *g, uint64_t start, uint64_t end)
 
 static struct guard_node *node_of(struct dec_guard *g, uint32_t tag)
 {
-	return &g->nodes.data[tag / sizeof(struct guard_row)];
+	return &g->nodes.data[dec_guard_has_parts(tag) ?
+				      dec_guard_parts_row(g, tag)->node :
+				      tag / sizeof(struct guard_row)];
 }
 
 /* Where emitted code looks for pointers: nowhere while the allocator is at work. */
@@ -299,24 +306,24 @@ static void widen(uint64_t *low, uint64_t *span, uint64_t start, uint64_t end)
 	*span = end - start;
 }
 
-static uint32_t node_born(struct dec_engine *e, uint64_t start, uint64_t size,
-			  uint64_t site)
+static bool node_born(struct dec_engine *e, uint64_t start, uint64_t size, uint64_t site)
 {
 	struct dec_guard *g = e->guard;
-	uint32_t n = g->nodes.size;
+	uint32_t n = g->nodes.size, tag;
 
 	if (start <= UINT32_MAX && !g->has_low) {
 		g->has_low = true; // from here on 32 bits may be a pointer
 		dec_engine_flush(e);
 	}
-	if (map_get(&g->parts, size) ||
-	    GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_BYTES ||
-	    vec_add(&g->nodes, (struct guard_node){ start, size, site, true }) ||
+	if (GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_PARTS_AT ||
+	    vec_add(&g->nodes, ((struct guard_node){ start, size, site, 0, true })) ||
 	    map_put(&g->live, start, n)) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-		return 0;
+		return false;
 	}
 	g->rows[n] = (struct guard_row){ start, size };
+	tag = dec_guard_parts_born(e, n);
+	g->nodes.data[n].tag = tag ?: n * sizeof(*g->rows);
 	forget_root(g, start);
 	forget_none(g, start);
 	if (start >= HIGH) {
@@ -327,16 +334,18 @@ static uint32_t node_born(struct dec_engine *e, uint64_t start, uint64_t size,
 	} else {
 		widen(&g->low, &g->span, start - REACH, start + size + REACH);
 	}
-	return n * sizeof(*g->rows);
+	return true;
 }
 
-static void node_died(struct dec_guard *g, uint32_t tag, uint64_t site)
+static void node_died(struct dec_guard *g, uint32_t number, uint64_t site)
 {
-	struct guard_node *n = node_of(g, tag);
+	struct guard_node *n = &g->nodes.data[number];
 
 	n->is_live = false;
 	n->site = site;
-	g->rows[tag / sizeof(struct guard_row)].size = 0;
+	g->rows[number].size = 0;
+	if (dec_guard_has_parts(n->tag))
+		dec_guard_parts_died(g, n);
 	map_remove(&g->live, n->start);
 	forget_root(g, n->start);
 }
@@ -357,15 +366,15 @@ static bool is_successor(struct dec_guard *g, const struct guard_node *old)
 	return now && g->nodes.data[*now].site == old->site;
 }
 
-static bool is_in_string(const struct dec_engine *e)
+/* Is the call that was entered with @p rsp still under way, and returns to @p to? */
+static bool is_under_way(const struct dec_engine *e, uint64_t rsp, uint64_t to)
 {
-	const struct dec_guard *g = e->guard;
 	uint64_t returns;
 
-	if (!g->string_rsp || e->ctx->gpr[CAP_RSP] > g->string_rsp)
+	if (!rsp || e->ctx->gpr[CAP_RSP] > rsp)
 		return false;
-	memcpy(&returns, (const void *)g->string_rsp, 8);
-	return returns == g->string_returns;
+	memcpy(&returns, (const void *)rsp, 8);
+	return returns == to;
 }
 
 /* Is an access of @p size bytes right, by a pointer of @p tag? See hg_astray_check(). */
@@ -391,6 +400,15 @@ static uint32_t tag_of_address(const struct dec_engine *e, const struct dec_mem 
 	if (index && (!base || is_inside(node_of(e->guard, index), addr, size)))
 		return index;
 	return base;
+}
+
+/* The same of what libraries and the kernel do. */
+static bool may_use(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64_t size)
+{
+	return is_right(g, tag, addr, size) &&
+	       (!dec_guard_has_parts(tag) || !node_of(g, tag)->is_live ||
+		!is_inside(node_of(g, tag), addr, size) ||
+		dec_guard_parts_may(g, tag, addr, size, size));
 }
 
 /* ---- an instruction ------------------------------------------------------------------------------ */
@@ -527,11 +545,15 @@ static uint32_t nearest(const struct guard_do *s, uint64_t value, uint64_t *sour
 
 /* Arithmetic led from a pointer of @p tag to @p value: from what is gone, and far, to whatever has the
  * memory now. */
-static uint32_t led_to(struct dec_guard *g, uint32_t tag, uint64_t value)
+static uint32_t led_to(const struct guard_do *s, uint32_t tag, uint64_t value)
 {
-	const struct guard_node *n = node_of(g, tag);
+	const struct guard_node *n = node_of(s->g, tag);
 
-	return n->is_live || llabs((int64_t)(value - n->start)) <= REACH ? tag : 0;
+	if (!n->is_live && llabs((int64_t)(value - n->start)) > REACH)
+		return 0;
+	return dec_guard_has_parts(tag) ?
+		       dec_guard_parts_step(s->e, tag, &s->insn, value) :
+		       tag;
 }
 
 static uint32_t subtract(const struct guard_do *s, int reg, uint32_t tag, uint64_t value)
@@ -541,9 +563,10 @@ static uint32_t subtract(const struct guard_do *s, int reg, uint32_t tag, uint64
 	if (!tag || (s->gpr[reg] >> 32 && !dec_insn_is_wide(&s->insn)))
 		return 0;
 	for (int i = 0; i < s->n; i++)
-		if (s->source[i].value == less && s->source[i].tag == tag)
+		if (s->source[i].value == less &&
+		    node_of(s->g, s->source[i].tag) == node_of(s->g, tag))
 			return 0;
-	return led_to(s->g, tag, value);
+	return led_to(s, tag, value);
 }
 
 static uint32_t derived_from(const struct guard_do *s, uint64_t value, bool is_memory)
@@ -555,7 +578,7 @@ static uint32_t derived_from(const struct guard_do *s, uint64_t value, bool is_m
 		return tag;
 	tag = nearest(s, value, &source);
 	return tag && !dec_insn_cuts(s->insn.mnemonic, source, value) ?
-		       led_to(s->g, tag, value) :
+		       led_to(s, tag, value) :
 		       0;
 }
 
@@ -568,7 +591,7 @@ static void define_gpr(struct guard_do *s, int reg)
 	if (s->insn.mnemonic == ZYDIS_MNEMONIC_SUB)
 		tag = subtract(s, reg, tag, value);
 	else if (s->insn.is_string && (reg == CAP_RSI || reg == CAP_RDI))
-		tag = tag ? led_to(s->g, tag, value) : 0;
+		tag = tag ? led_to(s, tag, value) : 0;
 	else
 		tag = derived_from(s, value, false);
 	if (reg == CAP_RSP && tag) // a stack in the heap
@@ -594,7 +617,7 @@ static uint32_t lane_from(const struct guard_do *s, int v, int k, uint64_t value
 		tag = living(s, v, k);
 	for (; read && !tag; read &= read - 1)
 		tag = living(s, __builtin_ctz(read), k);
-	return tag;
+	return dec_guard_has_parts(tag) ? dec_guard_parts_unknown(s->e, tag) : tag;
 }
 
 static void define_vector(struct guard_do *s, int reg)
@@ -620,7 +643,7 @@ static uint32_t word_from(const struct guard_do *s, uint64_t addr, uint64_t valu
 				  NULL;
 	uint32_t was = words ? words[addr % PAGE / 8] >> 32 : 0;
 
-	return was ? led_to(s->g, was, value) : derived_from(s, value, true);
+	return was ? led_to(s, was, value) : derived_from(s, value, true);
 }
 
 static void define_memory(struct guard_do *s, int i)
@@ -676,16 +699,30 @@ static bool may_read_ahead(const struct guard_do *s, const struct dec_mem *m,
 	       vec_find(&s->g->foreign, f, rip >= f->rip && rip < f->end);
 }
 
+/* Of a node with parts: is it in the one that the pointer is to? */
+static bool is_of_part(struct guard_do *s, const struct dec_mem *m, uint32_t tag,
+		       uint64_t addr, uint64_t size)
+{
+	const struct guard_node *n = node_of(s->g, tag);
+
+	return !dec_guard_has_parts(tag) || !n->is_live || !is_inside(n, addr, size) ||
+	       dec_guard_parts_is_right(s->e, tag, &s->insn, m, s->gpr, addr, size);
+}
+
 static void check_operands(struct guard_do *s)
 {
-	bool is_string = is_in_string(s->e);
+	struct dec_guard *g = s->g;
+	bool is_string = is_under_way(s->e, g->string_rsp, g->string_returns);
 
+	if (!is_under_way(s->e, g->fill_rsp, g->fill_returns))
+		g->fill_bytes = 0;
 	for (int i = 0; i < s->insn.n_mem; i++) {
 		const struct dec_mem *m = &s->insn.mem[i];
 		uint32_t tag = tag_of_address(s->e, m, s->addr[i], s->bytes[i]);
 
 		if (!tag || !s->bytes[i] || (is_string && !m->is_write) ||
-		    is_right(s->g, tag, s->addr[i], s->bytes[i]) ||
+		    (is_right(s->g, tag, s->addr[i], s->bytes[i]) &&
+		     is_of_part(s, m, tag, s->addr[i], s->bytes[i])) ||
 		    may_read_ahead(s, m, tag, s->addr[i], s->bytes[i]))
 			continue;
 		dec_guard_doubt(s->e, DEC_DOUBT_ACCESS, s->insn.rip);
@@ -777,6 +814,7 @@ static void look(struct dec_engine *e)
 	struct guard_do s = { .e = e, .g = e->guard };
 
 	s.insn = *dec_engine_insn(e, e->ctx->rip);
+	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
 	find_operands(&s);
 	check_operands(&s);
 }
@@ -798,7 +836,7 @@ int dec_guard_step(struct dec_engine *e)
 {
 	if (dec_guard_stops_at(e->guard, e->ctx->rip))
 		stop(e);
-	return step(e);
+	return e->guard->doubt == DEC_DOUBT_ASKS ? DEC_GO : step(e);
 }
 
 static void enter_string(struct dec_engine *e, uint64_t rip);
@@ -857,9 +895,11 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 		break;
 	case GUARD_EVENT_CALL:
 		stop(e);
+		if (g->doubt == DEC_DOUBT_ASKS)
+			e->is_flushed = true; // there is no exit that it would go on from
 		if (!e->is_flushed)
 			break;
-		g->passed = ev.rip;
+		g->passed = g->doubt ? 0 : ev.rip;
 		c->budget[0] -= ev.pending;
 		return NULL;
 	default:
@@ -921,22 +961,46 @@ static bool ends_within(const struct dec_engine *e, const struct dec_hook *h, in
 	return false;
 }
 
+/* How much from @p addr on is of what a pointer of @p tag is to, perhaps for a call that is given @p size bytes? */
+static uint64_t room_at(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64_t size)
+{
+	const struct guard_node *n = node_of(g, tag);
+	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+
+	if (!n->is_live || addr - n->start >= n->size)
+		return 0;
+	if (!dec_guard_has_parts(tag) || dec_guard_parts_may(g, tag, addr, size, size))
+		return n->start + n->size - addr;
+	return addr - row->other_start < row->other_size ?
+		       row->other_start + row->other_size - addr :
+		       0;
+}
+
 static void enter_string(struct dec_engine *e, uint64_t rip)
 {
 	struct dec_guard *g = e->guard;
 	const struct dec_hook *h = &g->hook.data[*map_get(&g->hooks, rip) - 1];
 	const uint64_t at[2] = { e->ctx->gpr[CAP_RDI], e->ctx->gpr[CAP_RSI] };
 	const uint32_t tag[2] = { e->ctx->tag[CAP_RDI], e->ctx->tag[CAP_RSI] };
+	bool is_text = h->extent[1] == DEC_EXTENT_TEXT;
+	uint64_t limit = h->limit && !is_text ? e->ctx->gpr[h->limit] : 0, returns;
 
 	if (g->call.is_open)
 		return;
+	memcpy(&returns, (const void *)e->ctx->gpr[CAP_RSP], 8);
+	g->fill_rsp = e->ctx->gpr[CAP_RSP];
+	g->fill_returns = returns;
+	g->fill_bytes = limit;
+	if (!h->extent[0] && !h->extent[1])
+		return;
+	if (!h->extent[0] &&
+	    dec_guard_parts_spill(g, tag[0], at[0], limit, tag[1], at[1]))
+		dec_guard_doubt(e, DEC_DOUBT_ACCESS, rip);
 	g->string_rsp = e->ctx->gpr[CAP_RSP];
-	memcpy(&g->string_returns, (const void *)g->string_rsp, 8);
+	g->string_returns = returns;
 	for (int i = 0; i < 2; i++) {
 		const struct guard_node *n = node_of(g, tag[i]);
-		uint64_t room = n->is_live && at[i] - n->start < n->size ?
-					n->start + n->size - at[i] :
-					0;
+		uint64_t room = room_at(g, tag[i], at[i], limit);
 
 		if (tag[i] && h->extent[i] &&
 		    (n->is_live || !is_right(g, tag[i], at[i], 1)) &&
@@ -953,7 +1017,7 @@ static void check_release(struct dec_engine *e)
 	uint64_t addr = e->ctx->gpr[CAP_RDI], *root = map_get(&g->live, addr);
 	uint32_t tag = e->ctx->tag[CAP_RDI];
 
-	if (addr && (!root || (tag && tag != *root * sizeof(struct guard_row))))
+	if (addr && (!root || (tag && node_of(g, tag) != &g->nodes.data[*root])))
 		dec_guard_doubt(e, DEC_DOUBT_RELEASE, e->ctx->rip);
 }
 
@@ -978,7 +1042,7 @@ static void release(struct dec_guard *g, uint64_t addr, uint64_t site)
 	uint64_t *root = map_get(&g->live, addr);
 
 	if (addr && root)
-		node_died(g, *root * sizeof(struct guard_row), site);
+		node_died(g, *root, site);
 }
 
 static void enter_call(struct dec_engine *e, const struct dec_hook *h)
@@ -1061,43 +1125,60 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 	take_over(g, addr, size, call->arg[0], old_size);
 }
 
-/* As heap_calls_report() of history/heap_calls.c. */
+/* What did the call under way allocate? As heap_calls_report() of history/heap_calls.c. @return false: nothing. */
+static bool find_made(const struct dec_engine *e, uint64_t *addr, uint64_t *size)
+{
+	const struct guard_call *call = &e->guard->call;
+	const uint64_t *arg = call->arg;
+
+	*addr = e->ctx->gpr[CAP_RAX];
+	switch (call->hook.which) {
+	case CAP_HEAP_MALLOC:
+		*size = arg[0];
+		return true;
+	case CAP_HEAP_CALLOC:
+		*size = arg[0] * arg[1];
+		return true;
+	case CAP_HEAP_REALLOC:
+		*size = arg[1];
+		return *addr || (arg[0] && !arg[1]);
+	case CAP_HEAP_ALIGNED_ALLOC:
+		*size = arg[1];
+		return true;
+	case CAP_HEAP_POSIX_MEMALIGN:
+		*size = arg[2];
+		if ((uint32_t)*addr)
+			return false;
+		*addr = word_at(arg[0]);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void leave_allocator(struct dec_engine *e)
 {
 	const struct guard_call *call = &e->guard->call;
-	uint64_t rax = e->ctx->gpr[CAP_RAX], *root;
+	uint64_t rax = e->ctx->gpr[CAP_RAX], *root, addr, size;
 
-	switch (call->hook.which) {
-	case CAP_HEAP_MALLOC:
-		born(e, rax, call->arg[0]);
-		break;
-	case CAP_HEAP_CALLOC:
-		born(e, rax, call->arg[0] * call->arg[1]);
-		break;
-	case CAP_HEAP_REALLOC:
-		if (rax || (call->arg[0] && !call->arg[1]))
-			born(e, rax, call->arg[1]);
-		break;
-	case CAP_HEAP_ALIGNED_ALLOC:
-		born(e, rax, call->arg[1]);
-		break;
-	case CAP_HEAP_POSIX_MEMALIGN:
-		if (!(uint32_t)rax)
-			born(e, word_at(call->arg[0]), call->arg[2]);
-		break;
-	}
+	if (find_made(e, &addr, &size))
+		born(e, addr, size);
 	for (int r = 0; r < DEC_GPRS; r++)
 		e->ctx->tag[r] = e->ctx->gpr[r] == call->gpr[r] ? call->tag[r] : 0;
 	e->ctx->vec_tags = call->vec_tags; // as the log has it, whatever they hold
 	root = map_get(&e->guard->live, rax);
-	e->ctx->tag[CAP_RAX] = root ? *root * sizeof(struct guard_row) : 0;
+	e->ctx->tag[CAP_RAX] = root ? e->guard->nodes.data[*root].tag : 0;
 }
 
 static void leave_call(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
 	struct dec_hook h = g->call.hook;
+	uint64_t addr, size;
 
+	if (h.kind == DEC_HOOK_ALLOCATOR && find_made(e, &addr, &size) && addr &&
+	    !dec_guard_parts_known(e, g->call.returns, size))
+		return;
 	g->call.is_open = false;
 	if (h.kind == DEC_HOOK_ALLOCATOR) {
 		leave_allocator(e);
@@ -1145,7 +1226,7 @@ void dec_guard_answered(struct dec_engine *e, uint64_t number)
 		dec_guard_doubt(e, DEC_DOUBT_CALL, e->ctx->rip);
 	if (ret > 0 &&
 	    (number == SYS_write || number == SYS_pwrite64 || number == SYS_sendto) &&
-	    !is_right(g, tag, e->ctx->gpr[CAP_RSI], ret))
+	    !may_use(g, tag, e->ctx->gpr[CAP_RSI], ret))
 		dec_guard_doubt(e, DEC_DOUBT_CALL, e->ctx->rip);
 }
 
@@ -1156,7 +1237,7 @@ void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n, int64_t 
 
 	for (int i = 0; i < 3; i++)
 		if (c->gpr[reg[i]] == addr && ret > 0 &&
-		    !is_right(e->guard, c->tag[reg[i]], addr,
-			      n < (uint64_t)ret ? n : (uint64_t)ret))
+		    !may_use(e->guard, c->tag[reg[i]], addr,
+			     n < (uint64_t)ret ? n : (uint64_t)ret))
 			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 }

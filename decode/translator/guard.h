@@ -14,6 +14,9 @@
  *
  * A tag is the offset of its node's row in a table: {start, size}. Row 0 has all memory. A row that is
  * freed has none. Where rows and what finds shadow words lie is below 2 GiB, as the context.
+ *
+ * Of nodes that may be structs with arrays or structs in them (guard_parts.c) tags are from GUARD_PARTS on, one for
+ * each part that pointers were led to: struct guard_parts_row.
  */
 #ifndef DECODE_TRANSLATOR_GUARD_H
 #define DECODE_TRANSLATOR_GUARD_H
@@ -31,6 +34,7 @@ enum dec_doubt {
 	DEC_DOUBT_RELEASE, ///< a release that may be wrong
 	DEC_DOUBT_CALL, ///< a function or system call that may be given what it must not
 	DEC_DOUBT_BEYOND, ///< what is not followed: threads, signals, faults, a heap below 4 GiB
+	DEC_DOUBT_ASKS, ///< none yet: it goes on when it was told (DEC_HOOK_CLASS) of the block that is about to be had
 };
 
 enum dec_hook_kind {
@@ -39,7 +43,10 @@ enum dec_hook_kind {
 	DEC_HOOK_STRING,    ///< extents, limit, width: what a call reads
 	DEC_HOOK_COPY,	    ///< the slot that calls of memcpy go through
 	DEC_HOOK_FOREIGN, ///< code of a library, up to end: vectors may read ahead there
-	DEC_HOOK_PARTS, ///< blocks of end bytes may have parts that pointers are meant for: not followed
+	DEC_HOOK_PARTS, ///< blocks of end bytes may have parts that pointers are meant for: it asks (DEC_DOUBT_ASKS)
+	DEC_HOOK_OWN,	///< the user's code, up to end
+	DEC_HOOK_PART, ///< of a block that is asked about: at offset rip begins what is in it from offset start to end
+	DEC_HOOK_CLASS, ///< blocks of end bytes that calls returning to rip get have the parts told of since the last one
 };
 
 /** Where the reading from one of the first two arguments ends. */
@@ -56,11 +63,14 @@ enum dec_hook_extent {
 /** A place that the guard is to know. */
 struct dec_hook {
 	uint64_t rip; ///< of COPY: the address of the slot
-	uint8_t kind, which, extent[2];
-	uint8_t limit;	  ///< register; 0: none
-	uint8_t width;	  ///< bytes of an element
-	bool is_resolver; ///< what it returns is the function
-	uint64_t end;	  ///< of FOREIGN; of PARTS
+	uint8_t kind;
+	uint8_t which; ///< of PART: of which struct, of CLASS: of how many that it may be
+	uint8_t extent[2];
+	uint8_t limit;	     ///< register; 0: none
+	uint8_t width;	     ///< bytes of an element; of PART: of its first field
+	bool is_resolver;    ///< what it returns is the function
+	bool is_array;	     ///< of PART; else it is a struct
+	uint64_t end, start; ///< start: of PART; of CLASS of one struct a number for it
 };
 
 /** dec_hook.which of functions of the allocator that allocate nothing; of malloc_usable_size(). */
@@ -71,7 +81,11 @@ enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
 #define GUARD_ROOTS_AT (2 * GUARD_LOADS * 16)
 #define GUARD_LANES_AT (GUARD_ROOTS_AT + GUARD_ROOTS * 16)
 #define GUARD_ROWS_AT (GUARD_LANES_AT + 32 * 8 * 4)
-#define GUARD_BYTES (256u << 20)
+#define GUARD_PARTS_AT (192u << 20)
+#define GUARD_PARTS (GUARD_PARTS_AT - GUARD_ROWS_AT) ///< the first such tag
+#define GUARD_MOVES 65536
+#define GUARD_MOVES_AT (GUARD_BYTES - GUARD_MOVES * 16)
+#define GUARD_BYTES (320u << 20)
 
 /** The shadow of a page, of its number; @p number 0: of none. */
 struct guard_page {
@@ -92,8 +106,47 @@ struct guard_row {
 	uint64_t start, size;
 };
 
+/** What pointers to a node that may have parts are, by what is known of the first of the user's steps from its start. */
+enum guard_way {
+	GUARD_WAY_FREE,	 ///< none was made; but libraries did
+	GUARD_WAY_START, ///< none, and it is the start
+	GUARD_WAY_INDEX, ///< by an index to what is no part: a constant may follow that is part of the step
+	GUARD_WAY_PART,
+	GUARD_WAY_UNKNOWN, ///< no access by it is known to be right
+};
+
+/** What the user's code may access, and what other code may. */
+struct guard_parts_row {
+	uint64_t start, size, other_start, other_size;
+	uint64_t node_start;
+	uint32_t way, node;
+	uint32_t class; ///< index
+	int32_t anchor; ///< to where the first step led, from the node's start
+	uint32_t next;	///< of the node's; 0: none
+	uint32_t pad;
+};
+
+/** Where an instruction leads from a pointer, or what it may access by it. */
+struct guard_move {
+	uint32_t tag, site, to, pad;
+};
+
+struct guard_part {
+	uint64_t offset, start, end;
+	uint8_t layout, element;
+	bool is_array;
+};
+
+/** Blocks of one size: they may be one of several structs, or a certain one. */
+struct guard_class {
+	uint32_t n_layouts;
+	uint64_t layout; ///< of one: which
+	VEC(struct guard_part) parts;
+};
+
 struct guard_node {
 	uint64_t start, size, site; ///< site: where the allocator returned to
+	uint32_t tag;		    ///< of a pointer to its start
 	bool is_live;
 };
 
@@ -142,9 +195,21 @@ struct dec_guard {
 	struct map hooks; ///< rip -> index + 1
 	VEC(struct dec_hook) hook;
 	VEC(struct dec_hook) foreign;
-	struct map parts; ///< sizes of blocks that may have any -> 1
-	struct map stops; ///< where functions of the allocator begin, or return to -> 1
-	uint64_t passed;  ///< what there is to do at this one was done; 0: none
+	struct map parts;		 ///< sizes of blocks that may have any -> 1
+	uint64_t asked_site, asked_size; ///< DEC_DOUBT_ASKS
+	VEC(struct guard_part) told;	 ///< for the next class
+	VEC(struct guard_class) classes;
+	struct map class_of; ///< site, size -> index + 1; 0: no parts
+	bool has_parts;	     ///< a node with parts was born
+	uint32_t n_parts_rows;
+	struct map sites;	  ///< rip -> number
+	struct map led;		  ///< tag << 32 | site -> tag
+	struct guard_move *moves; ///< those at hand
+	VEC(struct dec_hook) own; ///< pieces of code, ascending
+	uint64_t fill_rsp, fill_returns,
+		fill_bytes; ///< the last call of memcpy, memset and the like
+	struct map stops;   ///< where functions of the allocator begin, or return to -> 1
+	uint64_t passed;    ///< what there is to do at this one was done; 0: none
 	struct guard_call call;
 	uint64_t string_rsp,
 		string_returns; ///< the call of a string function, perhaps under way
@@ -183,6 +248,63 @@ int dec_guard_step(struct dec_engine *e);
 /** System call @p number was answered; it wrote @p n bytes at @p addr, and returns @p ret. */
 void dec_guard_answered(struct dec_engine *e, uint64_t number);
 void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n, int64_t ret);
+
+/* ---- guard_parts.c: nodes with parts ---------------------------------------------------------- */
+
+static inline bool dec_guard_has_parts(uint32_t tag)
+{
+	return tag >= GUARD_PARTS;
+}
+
+static inline struct guard_parts_row *dec_guard_parts_row(const struct dec_guard *g,
+							  uint32_t tag)
+{
+	return (struct guard_parts_row *)((char *)g->rows + tag);
+}
+
+/** @return whether @p rip is of the user's code. */
+bool dec_guard_is_own(const struct dec_guard *g, uint64_t rip);
+
+/** Of what is told: OWN, PART, CLASS. @return ERR_NOMEM. */
+struct err *dec_guard_parts_told(struct dec_guard *g, const struct dec_hook *h);
+
+/** The allocator returns to @p site with @p size bytes: is it known what is in them? @return false: it is in doubt
+ * (DEC_DOUBT_ASKS). */
+bool dec_guard_parts_known(struct dec_engine *e, uint64_t site, uint64_t size);
+
+/** Node @p n, whose size and site are set, begins. @return its tag if it may have parts; 0: it has none. */
+uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n);
+void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n);
+
+/** Arithmetic of @p insn led from a pointer of @p tag to @p value, another one. @return its tag. */
+uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag,
+			      const struct dec_insn *insn, uint64_t value);
+
+/** May operand @p m of @p insn, in a live node and inside, be accessed by a pointer of @p tag? With general
+ * registers @p gpr. */
+bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
+			      const struct dec_insn *insn, const struct dec_mem *m,
+			      const uint64_t *gpr, uint64_t addr, uint64_t size);
+
+/** .. by code that is not the user's, which was asked for @p intent bytes (0: not known)? */
+bool dec_guard_parts_may(const struct dec_guard *g, uint32_t tag, uint64_t addr,
+			 uint64_t size, uint64_t intent);
+
+/** A call copies @p size bytes from @p from, of tag @p source, to @p addr: may text go on behind an array? */
+bool dec_guard_parts_spill(const struct dec_guard *g, uint32_t tag, uint64_t addr,
+			   uint64_t size, uint32_t source, uint64_t from);
+
+/** @return the tag of a pointer to the node of @p tag of which nothing is known. */
+uint32_t dec_guard_parts_unknown(struct dec_engine *e, uint32_t tag);
+
+/** @return a number for the instruction at @p rip as one that moves a pointer; + 1: as one that accesses memory. */
+uint32_t dec_guard_parts_site(struct dec_guard *g, uint64_t rip);
+
+/** @return where in moves that of @p site from @p tag is, in bytes. */
+static inline uint32_t dec_guard_move_at(uint32_t tag, uint32_t site)
+{
+	return ((tag >> 2) + site * 0x9e3779b0u) & (GUARD_MOVES - 1) * 16;
+}
 
 /* ---- guard_emit.c: parts of a block --------------------------------------------------------- */
 

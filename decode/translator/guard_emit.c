@@ -11,6 +11,7 @@
 #include "decode/translator/guard.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "decode/translator/translation.h"
 #include "decode/x86/zydis.h"
@@ -205,15 +206,138 @@ static void step_always(struct translation *t, int i)
 	emit_patch_rel(at, step_stub(t, i));
 }
 
+/* ---- nodes with parts (guard_parts.c) ---------------------------------------------------------------- */
+
+#define ROW(t, field) \
+	((t)->e->guard->at + GUARD_ROWS_AT + offsetof(struct guard_parts_row, field))
+
+/* cmp dword [reg + disp], imm */
+static void mem_is(struct dec_emit *o, int reg, uint32_t disp, uint32_t imm)
+{
+	emit_mem_op(o, 0, 0x81, 7, reg, DEC_REG_NONE, 1, disp);
+	emit_u32(o, imm);
+}
+
+/* cmp dword ctx:[off], imm */
+static void ctx_is(struct dec_emit *o, uint32_t off, uint32_t imm)
+{
+	emit_u8(o, 0x81);
+	emit_abs(o, 7, off);
+	emit_u32(o, imm);
+}
+
+/* In the cold part: the tag in the first scratch becomes that to which it leads at @p site; what is not at hand
+ * is a step. */
+static void look_up_move(struct translation *t, int i, uint32_t site)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1];
+	uint32_t moves = t->e->guard->at + GUARD_MOVES_AT;
+	struct dec_emit *c = &t->cold;
+
+	reg_op32(c, OP_MOV, s1, s0);
+	reg_shift(c, 5, s1, 2);
+	reg_imm(c, 0, s1, site * 0x9e3779b0u);
+	reg_imm(c, 4, s1, (GUARD_MOVES - 1) * 16);
+	emit_mem_op(c, 0, OP_CMP, s0, s1, DEC_REG_NONE, 1, moves);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), step_stub(t, i));
+	mem_is(c, s1, moves + offsetof(struct guard_move, site), site);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), step_stub(t, i));
+	emit_mem_op(c, 0, OP_MOV, s0, s1, DEC_REG_NONE, 1,
+		    moves + offsetof(struct guard_move, to));
+}
+
+/* A step, if register @p reg is a pointer to what may have parts. */
+static void step_if_parts(struct translation *t, int i, int reg)
+{
+	if (!t->e->guard->has_parts || !may(t, reg))
+		return;
+	keep_flags(t, i);
+	ctx_is(&t->out, TAG(reg), GUARD_PARTS);
+	step_if(t, i, CC_AE);
+}
+
+/* .. if the tag in @p s is of one, in the cold part. */
+static void cold_step_if_parts(struct translation *t, int i, int s)
+{
+	if (!t->e->guard->has_parts)
+		return;
+	reg_imm(&t->cold, 7, s, GUARD_PARTS);
+	emit_patch_rel(emit_jcc_rel(&t->cold, CC_AE), step_stub(t, i));
+}
+
 /* ---- addresses ------------------------------------------------------------------------------------ */
+
+/* Emit, at @p o: a step, unless [@p m] is within what begins at the address in [s0 + @p row], and has the size behind
+ * it. */
+static void compare(struct translation *t, int i, struct dec_emit *o,
+		    const struct dec_mem *m, uint32_t row)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1];
+	uint8_t *stub = step_stub(t, i);
+
+	emit_lea(o, s1, m);
+	emit_mem_op(o, 1, OP_SUB, s1, s0, DEC_REG_NONE, 1, row);
+	if (m->size > 1) {
+		reg_imm(o, 0, s1, m->size - 1);
+		emit_patch_rel(emit_jcc_rel(o, CC_C), stub);
+	}
+	emit_mem_op(o, 1, OP_CMP, s1, s0, DEC_REG_NONE, 1, row + 8);
+	emit_patch_rel(emit_jcc_rel(o, CC_AE), stub);
+}
+
+/* Where the tag in the first scratch is that of an index: the part is not known that it is to, unless it was led
+ * there. */
+static void check_index(struct translation *t, int i)
+{
+	uint8_t s0 = const_scratch(t)[0];
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	uint8_t *stub;
+
+	if (!t->e->guard->has_parts)
+		return;
+	stub = step_stub(t, i);
+	reg_imm(o, 7, s0, GUARD_PARTS);
+	emit_patch_rel(emit_jcc_rel(o, CC_AE), c->p);
+	mem_is(c, s0, ROW(t, way), GUARD_WAY_INDEX);
+	emit_patch_rel(emit_jcc_rel(c, CC_B), stub);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+}
+
+/* .. that of the pointer that the access is by: to which part? An index leads from the start to one; libraries'
+ * code has bounds of its own. @return the jump behind the comparison; NULL: there is none. */
+static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m)
+{
+	struct dec_guard *g = t->e->guard;
+	uint8_t s0 = const_scratch(t)[0];
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	bool is_own = g->has_parts && dec_guard_is_own(g, t->insn[i].rip);
+	uint8_t *stub, *start;
+
+	if (!g->has_parts || (is_own && m->index == DEC_REG_NONE))
+		return NULL;
+	stub = step_stub(t, i);
+	reg_imm(o, 7, s0, GUARD_PARTS);
+	emit_patch_rel(emit_jcc_rel(o, CC_AE), c->p);
+	if (!is_own) {
+		compare(t, i, c, m, ROW(t, other_start));
+		return emit_jmp_rel(c);
+	}
+	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
+	start = emit_jcc_rel(c, CC_E);
+	emit_patch_rel(emit_jcc_rel(c, CC_B), stub);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+	emit_patch_rel(start, c->p);
+	look_up_move(t, i, dec_guard_parts_site(g, t->insn[i].rip) + 1);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+	return NULL;
+}
 
 /* Is [@p m] the memory of its pointer's node? */
 static void check(struct translation *t, int i, const struct dec_mem *m)
 {
-	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over;
+	uint8_t s0 = const_scratch(t)[0], *over;
 	bool has_index = m->scale == 1 && may(t, m->index);
 	struct dec_emit *o = &t->out;
-	uint32_t rows = t->e->guard->at + GUARD_ROWS_AT;
 
 	if (m->base >= DEC_GPRS || m->is_gs || m->is_absolute)
 		return;
@@ -225,16 +349,13 @@ static void check(struct translation *t, int i, const struct dec_mem *m)
 		reg_op32(o, 0x85, s0, s0); // test
 		over = emit_jcc_rel(o, CC_NE);
 		ctx_op32(o, OP_MOV, s0, TAG(m->index));
+		check_index(t, i);
 		emit_patch_rel(over, o->p);
 	}
-	emit_lea(o, s1, m);
-	emit_mem_op(o, 1, OP_SUB, s1, s0, DEC_REG_NONE, 1, rows);
-	if (m->size > 1) {
-		reg_imm(o, 0, s1, m->size - 1);
-		step_if(t, i, CC_C);
-	}
-	emit_mem_op(o, 1, OP_CMP, s1, s0, DEC_REG_NONE, 1, rows + 8);
-	step_if(t, i, CC_AE);
+	over = check_part(t, i, m);
+	compare(t, i, o, m, ROW(t, start));
+	if (over)
+		emit_patch_rel(over, o->p);
 }
 
 /* Is the value of @p reg perhaps a pointer? Then it goes on in the cold part, whose end leads back. It loses @p s1.
@@ -347,16 +468,49 @@ static void copy_tag(struct translation *t, int to, int from)
 	t->zero &= ~(1u << to);
 }
 
-/* In the cold part: the sum that the lea or add at hand comes to, in @p reg. */
+/* What is added to the register by an add, sub, inc or dec of 64 bits without another one. */
+static int32_t constant_of(const struct dec_insn *insn)
+{
+	int32_t by;
+
+	if (insn->mnemonic == ZYDIS_MNEMONIC_INC)
+		return 1;
+	if (insn->mnemonic == ZYDIS_MNEMONIC_DEC)
+		return -1;
+	if (insn->bytes[1] == 0x83)
+		by = (int8_t)insn->bytes[insn->len - 1];
+	else
+		memcpy(&by, insn->bytes + insn->len - 4, 4);
+	return insn->mnemonic == ZYDIS_MNEMONIC_SUB ? -(int64_t)by : by;
+}
+
+/* Is it of those that emit_sum() knows? */
+static bool is_sum(const struct dec_insn *insn)
+{
+	static const uint8_t opcodes[] = {
+		0x8d, 0x81, 0x83, 0x05, 0x2d, 0xff, 0x01, 0x03
+	};
+
+	return (insn->bytes[0] & 0xf8) == 0x48 &&
+	       memchr(opcodes, insn->bytes[1], sizeof(opcodes)) &&
+	       __builtin_popcount(insn->gpr_read) >= 1 &&
+	       (insn->mnemonic != ZYDIS_MNEMONIC_SUB || insn->bytes[1] > 3);
+}
+
+/* In the cold part: the sum that the lea, add, or what else adds a constant at hand comes to, in @p reg. */
 static void emit_sum(struct translation *t, int i, int reg)
 {
 	const struct dec_insn *insn = &t->insn[i];
 	struct dec_emit *c = &t->cold;
 	uint32_t to = insn->gpr_written, from = insn->gpr_read & ~to;
 
-	if (insn->mnemonic == ZYDIS_MNEMONIC_ADD) {
+	if (insn->mnemonic != ZYDIS_MNEMONIC_LEA) {
 		reg_op(c, OP_MOV, reg, __builtin_ctz(to));
-		reg_op(c, OP_ADD, reg, __builtin_ctz(from ?: to));
+		if (from || (insn->mnemonic == ZYDIS_MNEMONIC_ADD &&
+			     (insn->bytes[1] == 0x01 || insn->bytes[1] == 0x03)))
+			reg_op(c, OP_ADD, reg, __builtin_ctz(from ?: to));
+		else
+			reg_imm(c, 0, reg, constant_of(insn));
 		return;
 	}
 	// The same with another register.
@@ -364,6 +518,66 @@ static void emit_sum(struct translation *t, int i, int reg)
 	emit_u8(c, insn->bytes[1]);
 	emit_u8(c, (insn->bytes[2] & 0xc7) | (reg & 7) << 3);
 	emit_bytes(c, insn->bytes + 3, insn->len - 3);
+}
+
+/* In the cold part: the lea or what else adds moves a pointer to what may have parts, with the tag in the first
+ * scratch, which becomes the result's, as does that of @p to if it is a register. It goes on where the rest is to
+ * be. */
+static void move_in_parts(struct translation *t, int i, int to)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1];
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	uint8_t *stub = step_stub(t, i), *start;
+	bool is_const = __builtin_popcount(t->insn[i].gpr_read) == 1;
+
+	emit_sum(t, i, s1);
+	emit_mem_op(c, 1, OP_CMP, s1, s0, DEC_REG_NONE, 1, ROW(t, node_start));
+	start = emit_jcc_rel(c, CC_E);
+	mem_is(c, s0, ROW(t, way), GUARD_WAY_PART);
+	emit_patch_rel(emit_jcc_rel(c, CC_AE), o->p);
+	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
+	emit_patch_rel(emit_jcc_rel(c, is_const ? CC_B : CC_NE), stub);
+	look_up_move(t, i, dec_guard_parts_site(t->e->guard, t->insn[i].rip));
+	if (to != DEC_REG_NONE)
+		ctx_store32(c, TAG(to), s0);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+	emit_patch_rel(start, c->p);
+	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+}
+
+/* By a constant a pointer in @p from is moved to @p to, perhaps the same register. */
+static void move_tag(struct translation *t, int i, int to, int from)
+{
+	uint8_t s0 = const_scratch(t)[0];
+	struct dec_emit *o = &t->out;
+
+	if (to != from && !t->e->guard->has_parts) {
+		copy_tag(t, to, from);
+		return;
+	}
+	if (!may(t, from)) {
+		clear_tag(t, to);
+		return;
+	}
+	if (!t->e->guard->has_parts)
+		return;
+	if (!is_sum(&t->insn[i])) {
+		step_if_tagged(t, i, 1u << from);
+		if (to != from)
+			zero_tags(t, 1u << to);
+		return;
+	}
+	keep_flags(t, i);
+	step_stub(t, i);
+	ctx_op32(o, OP_MOV, s0, TAG(from));
+	reg_imm(o, 7, s0, GUARD_PARTS);
+	emit_patch_rel(emit_jcc_rel(o, CC_AE), t->cold.p);
+	move_in_parts(t, i, to == from ? to : DEC_REG_NONE);
+	if (to != from)
+		ctx_store32(o, TAG(to), s0);
+	t->zero &= ~(1u << to);
 }
 
 /* @p to gets the tag of that of @p a, @p b that has one; a step, if both have, or the sum has less than 32 bits
@@ -401,7 +615,13 @@ static void merge_tags(struct translation *t, int i, int to, int a, int b)
 	emit_sum(t, i, s1);
 	reg_shift(c, 5, s1, 32);
 	emit_patch_rel(emit_jcc_rel(c, CC_E), step_stub(t, i));
-	emit_patch_rel(emit_jmp_rel(c), o->p);
+	if (t->e->guard->has_parts) {
+		reg_imm(c, 7, s0, GUARD_PARTS);
+		emit_patch_rel(emit_jcc_rel(c, CC_B), o->p);
+		move_in_parts(t, i, DEC_REG_NONE);
+	} else {
+		emit_patch_rel(emit_jmp_rel(c), o->p);
+	}
 	ctx_store32(o, TAG(to), s0);
 	t->zero &= ~(1u << to);
 }
@@ -412,6 +632,7 @@ static void subtract(struct translation *t, int i, int to, int from)
 	uint8_t s0 = const_scratch(t)[0], *over;
 	struct dec_emit *o = &t->out;
 
+	step_if_parts(t, i, to);
 	if (!may(t, from))
 		return;
 	keep_flags(t, i);
@@ -581,6 +802,7 @@ static uint8_t *take_tag(struct translation *t, int i, const struct dec_mem *m)
 	emit_mem_op(c, 0, OP_MOV, s1, s2, s1, 1, 4);
 	reg_op32(c, 0x85, s1, s1);
 	none = emit_jcc_rel(c, CC_E);
+	cold_step_if_parts(t, i, s1);
 	emit_mem_op(c, 1, 0x83, 7, s1, DEC_REG_NONE, 1, // cmp qword, 0
 		    t->e->guard->at + GUARD_ROWS_AT + 8);
 	emit_u8(c, 0);
@@ -595,6 +817,7 @@ static void adds_word(struct translation *t, int i, int to, const struct dec_mem
 	uint8_t s1 = const_scratch(t)[1], *over, *outside, *none;
 	struct dec_emit *c = &t->cold;
 
+	step_if_parts(t, i, to);
 	outside = look_up_word(t, i, m, t->e->guard->at);
 	none = take_tag(t, i, m);
 	ctx_is_zero(c, TAG(to));
@@ -645,6 +868,7 @@ static void moves_word(struct translation *t, int i, const struct dec_mem *m, in
 	emit_mem_op(c, 0, OP_MOV, s0, s2, s1, 1, 4);
 	reg_op32(c, 0x85, s0, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+	cold_step_if_parts(t, i, s0);
 	emit_mem_op(c, 0, 0x81, 0, s2, s1, 1, 0); // add dword, by: the low half
 	emit_u32(c, by);
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
@@ -940,6 +1164,8 @@ static void before_any(struct translation *t, int i)
 			return;
 		}
 		step_if_pointers(t, i, m);
+		if (writes)
+			step_if_parts(t, i, one(writes));
 		t->zero &= ~writes;
 		return; // what it is added to is what it was
 	}
@@ -991,20 +1217,25 @@ static bool before_registers(struct translation *t, int i)
 		if (!reads)
 			clear_tag(t, to);
 		else if (n == 1)
-			one(reads) == to ? (void)0 : copy_tag(t, to, one(reads));
+			move_tag(t, i, to, one(reads));
 		else
 			merge_tags(t, i, to, one(reads), one(reads & (reads - 1)));
 		return true;
 	case ZYDIS_MNEMONIC_ADD:
 		if (n == 2)
 			merge_tags(t, i, to, to, one(reads & ~writes));
+		else
+			move_tag(t, i, to, to);
 		return true;
 	case ZYDIS_MNEMONIC_SUB:
 		if (n == 2)
 			subtract(t, i, to, one(reads & ~writes));
+		else
+			move_tag(t, i, to, to);
 		return true;
 	case ZYDIS_MNEMONIC_INC:
 	case ZYDIS_MNEMONIC_DEC:
+		move_tag(t, i, to, to);
 		return true;
 	default:
 		return false;

@@ -232,3 +232,75 @@ same "$TMPDIR/reborn" 2 3 4
 same "$TMPDIR/reborn" 2
 same "$TMPDIR/reborn" 2 3
 [ $((wrong - was)) = 2 ] || fail "behind what was no pointer: $((wrong - was)) of 2 are wrong"
+
+# With debug information pointers are meant for parts of structs: what stays there is seen quickly, by indices, pointers
+# that move, library functions, from what lies inside back to the struct; what leaves an array is found.
+cat >"$TMPDIR/struct.c" <<'END'
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct link {
+	struct link *next, *prev;
+};
+struct thing {
+	char name[24];
+	int n;
+	struct link link;
+	long v[16];
+	unsigned char tail[40];
+	struct { short x, y; } at[4];
+};
+static struct link all = { &all, &all };
+__attribute__((noinline)) static struct thing *make(const char *name, int n)
+{
+	struct thing *t = malloc(sizeof(*t));
+	memset(t, 0, sizeof(*t));
+	strcpy(t->name, name);
+	t->n = n;
+	t->link.next = all.next;
+	all.next->prev = &t->link;
+	all.next = &t->link;
+	t->link.prev = &all;
+	return t;
+}
+__attribute__((noinline)) static long fill(struct thing *t, int n)
+{
+	long sum = 0;
+	for (int i = 0; i < n; i++)
+		t->v[i] = i * t->n;
+	for (long *p = t->v; p < t->v + 16; p++)
+		sum += *p;
+	for (unsigned i = 0; i < sizeof(t->tail); i++)
+		t->tail[i] ^= sum + i;
+	for (int i = 0; i < 4; i++)
+		sum += t->at[i].x += t->at[(i + 1) % 4].y = i;
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	long sum = 0;
+	for (int i = 0; i < 40; i++) {
+		struct thing *t = make("thing", i), *copy = malloc(sizeof(*t));
+		sum += fill(t, i == 30 ? 15 + argc : 16);
+		*copy = *t;
+		sum += strlen(strchr(copy->name, 'i') + 1) + memcmp(copy->tail, t->tail, sizeof(t->tail));
+		free(copy);
+	}
+	for (struct link *l = all.next, *next; l != &all; l = next) {
+		struct thing *t = (struct thing *)((char *)l - offsetof(struct thing, link));
+		next = l->next;
+		sum += t->v[t->n % 16] + t->name[0];
+		free(t);
+	}
+	return sum == 1;
+}
+END
+for level in -O1 -O2; do
+	gcc $level -g -w -o "$TMPDIR/struct" "$TMPDIR/struct.c" || fail "cannot compile"
+	quick=0
+	same "$TMPDIR/struct"
+	[ $quick = 1 ] || fail "structs, $level: $(cat "$TMPDIR/said")"
+	same "$TMPDIR/struct" 1
+	[ "$n" = 1 ] || fail "structs, $level: $(cat "$TMPDIR/slow.found")"
+done

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
-# pointers.pl SEED N - an assembler program of N functions, each of random instructions that move pointers
+# pointers.pl SEED N [PARTS] - an assembler program of N functions, each of random instructions that move pointers
 # to two blocks about: registers, vectors, flags, the stack, the blocks themselves, calls of the allocator. Behind each of
 # them memory is read at what is in a register, if that is within the heap: whether it is in the block that it
-# was made of, or another, or in one that is gone, is for others to find out.
+# was made of, or another, or in one that is gone, is for others to find out. PARTS: also by indices, and written (what was
+# there), for blocks that are structs; and there are rounds.
 #
 # r14 and r15 hold the blocks.
 use strict;
 use warnings;
 
-my ($seed, $n) = @ARGV;
+my ($seed, $n, $parts) = @ARGV;
 srand $seed;
 
 my %short = (rax => 'eax', rcx => 'ecx', rdx => 'edx', rsi => 'esi', rdi => 'edi', rbp => 'ebp',
@@ -19,6 +20,19 @@ $short{"r$_"} = "r${_}d" for 8 .. 13;
 my @reg = qw(rax rcx rdx rsi rdi rbp r8 r9 r10 r11 r12 r13);
 my @block = qw(r14 r15);
 my $size = 160;
+
+# An access at what is in register $d, which is in the heap.
+sub look {
+	my ($d) = @_;
+	my $at = pick(0, 0, 8, 120, 152, 159, 160, 176, -8, -24);
+	return "cmp byte ptr [$d+$at], 0\n" if !$parts || rand() < 0.2;
+	my ($width, $scale) = @{ pick(['byte', 1], ['byte', 1], ['word', 2], ['dword', 4], ['qword', 8]) };
+	my $op = rand() < 0.6 ? 'or' : 'cmp';
+	$at = pick(0, 0, 0, 4, 8, 16, 24, 32, 40, 72, 80, 84, -8, -16);
+	return "$op $width ptr [$d+$at], 0\n" if rand() < 0.4;
+	my $i = pick(0, 1, 2, 3, 4, 5, 8, 12, 16, -1, -2, 30, 40);
+	return "mov rbx, $i\n" . (rand() < 0.5 ? "$op $width ptr [$d+rbx*$scale+$at], 0\n" : "$op $width ptr [rbx+$d+$at], 0\n");
+}
 
 sub pick { $_[rand @_] }
 sub small { pick(0, 1, 8, 16, 24, 40, 64, 120, 159, 160, 168, 200, 264, -1, -8, -16, -48) }
@@ -94,7 +108,7 @@ sub instruction {
 
 print ".intel_syntax noprefix\n.text\n.globl main\n";
 for my $f (1 .. $n) {
-	print "f$f:\npush rbx\npush rbp\npush r12\npush r13\npush r14\npush r15\nsub rsp, 136\n";
+	print "f$f:\npush rbx\npush rbp\npush r12\npush r13\npush r14\npush r15\nsub rsp, 152\n";
 	for my $r (@block) {
 		print "mov edi, $size\ncall malloc\@plt\nmov $r, rax\n";
 		print "mov qword ptr [$r+$_], 0\n" for map { 8 * $_ } 0 .. 19;
@@ -103,16 +117,18 @@ for my $f (1 .. $n) {
 	print "pxor xmm$_, xmm$_\n" for 0 .. 5;
 	print "mov $short{$_}, ", pick(0, 8, 16), "\n" for @reg;
 	print "mov rbp, r14\nlea r13, [r15+16]\nmov rcx, r14\nmov [r14+8], r15\nmov [rsp+16], r14\nmovq xmm0, r15\nmov r12d, 1\n";
+	print "mov qword ptr [rsp+136], ", pick(1, 2, 3), "\nround$f:\n" if $parts;
 	for my $i (1 .. 12) {
 		my ($d, $op) = instruction(pick(@op));
-		my ($at, $l) = (pick(0, 0, 8, 120, 152, 159, 160, 176, -8, -24), "l${f}_$i");
+		my $l = "l${f}_$i";
 		print join("\n", map { s/^ //r } split /;/, $op), "\n";
 		# A step of its own before each: blocks of instructions are looked at as wholes.
 		print rand() < 0.5 ? "jmp j$l\nj$l:\n" : '';
-		print "mov rbx, $d\nsub rbx, lo[rip]\ncmp rbx, 90000\nja $l\ncmp byte ptr [$d+$at], 0\n$l:\n";
+		print "mov rbx, $d\nsub rbx, lo[rip]\ncmp rbx, 90000\nja $l\n", look($d), "$l:\n";
 	}
+	print "dec qword ptr [rsp+136]\njnz round$f\n" if $parts;
 	print "mov rdi, r14\ncall free\@plt\nmov rdi, r15\ncall free\@plt\n" if rand() < 0.7;
-	print "add rsp, 136\npop r15\npop r14\npop r13\npop r12\npop rbp\npop rbx\nret\n";
+	print "add rsp, 152\npop r15\npop r14\npop r13\npop r12\npop rbp\npop rbx\nret\n";
 }
 print "copy: mov [rdi], rsi\nret\nsame: mov rax, rdi\nret\n";
 print "main: push rbx\nmov edi, 2048\ncall malloc\@plt\nlea rax, [rax+1024]\nmov lo[rip], rax\n";

@@ -7,6 +7,8 @@
  * goes on where it is in doubt, and step by step from the log (hg_access_step()). What the steps find the guard
  * must be in doubt of; of what else it is, that is only slow.
  *
+ * Where the program has lines, blocks of some sizes are structs (layout[]).
+ *
  * Prints `name count` lines; the addresses of what the guard let pass to stderr, with exit status 1.
  */
 #include <stdio.h>
@@ -15,14 +17,16 @@
 #include "decode/history/allocator.h"
 #include "decode/machine/machine.h"
 #include "heapgraph/hg_access_int.h"
-#include "heapgraph/hg_strings.h"
+#include "heapgraph/hg_fields.h"
 
 struct look {
 	const struct capture *capture;
 	struct dec_symbols *symbols;
 	struct dec_machine *machine;
 	struct hg_finder *finder;
-	uint64_t rip;
+	bool has_layouts;
+	size_t n_fields; ///< of what is found: to other parts of the block
+	size_t n_lined;
 	struct map found;   ///< by the steps
 	struct map doubted; ///< by the guard
 };
@@ -39,6 +43,95 @@ static void put(struct map *m, uint64_t rip)
 {
 	if (map_put(m, rip, 1))
 		check(&err_nomem);
+}
+
+/* ---- structs ------------------------------------------------------------------------------------- */
+
+enum { LAYOUTS = 2, FIELDS = 160 };
+
+static struct dec_struct layout[LAYOUTS];
+
+/* Behind the fields of @p t add one, @p name (of element @p k, @p j) of @p size bytes, with @p pad bytes behind it. */
+static void add(struct dec_struct *t, const char *name, int k, int j, uint32_t size,
+		uint32_t pad)
+{
+	static struct dec_field fields[LAYOUTS][FIELDS];
+	static char names[LAYOUTS][FIELDS][24];
+	char *text = names[t - layout][t->n_fields];
+
+	snprintf(text, sizeof(names[0][0]), name, k, j);
+	t->fields = fields[t - layout];
+	fields[t - layout][t->n_fields++] =
+		(struct dec_field){ .name = text, .offset = t->size, .size = size };
+	t->size += size + pad;
+}
+
+/* One that begins with text, and one that does not. */
+static void make_layouts(void)
+{
+	struct dec_struct *t = &layout[0];
+
+	for (int k = 0; k < 32; k++)
+		add(t, "name[%d]", k, 0, 1, 0);
+	add(t, "n", 0, 0, 8, 0);
+	for (int k = 0; k < 4; k++)
+		add(t, "longs[%d]", k, 0, 8, 0);
+	add(t, "pos.x", 0, 0, 4, 0);
+	add(t, "pos.y", 0, 0, 4, 0);
+	for (int k = 0; k < 3; k++) {
+		add(t, "item[%d].id", k, 0, 4, 0);
+		for (int j = 0; j < 2; j++)
+			add(t, "item[%d].v[%d]", k, j, 4, j && k == 2 ? 4 : 0);
+	}
+	add(t, "next", 0, 0, 8, 0);
+	for (int k = 0; k < 16; k++)
+		add(t, "rest[%d]", k, 0, 2, 0);
+	t = &layout[1];
+	add(t, "n", 0, 0, 8, 0);
+	for (int k = 0; k < 12; k++)
+		add(t, "m[%d][%d]", k / 4, k % 4, 8, 0);
+	for (int k = 0; k < 6; k++) {
+		for (int j = 0; j < 8; j++)
+			add(t, "s[%d].name[%d]", k, j, 1, 0);
+		add(t, "s[%d].k", k, 0, 8, 0);
+	}
+	for (int k = 0; k < 8; k++)
+		add(t, "last[%d]", k, 0, 8, 0);
+}
+
+static const struct dec_struct *layout_of(void *ctx, const struct hg_node *n)
+{
+	const struct look *l = ctx;
+
+	for (int i = 0; i < LAYOUTS && l->has_layouts; i++)
+		if (layout[i].size == n->size)
+			return &layout[i];
+	return NULL;
+}
+
+static struct err *add_own(void *ctx, uint64_t start, uint64_t end)
+{
+	return vec_add(
+		(hg_hooks *)ctx,
+		((struct dec_hook){ .kind = DEC_HOOK_OWN, .rip = start, .end = end }));
+}
+
+/* The guard asks what blocks of a size are that were got at a place. */
+static void answer(struct look *l, const struct dec_where *w)
+{
+	hg_hooks hooks = {};
+	uint8_t n = 0;
+
+	for (int i = 0; i < LAYOUTS; i++)
+		if (layout[i].size == w->asked_size)
+			check(hg_fields_hooks(&layout[i], n++, &hooks));
+	if (vec_add(&hooks, ((struct dec_hook){ .kind = DEC_HOOK_CLASS,
+						.rip = w->asked_site,
+						.end = w->asked_size,
+						.which = n })))
+		check(&err_nomem);
+	check(dec_machine_guard_hooks(l->machine, hooks.data, hooks.size));
+	vec_deinit(&hooks);
 }
 
 /* ---- the guard ------------------------------------------------------------------------------------ */
@@ -63,6 +156,12 @@ static void tell(struct look *l)
 				check(&err_nomem);
 	}
 	check(hg_strings_hooks(l->symbols, &hooks));
+	l->has_layouts = dec_symbols_has_debug(l->symbols, 0);
+	for (int i = 0; i < LAYOUTS && l->has_layouts; i++)
+		if (vec_add(&hooks, ((struct dec_hook){ .kind = DEC_HOOK_PARTS,
+							.end = layout[i].size })))
+			check(&err_nomem);
+	check(dec_symbols_lined(l->symbols, &l->n_lined, add_own, &hooks));
 	check(dec_machine_guard_hooks(l->machine, hooks.data, hooks.size));
 	vec_deinit(&hooks);
 }
@@ -76,7 +175,8 @@ static struct err *on_mapped(void *ctx, const struct dec_where *w)
 
 	check(dec_symbols_add(l->symbols, w->map.file, w->map.addr, w->map.size,
 			      w->map.file_offset));
-	check(dec_machine_guard_hooks(l->machine, &code, 1));
+	if (!dec_symbols_has_debug(l->symbols, w->map.addr))
+		check(dec_machine_guard_hooks(l->machine, &code, 1));
 	tell(l);
 	return NULL;
 }
@@ -92,7 +192,11 @@ static void watch(struct look *l)
 	check(dec_machine_create(l->capture, &o, &l->machine));
 	check(dec_machine_guard(l->machine, true));
 	tell(l);
-	check(dec_machine_run(l->machine, UINT64_MAX >> 1, &w));
+	do {
+		if (w.doubt == DEC_DOUBT_ASKS)
+			answer(l, &w);
+		check(dec_machine_run(l->machine, UINT64_MAX >> 1, &w));
+	} while (w.doubt == DEC_DOUBT_ASKS);
 	if (!w.is_guarded || w.doubt || w.at != DEC_AT_END) {
 		fprintf(stderr, "tool_guard: it stopped at %#lx, doubt %d\n", w.rip,
 			w.doubt);
@@ -113,24 +217,14 @@ static struct err *on_step(void *ctx, struct frames *frames, const struct dec_st
 {
 	struct look *l = ctx;
 
-	if (s->insn)
-		l->rip = s->insn->rip;
 	return hg_access_step(l->finder, frames, s);
 }
 
+/* Whatever it is. */
 static int judge_access(void *ctx, const struct hg_judged *x)
 {
-	struct look *l = ctx;
-
-	(void)x;
-	put(&l->found, l->rip);
-	return -1;
-}
-
-static const struct dec_struct *no_layout(void *ctx, const struct hg_node *n)
-{
-	(void)ctx, (void)n;
-	return NULL;
+	(void)ctx, (void)x;
+	return 0;
 }
 
 static void read_log(struct look *l)
@@ -147,8 +241,12 @@ static void read_log(struct look *l)
 	check(dec_symbols_create(l->capture, &l->symbols));
 	check(hg_recorder_create(false, &recorder));
 	hg_recorder_events(recorder, &ev);
-	check(hg_access_create(recorder, no_layout, NULL, &judge, &found, &l->finder));
+	check(hg_access_create(recorder, layout_of, l, &judge, &found, &l->finder));
 	check(dec_heap_trace(l->capture, l->symbols, &o, &ev, &run));
+	for (size_t i = 0; i < found.size; i++) {
+		put(&l->found, found.data[i].pc);
+		l->n_fields += found.data[i].kind == HG_ACCESS_FIELD;
+	}
 	printf("derivations %zu\n", l->finder->derive.steps.size);
 	hg_access_destroy(l->finder);
 	hg_recorder_destroy(recorder);
@@ -167,6 +265,7 @@ int main(int argc, char **argv)
 		fputs("usage: tool_guard CAPTURE\n", stderr);
 		return 2;
 	}
+	make_layouts();
 	check(capture_open(argv[1], &c));
 	l.capture = c;
 	watch(&l);
@@ -179,8 +278,8 @@ int main(int argc, char **argv)
 		n_missed++;
 		fprintf(stderr, "%#lx\n", rip);
 	}
-	printf("found %zu\ndoubted %zu\nmissed %zu\n", l.found.size, l.doubted.size,
-	       n_missed);
+	printf("found %zu\nfields %zu\ndoubted %zu\nmissed %zu\n", l.found.size,
+	       l.n_fields, l.doubted.size, n_missed);
 	map_deinit(&l.found);
 	map_deinit(&l.doubted);
 	capture_close(c);

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Nodes that may be structs with arrays and structs in them: there a pointer is meant for the part that the first
+ * of the user's steps of arithmetic led to (hg_astray.c). So tags tell that step: emitted code looks up in a
+ * table where the instruction at hand leads from the tag it has; what is not there, or no table can tell, is an
+ * event. A tag never stands for two ways between which there is a difference.
+ *
+ * What the user's code may access by a pointer that was led into a struct is not restricted: what leaves a
+ * struct, which has no elements, does so on purpose. What leaves an array may be wrong; of that only
+ * what is quiet by hg_astray.c whatever else was done is let pass, the rest is in doubt.
+ */
+
+#include "decode/translator/guard.h"
+
+#include "decode/translator/engine.h"
+
+// As hg_astray.c: gcc -O0 adds so much of an offset behind the index.
+#define SPLIT 16
+// From here on a vector.
+#define VECTOR_BYTES 16
+
+/* ---- what is told ------------------------------------------------------------------------------- */
+
+bool dec_guard_is_own(const struct dec_guard *g, uint64_t rip)
+{
+	size_t n = vec_rank(g->own.size, i, g->own.data[i].rip <= rip);
+
+	return n && rip < g->own.data[n - 1].end;
+}
+
+/* Most come in their order. */
+static struct err *add_own(struct dec_guard *g, const struct dec_hook *h)
+{
+	size_t n = g->own.size;
+
+	if (vec_add(&g->own, *h))
+		return &err_nomem;
+	for (; n && g->own.data[n - 1].rip > h->rip; n--)
+		g->own.data[n] = g->own.data[n - 1];
+	g->own.data[n] = *h;
+	return NULL;
+}
+
+static uint64_t class_key(uint64_t site, uint64_t size)
+{
+	return (site + 1) * 0x9e3779b97f4a7c15u ^ (size + 1) * 0xd6e8feb86659fd93u;
+}
+
+static struct err *end_class(struct dec_guard *g, const struct dec_hook *h)
+{
+	struct guard_class *c = vec_push(&g->classes);
+
+	if (!c)
+		return &err_nomem;
+	*c = (struct guard_class){ .n_layouts = h->which, .layout = h->start };
+	for (size_t i = 0; i < g->told.size; i++)
+		if (vec_add(&c->parts, g->told.data[i]))
+			return &err_nomem;
+	g->told.size = 0;
+	if (g->doubt == DEC_DOUBT_ASKS)
+		g->doubt = DEC_DOUBT_NONE;
+	return map_put(&g->class_of, class_key(h->rip, h->end),
+		       c->parts.size ? g->classes.size : 0) ?
+		       &err_nomem :
+		       NULL;
+}
+
+struct err *dec_guard_parts_told(struct dec_guard *g, const struct dec_hook *h)
+{
+	if (h->kind == DEC_HOOK_CLASS)
+		return end_class(g, h);
+	if (h->kind == DEC_HOOK_PART)
+		return vec_add(&g->told,
+			       ((struct guard_part){ .offset = h->rip,
+						     .start = h->start,
+						     .end = h->end,
+						     .layout = h->which,
+						     .element = h->width,
+						     .is_array = h->is_array }));
+	return add_own(g, h);
+}
+
+bool dec_guard_parts_known(struct dec_engine *e, uint64_t site, uint64_t size)
+{
+	struct dec_guard *g = e->guard;
+
+	if (!map_get(&g->parts, size) || map_get(&g->class_of, class_key(site, size)))
+		return true;
+	g->asked_site = site;
+	g->asked_size = size;
+	dec_guard_doubt(e, DEC_DOUBT_ASKS, e->ctx->rip);
+	return false;
+}
+
+/* ---- bounds --------------------------------------------------------------------------------------- */
+
+struct bounds {
+	uint64_t start, end; ///< from the node's start
+};
+
+static void narrow(struct bounds *b, uint64_t start, uint64_t end)
+{
+	b->start = start > b->start ? start : b->start;
+	b->end = end < b->end ? end : b->end;
+	if (b->end < b->start)
+		b->end = b->start;
+}
+
+static const struct guard_part *part_at(const struct guard_class *c, uint32_t layout,
+					uint64_t offset)
+{
+	return vec_find(&c->parts, p, p->layout == layout && p->offset == offset);
+}
+
+/* What a pointer may be used for, by the user's code and by other code, whose first step led to @p anchor: as part_of()
+ * of hg_astray.c has it, of all structs that it may be. */
+static void bound(const struct guard_class *c, uint64_t anchor, struct bounds *own,
+		  struct bounds *other)
+{
+	for (uint32_t i = 0; i < c->n_layouts; i++) {
+		const struct guard_part *p = part_at(c, i, anchor), *first;
+
+		if (!p) { // who writes may have begun in the first
+			first = part_at(c, i, 0);
+			if (first && first->is_array && anchor <= first->end) {
+				narrow(own, 0, first->end);
+				narrow(other, 0, first->end);
+			}
+			continue;
+		}
+		if (p->is_array)
+			narrow(own, p->start, p->end);
+		if (p->is_array || p->start)
+			narrow(other, p->start, p->end);
+	}
+}
+
+/* May a constant behind an index that led to @p anchor be part of that step? */
+static bool may_be_split(const struct guard_class *c, uint64_t anchor)
+{
+	bool is_known = true;
+
+	for (uint32_t i = 0; i < c->n_layouts; i++)
+		is_known &= part_at(c, i, anchor) != NULL;
+	return !is_known &&
+	       vec_find(&c->parts, p, p->offset > anchor && p->offset <= anchor + SPLIT);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------- */
+
+static const struct guard_node *node_at(const struct dec_guard *g,
+					const struct guard_parts_row *row)
+{
+	return &g->nodes.data[row->node];
+}
+
+static struct bounds own_of(const struct guard_parts_row *row)
+{
+	return (struct bounds){ row->start - row->node_start,
+				row->start + row->size - row->node_start };
+}
+
+static struct bounds other_of(const struct guard_parts_row *row)
+{
+	return (struct bounds){ row->other_start - row->node_start,
+				row->other_start + row->other_size - row->node_start };
+}
+
+static void set_bounds(struct guard_parts_row *row, struct bounds own,
+		       struct bounds other)
+{
+	row->start = row->node_start + own.start;
+	row->size = own.end - own.start;
+	row->other_start = row->node_start + other.start;
+	row->other_size = other.end - other.start;
+}
+
+/* A row of node number @p n, in front of those that it has. @return its tag; 0: in doubt. */
+static uint32_t add_row(struct dec_engine *e, uint32_t n, uint32_t class,
+			enum guard_way way, struct bounds own, struct bounds other)
+{
+	struct dec_guard *g = e->guard;
+	struct guard_node *node = &g->nodes.data[n];
+	uint32_t tag = GUARD_PARTS + g->n_parts_rows * sizeof(struct guard_parts_row);
+	struct guard_parts_row *row = dec_guard_parts_row(g, tag), *first;
+
+	if (GUARD_ROWS_AT + tag + sizeof(*row) > GUARD_MOVES_AT) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		return 0;
+	}
+	g->n_parts_rows++;
+	*row = (struct guard_parts_row){ .node_start = node->start,
+					 .way = way,
+					 .node = n,
+					 .class = class };
+	set_bounds(row, own, other);
+	if (node->tag) {
+		first = dec_guard_parts_row(g, node->tag);
+		row->next = first->next;
+		first->next = tag;
+	}
+	return tag;
+}
+
+uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n)
+{
+	struct dec_guard *g = e->guard;
+	const struct guard_node *node = &g->nodes.data[n];
+	uint64_t *class =
+		map_get(&g->parts, node->size) ?
+			map_get(&g->class_of, class_key(node->site, node->size)) :
+			NULL;
+	struct bounds own = { 0, node->size }, other = own, unused = own;
+
+	if (!class || !*class)
+		return 0;
+	if (!g->has_parts) {
+		g->has_parts = true;
+		dec_engine_flush(e);
+	}
+	bound(&g->classes.data[*class - 1], 0, &unused, &other);
+	return add_row(e, n, *class - 1, GUARD_WAY_START, own, other);
+}
+
+void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n)
+{
+	for (uint32_t tag = n->tag; tag; tag = dec_guard_parts_row(g, tag)->next) {
+		struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+
+		row->size = row->other_size = 0;
+	}
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------- */
+
+uint32_t dec_guard_parts_site(struct dec_guard *g, uint64_t rip)
+{
+	uint64_t *known = map_get(&g->sites, rip);
+	uint32_t n = known ? *known : 2 + 2 * g->sites.size;
+
+	if (!known && map_put(&g->sites, rip, n))
+		g->doubt = DEC_DOUBT_BEYOND;
+	return n;
+}
+
+static void keep(struct dec_engine *e, uint32_t tag, uint32_t site, uint32_t to,
+		 bool is_at_hand)
+{
+	struct dec_guard *g = e->guard;
+
+	if (map_put(&g->led, (uint64_t)tag << 32 | site, to))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+	if (is_at_hand)
+		*(struct guard_move *)((char *)g->moves + dec_guard_move_at(tag, site)) =
+			(struct guard_move){ tag, site, to, 0 };
+}
+
+// There are several.
+#define ANCHORS INT32_MIN
+
+// Numbers that are no instruction's.
+enum { SITE_FREE, SITE_UNKNOWN };
+
+/* Where @p site led from @p tag before; 0: it did not. */
+static uint32_t led(struct dec_guard *g, uint32_t tag, uint32_t site)
+{
+	uint64_t *known = map_get(&g->led, (uint64_t)tag << 32 | site);
+
+	return known ? *known : 0;
+}
+
+uint32_t dec_guard_parts_unknown(struct dec_engine *e, uint32_t tag)
+{
+	const struct guard_parts_row *row = dec_guard_parts_row(e->guard, tag);
+	uint32_t root = node_at(e->guard, row)->tag;
+	uint32_t to = led(e->guard, root, SITE_UNKNOWN);
+	const struct bounds none = {};
+
+	if (to)
+		return to;
+	to = add_row(e, row->node, row->class, GUARD_WAY_UNKNOWN, none, none);
+	keep(e, root, SITE_UNKNOWN, to, false);
+	return to;
+}
+
+/* The user's step led back to the node's start, as container_of() does. By a rule that is at home in hg_astray.c the
+ * next step is the first one then, if this one led there each time. */
+static uint32_t lead_back(struct dec_engine *e, uint32_t tag)
+{
+	const struct guard_parts_row *row = dec_guard_parts_row(e->guard, tag);
+	const struct guard_node *n = node_at(e->guard, row);
+
+	return row->way != GUARD_WAY_FREE && row->start == n->start &&
+			       row->size == n->size ?
+		       n->tag :
+		       dec_guard_parts_unknown(e, tag);
+}
+
+/* Libraries' steps are not the first. */
+static uint32_t lead_freely(struct dec_engine *e, uint32_t tag)
+{
+	const struct guard_parts_row *row = dec_guard_parts_row(e->guard, tag);
+	uint32_t to = led(e->guard, tag, SITE_FREE);
+
+	if (row->way != GUARD_WAY_START || to)
+		return row->way == GUARD_WAY_START ? to : tag;
+	to = add_row(e, row->node, row->class, GUARD_WAY_FREE, own_of(row),
+		     other_of(row));
+	keep(e, tag, SITE_FREE, to, false);
+	return to;
+}
+
+/* From what libraries made: it led to several places, perhaps, and the first counts. So only what is right from all
+ * of them. */
+static uint32_t lead_from_free(struct dec_engine *e, uint32_t tag, uint32_t site,
+			       uint64_t anchor, bool is_indexed)
+{
+	struct dec_guard *g = e->guard;
+	const struct guard_parts_row from = *dec_guard_parts_row(g, tag);
+	const struct guard_class *c = &g->classes.data[from.class];
+	struct bounds own = own_of(&from), other = { 0, own.end };
+	uint32_t to = led(g, tag, site);
+	int32_t known = anchor;
+
+	if (is_indexed && may_be_split(c, anchor))
+		return dec_guard_parts_unknown(e, tag);
+	if (to) {
+		known = dec_guard_parts_row(g, to)->anchor;
+		own = own_of(dec_guard_parts_row(g, to));
+		other = other_of(dec_guard_parts_row(g, to));
+	}
+	bound(c, anchor, &own, &other);
+	if (!to) {
+		to = add_row(e, from.node, from.class, GUARD_WAY_PART, own, other);
+		keep(e, tag, site, to, false);
+	}
+	if (!to)
+		return 0;
+	set_bounds(dec_guard_parts_row(g, to), own, other);
+	dec_guard_parts_row(g, to)->anchor = known == (int64_t)anchor ? known : ANCHORS;
+	return to;
+}
+
+/* The first step, or the second. */
+static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t anchor,
+		     bool is_indexed)
+{
+	struct dec_guard *g = e->guard;
+	const struct guard_parts_row from = *dec_guard_parts_row(g, tag);
+	const struct guard_class *c = &g->classes.data[from.class];
+	bool is_first = from.way == GUARD_WAY_START, is_at_hand = is_first || !is_indexed;
+	struct bounds own = own_of(&from), other = { 0, own.end };
+	enum guard_way way = GUARD_WAY_PART;
+	uint32_t to = led(g, tag, site);
+
+	if (!to && is_first) {
+		bound(c, anchor, &own, &other);
+		if (is_indexed && may_be_split(c, anchor))
+			way = GUARD_WAY_INDEX;
+	} else if (!to) {
+		other = other_of(&from);
+		if (!is_indexed && (int64_t)anchor > from.anchor &&
+		    (int64_t)anchor - from.anchor <= SPLIT)
+			bound(c, anchor, &own, &other);
+		anchor = from.anchor;
+	}
+	if (!to) {
+		to = add_row(e, from.node, from.class, way, own, other);
+		if (to)
+			dec_guard_parts_row(g, to)->anchor = anchor;
+	}
+	if (to ==
+	    tag) // it led nowhere, the first time: what that means for the next step is not known
+		to = dec_guard_parts_unknown(e, tag);
+	keep(e, tag, site, to, is_at_hand);
+	return to;
+}
+
+uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag,
+			      const struct dec_insn *insn, uint64_t value)
+{
+	struct dec_guard *g = e->guard;
+	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+	bool is_indexed = __builtin_popcount(insn->gpr_read) > 1;
+	uint64_t anchor = value - row->node_start;
+	uint32_t site;
+
+	if (!node_at(g, row)->is_live || row->way == GUARD_WAY_UNKNOWN)
+		return tag;
+	if (!dec_guard_is_own(g, insn->rip))
+		return lead_freely(e, tag);
+	site = dec_guard_parts_site(g, insn->rip);
+	if (!anchor && row->way == GUARD_WAY_START)
+		return keep(e, tag, site, tag, false), tag;
+	if (!anchor)
+		return lead_back(e, tag);
+	if (row->way >= GUARD_WAY_PART)
+		return tag;
+	return row->way == GUARD_WAY_FREE ?
+		       lead_from_free(e, tag, site, anchor, is_indexed) :
+		       lead(e, tag, site, anchor, is_indexed);
+}
+
+/* ---- accesses ------------------------------------------------------------------------------------- */
+
+static bool is_within(struct bounds b, uint64_t at, uint64_t size)
+{
+	return at >= b.start && at <= b.end && size <= b.end - at;
+}
+
+/* Of an array that the pointer is to but the access is not within: is it quiet by hg_astray.c, whatever was done? */
+static bool is_quiet(const struct guard_parts_row *row, const struct dec_mem *m,
+		     const uint64_t *gpr, struct bounds own, uint64_t at)
+{
+	bool is_indexed = m->index != DEC_REG_NONE;
+
+	if (own.start == own.end) // several, perhaps
+		return false;
+	return at < own.start || (!m->is_write && !is_indexed) ||
+	       (!is_indexed && gpr[m->base] == row->node_start);
+}
+
+bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
+			      const struct dec_insn *insn, const struct dec_mem *m,
+			      const uint64_t *gpr, uint64_t addr, uint64_t size)
+{
+	struct dec_guard *g = e->guard;
+	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+	struct bounds own = own_of(row), other = own;
+	uint64_t at = addr - row->node_start;
+	bool is_start = row->way <= GUARD_WAY_START;
+	uint64_t whole = node_at(g, row)->size;
+	int64_t anchor = row->anchor;
+	uint32_t to = tag;
+
+	if (!dec_guard_is_own(g, insn->rip))
+		return dec_guard_parts_may(g, tag, addr, size, 0);
+	if (is_start && m->index == DEC_REG_NONE)
+		return true;
+	if (is_start) {
+		anchor = gpr[m->base] + m->disp - row->node_start;
+		if (anchor < 0)
+			return true;
+		bound(&g->classes.data[row->class], anchor, &own, &other);
+	}
+	if (is_start && row->way == GUARD_WAY_START && e->ctx->tag[m->base] == tag) {
+		uint32_t site = dec_guard_parts_site(g, insn->rip) + 1, known;
+		bool is_whole = own.start == 0 && own.end == row->size;
+
+		known = is_whole ? tag : led(g, tag, site);
+		if (known)
+			to = known;
+		else
+			to = add_row(e, row->node, row->class, GUARD_WAY_PART, own,
+				     other);
+		keep(e, tag, site, to, true);
+	}
+	if (is_within(own, at, size) || is_quiet(row, m, gpr, own, at))
+		return true;
+	if (insn->is_rep && row->way == GUARD_WAY_PART && // to the end: all is meant
+	    (anchor + size == whole || (!own.start && at + size == whole)))
+		return true;
+	return is_start && !anchor && !m->is_write && size == 1; // is_vague()
+}
+
+bool dec_guard_parts_may(const struct dec_guard *g, uint32_t tag, uint64_t addr,
+			 uint64_t size, uint64_t intent)
+{
+	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+	uint64_t at = addr - row->node_start, whole = node_at(g, row)->size;
+	uint64_t anchor = row->way <= GUARD_WAY_START ? 0 : row->anchor;
+
+	if (row->way == GUARD_WAY_UNKNOWN)
+		return false;
+	intent = intent ?: g->fill_bytes;
+	return is_within(other_of(row), at, size) ||
+	       (intent && (anchor + intent == whole || (!anchor && intent >= whole)));
+}
+
+bool dec_guard_parts_spill(const struct dec_guard *g, uint32_t tag, uint64_t addr,
+			   uint64_t size, uint32_t source, uint64_t from)
+{
+	const struct guard_parts_row *row = dec_guard_parts_row(g, tag), *same;
+	const struct guard_class *c = &g->classes.data[row->class];
+	uint64_t at = addr - row->node_start;
+
+	if (!dec_guard_has_parts(tag) || !node_at(g, row)->is_live)
+		return false;
+	same = dec_guard_has_parts(source) ? dec_guard_parts_row(g, source) : NULL;
+	if (same && c->n_layouts == 1 && g->classes.data[same->class].n_layouts == 1 &&
+	    c->layout == g->classes.data[same->class].layout &&
+	    node_at(g, same)->is_live && from - same->node_start == at)
+		return false;
+	return vec_find(&c->parts, p,
+			p->is_array && p->element == 1 && p->offset == at &&
+				p->start == at && at + size > p->end) != NULL;
+}
