@@ -88,16 +88,106 @@ static struct err *add_hop(const struct fl_analysis *a, const struct dec_hop *ho
 	bool is_arithmetic = hop->kind == DEC_HOP_OFFSET || hop->kind == DEC_HOP_INDEX ||
 			     hop->kind == DEC_HOP_COMPUTED;
 
-	if (!is_own(a, hop->rip) || ret->links.size == LINKS_MAX)
+	bool is_librarys = !is_own(a, hop->rip);
+
+	// What a library only carries in registers, its caller gave and gets.
+	if ((is_librarys && !hop->to.is_mem) || ret->links.size == LINKS_MAX)
 		return NULL;
-	if (last && is_same_line(a, last->rip, hop->rip)) {
+	if (last && !is_librarys && !last->is_librarys &&
+	    is_same_line(a, last->rip, hop->rip)) {
 		last->is_arithmetic |= is_arithmetic;
 		last->time = hop->position;
 		return NULL;
 	}
 	return vec_add(&ret->links,
-		       (struct fl_chain_link){ hop->position, hop->rip, hop->value,
-					       hop->has_value, is_arithmetic });
+		       (struct fl_chain_link){ .time = hop->position,
+					       .rip = hop->rip,
+					       .value = hop->value,
+					       .has_value = hop->has_value,
+					       .is_arithmetic = is_arithmetic,
+					       .is_librarys = is_librarys });
+}
+
+/* ---- what libraries did ------------------------------------------------------------------------- */
+
+static int compare_times(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The statement that called the library. */
+static struct err *on_calls(void *ctx, uint64_t time, const uint64_t *calls, size_t n)
+{
+	struct fl_analysis *a = ctx;
+	size_t k = 0;
+
+	while (k < n && !is_own(a, calls[k]))
+		k++;
+	for (size_t i = 0; k < n && i < a->chains.size; i++) {
+		struct fl_chain *c = &a->chains.data[i].chain;
+
+		for (size_t j = 0; j < c->links.size; j++)
+			if (c->links.data[j].is_librarys &&
+			    c->links.data[j].time == time) {
+				c->links.data[j].rip = calls[k];
+				c->links.data[j].is_librarys = false;
+			}
+	}
+	return NULL;
+}
+
+/* Those that nobody called go, and of one statement's the earliest stays. */
+static void tidy(const struct fl_analysis *a, struct fl_chain *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->links.size; i++) {
+		struct fl_chain_link *l = &c->links.data[i];
+		struct fl_chain_link *last = n ? &c->links.data[n - 1] : NULL;
+
+		if (l->is_librarys || (l->is_last && n))
+			continue;
+		if (last && is_same_line(a, last->rip, l->rip)) {
+			last->is_arithmetic |= l->is_arithmetic;
+			last->time = l->time;
+		} else {
+			c->links.data[n++] = *l;
+		}
+	}
+	c->links.size = n;
+}
+
+/* One more replay, if there is anything of a library's. */
+static struct err *find_callers(struct fl_analysis *a)
+{
+	VEC(uint64_t) times = {};
+	struct dec_heap_options o = { .calls = on_calls, .calls_ctx = a };
+	const struct dec_heap_events nothing_else = {};
+	struct dec_run run = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < a->chains.size; i++) {
+		const struct fl_chain *c = &a->chains.data[i].chain;
+
+		for (size_t j = 0; j < c->links.size && !err; j++)
+			if (c->links.data[j].is_librarys)
+				err = vec_add(&times, c->links.data[j].time);
+	}
+	if (times.size)
+		qsort(times.data, times.size, sizeof(*times.data), compare_times);
+	o.calls_at = times.data;
+	for (size_t i = 0; i < times.size; i++)
+		if (!i || times.data[i] != times.data[i - 1])
+			times.data[o.n_calls_at++] = times.data[i];
+	if (!err && o.n_calls_at)
+		err = dec_heap_trace(a->capture, a->symbols, &o, &nothing_else, &run);
+	dec_run_deinit(&run);
+	vec_deinit(&times);
+	for (size_t i = 0; i < a->chains.size; i++)
+		tidy(a, &a->chains.data[i].chain);
+	return err;
 }
 
 static enum fl_chain_end end_of(const struct way *w, const struct dec_follow *f)
@@ -114,13 +204,14 @@ static enum fl_chain_end end_of(const struct way *w, const struct dec_follow *f)
 	return last && last->kind == DEC_HOP_KERNEL ? FL_CHAIN_INPUT : FL_CHAIN_MADE;
 }
 
-struct err *fl_chain_follow(const struct fl_analysis *a, struct dec_past *past,
-			    uint64_t time, int reg, struct hg_node_id node,
-			    struct fl_chain *ret)
+/* Follow the value back that @p l had just before @p time, into @p ret. @p node: the allocation that it points to, or
+ * {0}. */
+static struct err *follow(const struct fl_analysis *a, struct dec_past *past,
+			  uint64_t time, struct dec_location l, struct hg_node_id node,
+			  struct fl_chain *ret)
 {
 	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
 	struct way w = { a, node.v ? hg_graph_node(g, node)->born : 0, NULL };
-	struct dec_location l = { .reg = reg, .size = 8 };
 	const struct dec_past_step *step;
 	struct dec_follow f = {};
 	struct err *err = dec_past_step_at(past, time, &step);
@@ -140,7 +231,9 @@ struct err *fl_chain_follow(const struct fl_analysis *a, struct dec_past *past,
 	return err;
 }
 
-int fl_chain_register(struct dec_past *past, uint64_t time, uint64_t addr)
+/* The register that holds the address of the access at @p time to @p addr: that of its operand, or of an argument;
+ * or where a jump leads. -1: it cannot be told. */
+static int address_register(struct dec_past *past, uint64_t time, uint64_t addr)
 {
 	static const int arguments[] = { CAP_RDI, CAP_RSI, CAP_RDX };
 	const struct dec_past_step *step = NULL;
@@ -150,6 +243,9 @@ int fl_chain_register(struct dec_past *past, uint64_t time, uint64_t addr)
 	_cleanup_err_ struct err *err = dec_past_step_at(past, time, &step);
 
 	insn = !err && step ? dec_past_insn(past, step) : NULL;
+	if (insn && (insn->flow == DEC_FLOW_CALL_IND || insn->flow == DEC_FLOW_JMP_IND) &&
+	    dec_insn_target_reg(insn) < DEC_GPRS)
+		return dec_insn_target_reg(insn);
 	for (int i = 0; insn && i < insn->n_mem; i++)
 		if (insn->mem[i].base < DEC_GPRS && insn->mem[i].base != CAP_RSP)
 			return insn->mem[i].base;
@@ -175,7 +271,8 @@ struct wanted {
 	bool is_freed; ///< what the first release got
 	uint64_t time, addr, rip;
 	struct hg_node_id node;
-	int reg; ///< -1: the operand's
+	int reg;     ///< -1: the operand's
+	uint64_t at; ///< memory that has it; 0: the register
 };
 
 typedef VEC(struct wanted) wants;
@@ -235,7 +332,8 @@ static struct err *list_wanted(const struct fl_analysis *a, wants *ret)
 					    .addr = e->value[0].n,
 					    .rip = e->rip,
 					    .node = { e->value[0].bid },
-					    .reg = is_free ? CAP_RDI : e->reg },
+					    .reg = is_free ? CAP_RDI : e->reg,
+					    .at = e->target_at },
 			   ret);
 	}
 	return err;
@@ -261,14 +359,16 @@ static struct err *add_harm(const struct wanted *w, bool is_made, struct fl_chai
 							  .rip = w->rip,
 							  .value = w->addr,
 							  .has_value = true,
-							  .is_arithmetic = is_made });
+							  .is_arithmetic = is_made,
+							  .is_last = !is_made });
 }
 
 static struct err *follow_wanted(struct fl_analysis *a, struct dec_past *past,
 				 const struct wanted *w)
 {
 	struct fl_found_chain *c = vec_push(&a->chains);
-	int reg = w->reg;
+	struct dec_location l = { .is_mem = w->at, .addr = w->at, .size = 8 };
+	int reg = w->at ? 0 : w->reg;
 	struct err *err = NULL;
 
 	if (!c)
@@ -277,16 +377,17 @@ static struct err *follow_wanted(struct fl_analysis *a, struct dec_past *past,
 	c->index = w->index;
 	c->name = w->name;
 	if (reg < 0)
-		reg = fl_chain_register(past, w->time, w->addr);
+		reg = address_register(past, w->time, w->addr);
 	if (reg < 0) {
 		a->chains.size--;
 		return NULL;
 	}
-	if (w->reg < 0 && is_indexed(past, w->time))
+	l.reg = reg;
+	if (w->reg < 0 && !w->at && is_indexed(past, w->time))
 		err = add_harm(w, true, &c->chain);
 	if (!err)
-		err = fl_chain_follow(a, past, w->time, reg, w->node, &c->chain);
-	if (!err && !c->chain.links.size && !w->is_freed)
+		err = follow(a, past, w->time, l, w->node, &c->chain);
+	if (!err && !w->is_freed)
 		err = add_harm(w, false, &c->chain); // libraries alone had it
 	return err;
 }
@@ -304,6 +405,8 @@ struct err *fl_chains_find(struct fl_analysis *a)
 		err = dec_past_create(a->capture, end, &past);
 	for (size_t i = 0; i < list.size && !err; i++)
 		err = follow_wanted(a, past, &list.data[i]);
+	if (!err)
+		err = find_callers(a);
 	dec_past_destroy(past);
 	vec_deinit(&list);
 	return err;

@@ -28,6 +28,8 @@ struct fl_chain_link {
 	uint64_t value;
 	bool has_value;
 	bool is_arithmetic; ///< a pointer and a number made it there
+	bool is_librarys;   ///< private: its caller is not known yet
+	bool is_last;	    ///< private: told where there is no other
 };
 
 struct fl_chain {
@@ -54,22 +56,5 @@ typedef VEC(struct fl_found_chain) fl_chains;
 /** Follow the values that the rules name (VPC) of the first things found, into @p a's chains. */
 struct err *fl_chains_find(struct fl_analysis *a);
 void fl_chains_deinit(fl_chains *c);
-
-struct dec_past;
-
-/**
- * Follow the value back that general register @p reg had just before @p time.
- *
- * @param past  of the run up to there, or farther; borrowed.
- * @param node  the allocation that it points to, {0}: none.
- * @param ret	Zeroed before; fl_chain_deinit() after.
- */
-struct err *fl_chain_follow(const struct fl_analysis *a, struct dec_past *past,
-			    uint64_t time, int reg, struct hg_node_id node,
-			    struct fl_chain *ret);
-
-/** @return the register that holds the address of the access at @p time to @p addr: that of its operand, or of
- * an argument; -1: it cannot be told. */
-int fl_chain_register(struct dec_past *past, uint64_t time, uint64_t addr);
 
 #endif

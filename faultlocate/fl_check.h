@@ -25,6 +25,8 @@ struct fl_error {
 	struct spec_bug_value bound; ///< what a condition `exists b in ..` bound; or not
 	bool is_write;		     ///< of an access
 	int reg; ///< .. that ended the run: the base of its address; -1: not known
+	uint64_t
+		target_at; ///< of a jump that did: the memory that had the address; 0: none
 	struct hg_chain callers;
 	const struct fl_race
 		*race;	       ///< of SPEC_POINT_RACE: both sides; as long as the check
@@ -89,9 +91,12 @@ bool fl_check_has_chains(const struct fl_check *c);
 struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frames *frames,
 			 const struct dec_where *w);
 
+struct fl_end;
+
 /** Ask about the access that was kept, unless what was found (@p accesses, too) at its statement led to it.
- * @p is_null: the address was made of a NULL pointer. */
-struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *accesses);
+ * @p end: what is known of the program's end. */
+struct err *fl_check_fault(struct fl_check *c, const struct fl_end *end,
+			   const hg_accesses *accesses);
 
 /** Look for accesses of two threads that nothing orders, if a rule asks for that: more replays. @return what
  * fl_races_find() does. */

@@ -14,6 +14,7 @@
 
 #include "decode/symbols/object.h"
 #include "faultlocate/fl_check_int.h"
+#include "faultlocate/fl_end.h"
 
 #define PIECE_BYTES 65536
 
@@ -320,9 +321,30 @@ static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
 	return NULL;
 }
 
-struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *accesses)
+/* What led to where no code is did it: the return, call or jump. */
+static struct err *place_jump(struct fl_check *c, const struct fl_end *end)
+{
+	struct fl_error *e = &c->fault;
+	char text[128];
+
+	if (!end->is_known || end->kind != FL_END_JUMP || !end->rip)
+		return NULL;
+	if (end->rip != e->pc)
+		e->time--;
+	e->rip = e->pc = end->rip;
+	e->target_at = end->target_at;
+	snprintf(text, sizeof(text), "return or call to address %#llx, which is no code",
+		 (unsigned long long)end->address);
+	e->detail = arena_strndup(&c->arena, text, strlen(text));
+	return e->detail ? NULL : &err_nomem;
+}
+
+struct err *fl_check_fault(struct fl_check *c, const struct fl_end *end,
+			   const hg_accesses *accesses)
 {
 	const struct fl_error *e = &c->fault;
+	bool is_null = end->has_value && end->value.bad == FL_BAD_NULL;
+	struct err *err = c->has_fault ? place_jump(c, end) : NULL;
 	const struct hg_judged x = {
 		e->is_write, e->time, e->value[0].n, c->fault_bytes, { e->value[0].bid },
 		0,	     0
@@ -341,6 +363,8 @@ struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *
 		    spec_bug_holds(c->rules, i, &w, slots))
 			rule = (int)i;
 	}
+	if (err)
+		return err;
 	// What was told of this statement, such as a release that is wrong, led to the signal.
 	if (rule < 0 || vec_find(&c->errors, k, k->rip == e->rip) ||
 	    vec_find(accesses, k, k->rip == e->rip && k->rule == rule))

@@ -181,6 +181,7 @@ static struct err *explain_refused_jump(struct fl_ender *e, struct dec_machine *
 		at = e->insn.mem[i].is_read ? address_of(e, &e->insn.mem[i]) : 0;
 	if (!at && !regs)
 		return NULL;
+	e->end->target_at = at;
 	set_bad(e, &e->insn, e->at,
 		at ? in_memory(at, 8) : in_register(__builtin_ctz(regs), 8));
 	if (!at)
@@ -238,6 +239,7 @@ static struct err *explain_jump(struct fl_ender *e)
 	e->has_called = insn->flow == DEC_FLOW_CALL_IND;
 	for (uint32_t i = 0; (r = dec_past_ref(e->past, s, i)); i++)
 		if (r->is_mem && !r->is_def) {
+			e->end->target_at = r->addr;
 			set_bad(e, insn, e->at - 1, in_memory(r->addr, 8));
 			return NULL;
 		}

@@ -87,7 +87,9 @@ struct fl_end {
 	bool is_known; ///< all below is
 	enum fl_end_kind kind;
 	uint64_t rip, address; ///< of the access or jump
-	uint32_t bytes;	       ///< accessed; 0 unknown
+	uint64_t
+		target_at; ///< of a jump: the memory that had the address; 0: none, a register
+	uint32_t bytes; ///< accessed; 0 unknown
 	bool is_write;
 	char *message;	   ///< what was written to stderr on the way; NULL: nothing
 	frame_stack calls; ///< private: under way at the end, the innermost last

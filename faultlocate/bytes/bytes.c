@@ -105,9 +105,12 @@ static void enter_read(struct bytes_walk *w, struct hg_string_call *c, size_t i,
 {
 	uint32_t number = object_in(w, reg);
 	uint64_t room = number ? fl_objects_room(w, number, c->read[i].start) : 0;
-	bool has_none = w->events->use && fl_values_first(&w->values, c->read[i].start,
-							  TEXT_ROOM) != UINT64_MAX;
+	uint64_t first = w->events->use ? fl_values_first(&w->values, c->read[i].start,
+							  TEXT_ROOM) :
+					  UINT64_MAX;
+	bool has_none = first != UINT64_MAX;
 
+	w->thread->string_lacks[i] = first;
 	if (!room && has_none)
 		room = TEXT_ROOM;
 	if (number || has_none)
@@ -152,7 +155,10 @@ static struct err *leave_string(struct bytes_walk *w, uint64_t rax)
 		// What is behind the end is told of already.
 		if (c->read[i].room && size > c->read[i].room)
 			size = c->read[i].room;
-		first = fl_values_first(&w->values, start, size);
+		// Of what strcat() appends to, the end was found before it was written to.
+		first = w->thread->string_lacks[i];
+		if (first - start >= size)
+			first = fl_values_first(&w->values, start, size);
 		if (first != UINT64_MAX && fl_bytes_is_own(w, &p))
 			err = w->events->use(w->events->ctx, &p,
 					     hg_string_call_copies(c) ? FL_USE_READ :

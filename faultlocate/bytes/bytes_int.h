@@ -121,6 +121,9 @@ struct bytes_thread {
 	struct bytes_state state;
 	uint64_t gpr[DEC_GPRS]; ///< behind the last instruction
 	struct hg_string_call string;
+	uint64_t string_lacks
+		[HG_STRING_READS]; ///< the first byte of each text without a value,
+				   ///< when it was entered
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	uint64_t allocator_result; ///< where it is to write what it returns; 0: in rax
 	bool has_jumped;

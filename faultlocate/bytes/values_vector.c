@@ -363,7 +363,7 @@ static struct origin of_insert_single(const struct insn_model *m, unsigned numbe
 	unsigned from = m->op[m->last].kind == MODEL_MEM ? 0 : number >> 6 & 3;
 
 	if (number >> i / 4 & 1)
-		return (struct origin){ -1 };
+		return (struct origin){ -1, 0 };
 	if (i / 4 == (number >> 4 & 3))
 		return (struct origin){ m->last, 4 * from + i % 4 };
 	return (struct origin){ m->first, i };
@@ -391,7 +391,7 @@ static struct origin origin_of(const struct insn_model *m, unsigned number, unsi
 		at = j + number;
 		return at < 16 ? (struct origin){ b, base + at } :
 		       at < 32 ? (struct origin){ a, base + at - 16 } :
-				 (struct origin){ -1 };
+				 (struct origin){ -1, 0 };
 	case SHUFFLE_BLEND:
 		return (struct origin){ number >> i / lane % 8 & 1 ? b : a, i };
 	case SHUFFLE_BROADCAST:
@@ -419,7 +419,7 @@ static struct origin origin_of(const struct insn_model *m, unsigned number, unsi
 	case SHUFFLE_INSERT_SINGLE:
 		return of_insert_single(m, number, i);
 	case SHUFFLE_LEFT:
-		return j < number ? (struct origin){ -1 } :
+		return j < number ? (struct origin){ -1, 0 } :
 				    (struct origin){ b, i - number };
 	case SHUFFLE_LOWEST:
 		return (struct origin){ i < lane ? b : a, i };
@@ -436,7 +436,7 @@ static struct origin origin_of(const struct insn_model *m, unsigned number, unsi
 		};
 	case SHUFFLE_RIGHT:
 		return j + number < 16 ? (struct origin){ b, i + number } :
-					 (struct origin){ -1 };
+					 (struct origin){ -1, 0 };
 	case SHUFFLE_TWO_AND_TWO:
 		return (struct origin){ j < 8 ? a : b,
 					base + 4 * (number >> j / 4 * 2 & 3) + i % 4 };
@@ -445,7 +445,7 @@ static struct origin origin_of(const struct insn_model *m, unsigned number, unsi
 	case SHUFFLE_UNPACK_LOW:
 		return two_in_turn(m, i, 0);
 	}
-	return (struct origin){ -1 };
+	return (struct origin){ -1, 0 };
 }
 
 /* Numbers that say which lane: as many bits as there are lanes. */

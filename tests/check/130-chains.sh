@@ -71,6 +71,45 @@ expect_status 1 "$FAULTLINE" check --json "$TMPDIR/c"
 	(.chains[].links[] | select(.arithmetic | not) | .value | strings)] | unique | length' "$TMPDIR/out")" = 1 ] ||
 	fail "values differ: $(jq -c '.findings[].chains' "$TMPDIR/out")"
 
+# A return address that was overwritten, by a library and by the program: the function that returned is the place.
+cat >"$TMPDIR/smash.c" <<'END'
+#include <string.h>
+static const char text[] = "0123456789012345678901234567890123456789"
+			   "0123456789012345678901234567890123456789";
+__attribute__((noinline)) void fill(char *to, int by_library)
+{
+	if (by_library)
+		strcpy(to, text); // library
+	else
+		for (int i = 0; i < 80; i++)
+			to[i] = 0; // program
+}
+__attribute__((noinline)) int victim(int by_library)
+{
+	char part[16];
+
+	fill(part, by_library);
+	return part[3];
+} // returned
+int main(int argc, char **argv)
+{
+	return victim(argc > 1) + 1;
+}
+END
+for level in O0 O2; do
+	cc -g -$level -w -fno-stack-protector -fno-builtin -D_FORTIFY_SOURCE=0 -o "$TMPDIR/smash" "$TMPDIR/smash.c" ||
+		fail "cannot compile"
+	for by in library program; do
+		rm -rf "$TMPDIR/s"
+		want_status=139 make_capture "$TMPDIR/s" "$TMPDIR/smash" $([ $by = program ] || echo x)
+		expect_status 1 "$FAULTLINE" check --json "$TMPDIR/s"
+		jq -r '.findings[] | select(.rule | test("NULL-DEREF|WILD-DEREF")) |
+			([.at.line, .chains[0].links[0].line] | map(tostring) | join(" "))' "$TMPDIR/out" >"$TMPDIR/told"
+		want="$(grep -n '// returned' "$TMPDIR/smash.c" | cut -d: -f1) $(grep -n "// $by" "$TMPDIR/smash.c" | cut -d: -f1)"
+		[ "$(cat "$TMPDIR/told")" = "$want" ] || fail "-$level, by the $by: $(cat "$TMPDIR/told"), not $want"
+	done
+done
+
 cat >"$TMPDIR/known.supp" <<END
 # what is known
 {

@@ -226,7 +226,11 @@ KEEP void use_unset(void)
 	v10(block, 40);
 	write(open("/dev/null", O_WRONLY), c, 4); // expect: UNINIT-USE
 	p = malloc(8);
-	sum += strlen(p) > 100;		// expect: UNINIT-USE
+	sum += strlen(p) > 100; // expect: UNINIT-USE
+	free(p);
+	free(same(calloc(1, 200)));
+	p = same(malloc(200));		// .. of which most is still zeroes
+	strcat(p + 100, "x");		// expect: UNINIT-USE
 	free(malloc(block[60] & 0xff)); // expect: UNINIT-USE
 	// Called for the first time, by the dynamic linker, which keeps vectors as they are.
 	strfromd(text_after, 20, "%g", *(double *)same(block + 50)); // expect: UNINIT-USE
