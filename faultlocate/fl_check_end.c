@@ -40,6 +40,7 @@ struct reach {
 	struct fl_check *c;
 	struct dec_machine *m;
 	VEC(uint32_t) todo; ///< blocks that were reached and not looked into
+	uint32_t lost;	    ///< a block that is, from which is looked; 0: none
 	uint64_t stack_dead_start,
 		stack_dead_end; ///< of the thread that runs: nobody's variables
 	struct dec_symbols *symbols;
@@ -66,7 +67,9 @@ static struct err *meet(struct reach *r, uint64_t from, uint64_t value)
 	    (r->is_allocators && is_next_chunk(r, id, value)) ||
 	    (r->is_modules && hg_access_live_at(r->c->finder, from).v))
 		return NULL;
-	r->c->reached[id.v] = 1;
+	if (id.v == r->lost)
+		return NULL;
+	r->c->reached[id.v] = r->lost ? 2 : 1;
 	return vec_add(&r->todo, id.v);
 }
 
@@ -173,6 +176,42 @@ static void find_dead_stack(struct reach *r, const struct frames *frames)
 	err_destroy(none);
 }
 
+static struct err *look_into_blocks(struct reach *r)
+{
+	struct err *err = NULL;
+
+	while (r->todo.size && !err) {
+		uint32_t id = r->todo.data[--r->todo.size];
+		const struct hg_node *n =
+			hg_graph_node(r->c->graph, (struct hg_node_id){ id });
+
+		err = look_into(r, n->start, n->start + n->size);
+	}
+	return err;
+}
+
+static bool is_live(const struct hg_node *n)
+{
+	return n->died == UINT64_MAX;
+}
+
+/* Of lost blocks that lead to one another in a circle the first stands for all. */
+static struct err *reach_from_lost(struct reach *r)
+{
+	struct err *err = NULL;
+
+	for (uint32_t id = 1; id <= hg_graph_nodes(r->c->graph) && !err; id++) {
+		if (r->c->reached[id] ||
+		    !is_live(hg_graph_node(r->c->graph, (struct hg_node_id){ id })))
+			continue;
+		r->lost = id;
+		err = vec_add(&r->todo, id);
+		if (!err)
+			err = look_into_blocks(r);
+	}
+	return err;
+}
+
 static struct err *reach_all(struct fl_check *c, struct dec_machine *m,
 			     const struct frames *frames)
 {
@@ -191,13 +230,10 @@ static struct err *reach_all(struct fl_check *c, struct dec_machine *m,
 		r->allocator = 0;
 	find_dead_stack(r, frames);
 	err = look_at_roots(r);
-	while (r->todo.size && !err) {
-		uint32_t id = r->todo.data[--r->todo.size];
-		const struct hg_node *n =
-			hg_graph_node(c->graph, (struct hg_node_id){ id });
-
-		err = look_into(r, n->start, n->start + n->size);
-	}
+	if (!err)
+		err = look_into_blocks(r);
+	if (!err)
+		err = reach_from_lost(r);
 	vec_deinit(&r->todo);
 	free(r);
 	return err;
@@ -208,8 +244,15 @@ static bool is_reachable(void *ctx, uint32_t bid)
 	const struct fl_check *c = ctx;
 
 	// Of an empty block no address is its own.
-	return !c->reached || c->reached[bid] ||
+	return !c->reached || c->reached[bid] == 1 ||
 	       !hg_graph_node(c->graph, (struct hg_node_id){ bid })->size;
+}
+
+static bool is_led_to(void *ctx, uint32_t bid)
+{
+	const struct fl_check *c = ctx;
+
+	return c->reached && c->reached[bid] == 2;
 }
 
 /* ---- leaks -------------------------------------------------------------------------------------- */
@@ -222,7 +265,8 @@ static struct err *ask_at_exit(struct fl_check *c, struct frames *frames, size_t
 				    .pointers = c->pointers.data,
 				    .n_pointers = c->pointers.size,
 				    .ctx = c,
-				    .is_reachable = is_reachable };
+				    .is_reachable = is_reachable,
+				    .is_led_to = is_led_to };
 	uint32_t n = spec_bug(c->rules, i)->n_args;
 	struct err *err = NULL;
 

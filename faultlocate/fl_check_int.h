@@ -28,7 +28,8 @@ struct fl_check {
 	int64_t result;			     ///< of the system call that is asked about
 	struct map closed;		     ///< descriptors that were closed -> 1
 	VEC(struct spec_bug_value) pointers; ///< P
-	uint8_t *reached; ///< at the end, by block: a pointer leads to it
+	uint8_t *
+		reached; ///< at the end, by block: 1 a pointer leads to it, 2 a lost block alone
 	VEC(struct fl_error) errors;
 	struct map seen; ///< hash of rule, statement and callers -> index + 1
 	uint64_t n_unknown;

@@ -84,6 +84,7 @@ struct spec_bug_world {
 	void *ctx;
 	uint32_t (*family)(void *ctx, uint32_t bid);		      ///< Family(b)
 	bool (*is_reachable)(void *ctx, uint32_t bid);		      ///< Reachable(b)
+	bool (*is_led_to)(void *ctx, uint32_t bid);		      ///< LedTo(b)
 	bool (*is_written)(void *ctx, uint64_t addr, uint64_t width); ///< Written(r)
 	bool (*is_open)(void *ctx, uint64_t fd);    ///< Open(fd): it can be used here
 	bool (*was_closed)(void *ctx, uint64_t fd); ///< Closed(fd): it was closed before
@@ -106,7 +107,7 @@ bool spec_bug_may_hold(const struct spec *s, size_t i, bool has_block);
 
 /** What a rule asks of the world: bits of these, so that only trackers run that are needed. */
 enum spec_bug_need {
-	SPEC_NEED_POINTERS = 1, ///< P, Reachable
+	SPEC_NEED_POINTERS = 1, ///< P, Reachable, LedTo
 	SPEC_NEED_WRITTEN = 2,
 	SPEC_NEED_FAMILY = 4,
 	SPEC_NEED_PART = 8,

@@ -300,6 +300,8 @@ static bool word_holds(struct eval *e, const struct bug *n)
 	switch (n->word) {
 	case WORD_REACHABLE:
 		return w->is_reachable && w->is_reachable(w->ctx, v.bid);
+	case WORD_LED_TO:
+		return w->is_led_to && w->is_led_to(w->ctx, v.bid);
 	case WORD_WRITTEN:
 		return w->is_written && w->is_written(w->ctx, v.n, w->width);
 	case WORD_GONE:

@@ -15,7 +15,8 @@ need_bpf
 check_as() {
 	local source=$1 kind=$2 status=0
 	shift 2
-	grep -n '// expect: ' "$source" | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' | sort -u >"$TMPDIR/want"
+	grep -n '// expect: ' "$source" | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' |
+		awk '{ for (i = 2; i <= NF; i++) print $1, $i }' | sort -u >"$TMPDIR/want"
 	[ "$(wc -l <"$TMPDIR/want")" -ge 39 ] || fail "$source expects nothing"
 	[ "$kind" != right ] || : >"$TMPDIR/want"
 	"$@" -D_GNU_SOURCE -g -fno-builtin -w -o "$TMPDIR/p" "$source" || fail "cannot compile"

@@ -298,17 +298,17 @@ KEEP void leaks()
 	same(new int); // expect: DEFINITE-LEAK
 	same(new char[21]); // expect: DEFINITE-LEAK
 	same(new square); // expect: DEFINITE-LEAK
-	same(new std::string(50, 'l')); // expect: DEFINITE-LEAK
+	same(new std::string(50, 'l')); // expect: DEFINITE-LEAK INDIRECT-LEAK
 	same(new (std::nothrow) double); // expect: DEFINITE-LEAK
 	same(::operator new(77)); // expect: DEFINITE-LEAK
 	same(std::make_unique<int[]>(30).release()); // expect: DEFINITE-LEAK
 	auto *v = same(new std::vector<int *>); // expect: DEFINITE-LEAK
 	for (int i = 0; i < 3; i++)
-		v->push_back(same(new int(i))); // expect: DEFINITE-LEAK
+		v->push_back(same(new int(i))); // expect: INDIRECT-LEAK
 	v = nullptr;
 	{
 		auto a = std::make_shared<link>(); // expect: DEFINITE-LEAK
-		auto b = std::make_shared<link>(); // expect: DEFINITE-LEAK
+		auto b = std::make_shared<link>(); // expect: INDIRECT-LEAK
 		a->next = b;
 		b->next = a;
 	}
