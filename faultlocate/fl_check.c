@@ -406,6 +406,14 @@ static bool is_open(void *ctx, uint64_t fd)
 	return c->result != -EBADF;
 }
 
+static bool is_refused(void *ctx, uint64_t x)
+{
+	const struct fl_check *c = ctx;
+
+	(void)x;
+	return c->result == -EFAULT;
+}
+
 static bool was_closed(void *ctx, uint64_t fd)
 {
 	const struct fl_check *c = ctx;
@@ -530,7 +538,8 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 				    .ctx = c,
 				    .family = family_of,
 				    .is_open = is_open,
-				    .was_closed = was_closed };
+				    .was_closed = was_closed,
+				    .is_refused = is_refused };
 	struct err *err = NULL;
 
 	if (p->kind == HG_POINT_RETURN && !strcmp(c->functions.data[p->which], "main"))

@@ -181,7 +181,8 @@ static bool is_kind(const char *kind, const char *rule, uint64_t size)
 	if (!strcmp(kind, "Overlap"))
 		return !strcmp(rule, "OVERLAP");
 	if (!strcmp(kind, "Param"))
-		return !strcmp(rule, "INVALID-FD") || !strcmp(rule, "UNINIT-USE");
+		return !strcmp(rule, "INVALID-FD") || !strcmp(rule, "UNINIT-USE") ||
+		       !strcmp(rule, "BAD-BUFFER");
 	if (!strcmp(kind, "Cond") || !strcmp(kind, "Jump") || !strncmp(kind, "Value", 5))
 		return !strcmp(rule, "UNINIT-USE");
 	if (strncmp(kind, "Addr", 4))

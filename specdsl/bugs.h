@@ -88,6 +88,7 @@ struct spec_bug_world {
 	bool (*is_written)(void *ctx, uint64_t addr, uint64_t width); ///< Written(r)
 	bool (*is_open)(void *ctx, uint64_t fd);    ///< Open(fd): it can be used here
 	bool (*was_closed)(void *ctx, uint64_t fd); ///< Closed(fd): it was closed before
+	bool (*is_refused)(void *ctx, uint64_t x);  ///< Refused(x): its call's memory
 	bool (*read)(void *ctx, uint64_t addr, uint64_t *ret); ///< Value(l)
 };
 

@@ -27,6 +27,7 @@ const struct bug_word_info spec_bug_words[WORDS] = {
 	[WORD_RELEASER] = { "Releaser", 0, false, SPEC_NEED_FAMILY },
 	[WORD_REACHABLE] = { "Reachable", 1, true, SPEC_NEED_POINTERS },
 	[WORD_LED_TO] = { "LedTo", 1, true, SPEC_NEED_POINTERS },
+	[WORD_REFUSED] = { "Refused", 1, true, 0 },
 	[WORD_WRITTEN] = { "Written", 1, true, SPEC_NEED_WRITTEN },
 	[WORD_OPEN] = { "Open", 1, true, 0 },
 	[WORD_CLOSED] = { "Closed", 1, true, 0 },

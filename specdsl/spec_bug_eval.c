@@ -308,6 +308,8 @@ static bool word_holds(struct eval *e, const struct bug *n)
 		return w->is_gone;
 	case WORD_ENDED:
 		return w->is_ended;
+	case WORD_REFUSED:
+		return w->is_refused && w->is_refused(w->ctx, v.n);
 	case WORD_OPEN:
 		return w->is_open && w->is_open(w->ctx, v.n);
 	default:

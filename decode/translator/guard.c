@@ -1222,7 +1222,7 @@ void dec_guard_answered(struct dec_engine *e, uint64_t number)
 	e->ctx->tag[CAP_RAX] = e->ctx->tag[CAP_RCX] = e->ctx->tag[CAP_R11] = 0;
 	if (number == SYS_execve || number == SYS_execveat)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-	if (ret == -EBADF)
+	if (ret == -EBADF || ret == -EFAULT)
 		dec_guard_doubt(e, DEC_DOUBT_CALL, e->ctx->rip);
 	if (ret > 0 &&
 	    (number == SYS_write || number == SYS_pwrite64 || number == SYS_sendto) &&

@@ -471,6 +471,7 @@ KEEP static void descriptors(void)
 	sum += writev(fd, &v, 1);      // expect: INVALID-FD
 	sum += read(-1, c, 1);	       // expect: INVALID-FD
 	sum += fsync(fd);	       // expect: INVALID-FD
+	sum += read(zero, same((void *)64), 8); // expect: BAD-BUFFER
 	close(two);
 	sum += read(two, c, 1); // expect: INVALID-FD
 	close(two);		// expect: DOUBLE-CLOSE
