@@ -99,13 +99,16 @@ static struct err *add_hop(const struct fl_analysis *a, const struct dec_hop *ho
 		last->time = hop->position;
 		return NULL;
 	}
-	return vec_add(&ret->links,
-		       (struct fl_chain_link){ .time = hop->position,
-					       .rip = hop->rip,
-					       .value = hop->value,
-					       .has_value = hop->has_value,
-					       .is_arithmetic = is_arithmetic,
-					       .is_librarys = is_librarys });
+	return vec_add(
+		&ret->links,
+		// The call behind a system call is under way when that has returned.
+		(struct fl_chain_link){ .time = hop->position +
+						(hop->kind == DEC_HOP_KERNEL),
+					.rip = hop->rip,
+					.value = hop->value,
+					.has_value = hop->has_value,
+					.is_arithmetic = is_arithmetic,
+					.is_librarys = is_librarys });
 }
 
 /* ---- what libraries did ------------------------------------------------------------------------- */

@@ -94,9 +94,9 @@ struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frame
 struct fl_end;
 
 /** Ask about the access that was kept, unless what was found (@p accesses, too) at its statement led to it.
- * @p end: what is known of the program's end. */
-struct err *fl_check_fault(struct fl_check *c, const struct fl_end *end,
-			   const hg_accesses *accesses);
+ * @p end: what is known of the program's end. Who overwrote what a return depended on is told, too. */
+struct err *fl_check_fault(struct fl_check *c, struct dec_symbols *symbols,
+			   const struct fl_end *end, const hg_accesses *accesses);
 
 /** Look for accesses of two threads that nothing orders, if a rule asks for that: more replays. @return what
  * fl_races_find() does. */

@@ -10,6 +10,7 @@
 
 #include "faultlocate/bytes/bytes.h"
 #include "faultlocate/fl_check_int.h"
+#include "faultlocate/fl_end.h"
 
 enum { STORAGE_FRAME = 1, STORAGE_STATIC };
 
@@ -67,7 +68,8 @@ static struct err *add(struct asked *a, const struct fl_bytes_place *p, size_t r
 
 	if (!e.detail)
 		return &err_nomem;
-	hg_chain_list(p->frames, p->statement, &e.callers);
+	if (p->frames)
+		hg_chain_list(p->frames, p->statement, &e.callers);
 	return fl_check_add(a->c, p->frames, &e);
 }
 
@@ -104,6 +106,43 @@ static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 		    !fl_check_is_about_values(c, i) &&
 		    spec_bug_holds(c->rules, i, &w, slots))
 			return add(a, p, i, x->addr, x->is_write, detail);
+	}
+	return NULL;
+}
+
+struct err *fl_check_smash(struct fl_check *c, struct dec_symbols *symbols,
+			   const struct fl_end *end)
+{
+	const struct fl_smash *x = &end->smash;
+	const struct fl_statement *s = &x->statement;
+	const struct spec_bug_world w = { .time = s->time,
+					  .width = 1,
+					  .storage = STORAGE_FRAME,
+					  .var_start = x->addr,
+					  .var_end = x->addr,
+					  .ctx = c };
+	struct asked a = { c, symbols, 0 };
+	struct fl_bytes_place p = { .time = s->time, .pc = s->rip, .statement = s->rip };
+	struct dec_place place = {};
+	char detail[256];
+
+	if (!end->is_known || !s->rip)
+		return NULL;
+	dec_symbols_place(symbols, x->rip, &place);
+	snprintf(detail, sizeof(detail), "write over the %s of %.100s()",
+		 x->is_guard ? "stack guard" : "return address",
+		 place.function ?: "a function");
+	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
+		struct spec_bug_value slots[SPEC_BUG_SLOTS] = { { x->addr, 0, 0, true } };
+
+		if (c->is_on[i] && spec_bug(c->rules, i)->point == SPEC_POINT_DEREF &&
+		    fl_check_is_about_bytes(c, i) && !fl_check_is_about_values(c, i) &&
+		    spec_bug_holds(c->rules, i, &w, slots))
+			return vec_find(&c->errors, k,
+					k->rule == i &&
+						k->rip == statement_of(&a, s->rip)) ?
+				       NULL :
+				       add(&a, &p, i, x->addr, true, detail);
 	}
 	return NULL;
 }

@@ -383,12 +383,15 @@ static struct err *place_jump(struct fl_check *c, const struct fl_end *end)
 	return e->detail ? NULL : &err_nomem;
 }
 
-struct err *fl_check_fault(struct fl_check *c, const struct fl_end *end,
-			   const hg_accesses *accesses)
+struct err *fl_check_fault(struct fl_check *c, struct dec_symbols *symbols,
+			   const struct fl_end *end, const hg_accesses *accesses)
 {
 	const struct fl_error *e = &c->fault;
 	bool is_null = end->has_value && end->value.bad == FL_BAD_NULL;
-	struct err *err = c->has_fault ? place_jump(c, end) : NULL;
+	struct err *err = fl_check_smash(c, symbols, end);
+
+	if (!err && c->has_fault)
+		err = place_jump(c, end);
 	const struct hg_judged x = {
 		e->is_write, e->time, e->value[0].n, c->fault_bytes, { e->value[0].bid },
 		0,	     0

@@ -339,6 +339,8 @@ static struct err *explain(struct fl_ender *e)
 		err = fl_end_message(e);
 	if (!err && e->has_bad)
 		err = fl_end_value(e);
+	if (!err)
+		err = fl_end_smash(e);
 	return err;
 }
 

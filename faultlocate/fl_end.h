@@ -83,6 +83,14 @@ struct fl_end_value {
 	copies; ///< by which it came from there, the latest first
 };
 
+/** What a function's return depends on was overwritten: a write behind the end of a variable. */
+struct fl_smash {
+	uint64_t addr;		       ///< where it is; 0: nothing was
+	bool is_guard;		       ///< the compiler's guard, else the return address
+	uint64_t rip;		       ///< in the function whose it is
+	struct fl_statement statement; ///< who did; rip 0: not known, or nobody
+};
+
 struct fl_end {
 	bool is_known; ///< all below is
 	enum fl_end_kind kind;
@@ -98,6 +106,7 @@ struct fl_end {
 	size_t hidden_at;
 	bool has_value;
 	struct fl_end_value value;
+	struct fl_smash smash;
 };
 
 void fl_end_deinit(struct fl_end *e);

@@ -71,10 +71,17 @@ struct err *fl_end_calls(struct fl_ender *e);
 /** Tell what the program said on its way out: e->end->message. */
 struct err *fl_end_message(struct fl_ender *e);
 
+/** Tell who overwrote what the last return depended on, if somebody did: e->end->smash. */
+struct err *fl_end_smash(struct fl_ender *e);
+
 /** Tell what is wrong with the value at e->bad, and how it came there: e->end->value. */
 struct err *fl_end_value(struct fl_ender *e);
 
 /* ---- fl_end_origin.c ------------------------------------------------------------------ */
+
+/** Set *@p ret to the user's statement at @p rip, or that called the library which is there, at @p time. */
+struct err *fl_end_statement(struct fl_ender *e, uint64_t time, uint64_t rip,
+			     struct fl_statement *ret);
 
 /** Set where the stack is. */
 struct err *fl_end_stack(struct valuer *v);

@@ -66,6 +66,19 @@ static struct err *find_caller(struct valuer *v)
 	return err;
 }
 
+struct err *fl_end_statement(struct fl_ender *e, uint64_t time, uint64_t rip,
+			     struct fl_statement *ret)
+{
+	struct fl_end_value value = { .has_statement = true };
+	struct valuer v = { .e = e, .v = &value };
+	struct err *err;
+
+	value.statement = statement(&v, time, rip);
+	err = find_caller(&v);
+	*ret = value.statement;
+	return err;
+}
+
 /* ---- the way back ----------------------------------------------------------------------- */
 
 static bool is_on_stack(const struct valuer *v, uint64_t addr)

@@ -285,6 +285,19 @@ static void print_how(const struct fl_analysis *a, FILE *out)
 	report_source_line(a, &s->place, out);
 }
 
+static void print_smash(const struct fl_analysis *a, FILE *out)
+{
+	const struct fl_smash *s = &a->end.smash;
+
+	if (!s->statement.rip)
+		return;
+	fprintf(out, "  %s was overwritten at ",
+		s->is_guard ? "the stack guard" : "the return address");
+	print_statement(&s->statement, out);
+	fputc('\n', out);
+	report_source_line(a, &s->statement.place, out);
+}
+
 static bool is_same_line(const struct dec_place *a, const struct dec_place *b)
 {
 	return a->line == b->line && a->file && b->file && !strcmp(a->file, b->file);
@@ -370,6 +383,7 @@ void report_end(const struct fl_analysis *a, FILE *out)
 		line += n + (line[n] == '\n');
 	}
 	print_frames(a, out);
+	print_smash(a, out);
 	if (!e->has_value)
 		return;
 	print_bad(a, out);
@@ -509,7 +523,10 @@ cJSON *report_end_json(const struct fl_analysis *a)
 	    add(o, "write", cJSON_CreateBool(e->is_write)) &&
 	    add(o, "message", text_or_null(e->message)) &&
 	    add(o, "calls", cJSON_CreateNumber(e->calls.size)) && add_frames(o, e) &&
-	    add(o, "value", e->has_value ? json_value(a) : cJSON_CreateNull()))
+	    add(o, "value", e->has_value ? json_value(a) : cJSON_CreateNull()) &&
+	    add(o, "overwritten",
+		e->smash.statement.rip ? json_statement(&e->smash.statement) :
+					 cJSON_CreateNull()))
 		return o;
 	cJSON_Delete(o);
 	return NULL;

@@ -5,7 +5,7 @@
 # The ways of the values that a rule names, the latest statement first: a pointer that a shallow copy gave to two
 # owners, one that was NULL from the beginning, one beyond its block; and what is known is not told.
 . tests/lib.sh
-need gojq cc
+need gojq cc gcc clang
 need_bpf
 
 cat >"$TMPDIR/p.c" <<'END'
@@ -71,44 +71,64 @@ expect_status 1 "$FAULTLINE" check --json "$TMPDIR/c"
 	(.chains[].links[] | select(.arithmetic | not) | .value | strings)] | unique | length' "$TMPDIR/out")" = 1 ] ||
 	fail "values differ: $(jq -c '.findings[].chains' "$TMPDIR/out")"
 
-# A return address that was overwritten, by a library and by the program: the function that returned is the place.
+# A return address that was overwritten, or the stack guard before it: by a library, the program and the kernel.
 cat >"$TMPDIR/smash.c" <<'END'
 #include <string.h>
+#include <unistd.h>
 static const char text[] = "0123456789012345678901234567890123456789"
 			   "0123456789012345678901234567890123456789";
-__attribute__((noinline)) void fill(char *to, int by_library)
+__attribute__((noinline)) void fill(char *to, int by)
 {
-	if (by_library)
+	if (by == 1)
 		strcpy(to, text); // library
-	else
+	else if (by == 2)
 		for (int i = 0; i < 80; i++)
 			to[i] = 0; // program
+	else
+		read(0, to, 80); // kernel
 }
-__attribute__((noinline)) int victim(int by_library)
+__attribute__((noinline)) int victim(int by)
 {
 	char part[16];
 
-	fill(part, by_library);
+	fill(part, by);
 	return part[3];
-} // returned
+}
 int main(int argc, char **argv)
 {
-	return victim(argc > 1) + 1;
+	return victim(argc) + 1;
 }
 END
-for level in O0 O2; do
-	cc -g -$level -w -fno-stack-protector -fno-builtin -D_FORTIFY_SOURCE=0 -o "$TMPDIR/smash" "$TMPDIR/smash.c" ||
-		fail "cannot compile"
-	for by in library program; do
-		rm -rf "$TMPDIR/s"
-		want_status=139 make_capture "$TMPDIR/s" "$TMPDIR/smash" $([ $by = program ] || echo x)
-		expect_status 1 "$FAULTLINE" check --json "$TMPDIR/s"
-		jq -r '.findings[] | select(.rule | test("NULL-DEREF|WILD-DEREF")) |
-			([.at.line, .chains[0].links[0].line] | map(tostring) | join(" "))' "$TMPDIR/out" >"$TMPDIR/told"
-		want="$(grep -n '// returned' "$TMPDIR/smash.c" | cut -d: -f1) $(grep -n "// $by" "$TMPDIR/smash.c" | cut -d: -f1)"
-		[ "$(cat "$TMPDIR/told")" = "$want" ] || fail "-$level, by the $by: $(cat "$TMPDIR/told"), not $want"
-	done
-done
+at() { grep -n "// $1\$" "$TMPDIR/smash.c" | cut -d: -f1; }
+# Which statement is accused, with and without the rules about variables.
+accused() { jq -r '.findings[] | select(.rule == "STACK-OVERFLOW") | .at.line' "$TMPDIR/out" | sort -u; }
+head -c 80 /dev/zero | tr '\0' x >"$TMPDIR/input"
+while IFS='|' read -r cc guard by; do
+	$cc -g -w -fno-builtin -D_FORTIFY_SOURCE=0 "$guard" -o "$TMPDIR/smash" "$TMPDIR/smash.c" || fail "cannot compile"
+	rm -rf "$TMPDIR/s"
+	case $by in library) arguments= ;; program) arguments=x ;; *) arguments="x x" ;; esac
+	case $guard in *-all) status=134 ;; *) status=139 ;; esac
+	want_status=$status make_capture "$TMPDIR/s" "$TMPDIR/smash" $arguments <"$TMPDIR/input"
+	expect_status 1 "$FAULTLINE" check --json "$TMPDIR/s"
+	[ "$(accused)" = "$(at $by)" ] || fail "$cc $guard, by the $by: $(accused)"
+	jq -r '.findings[] | select(.rule | test("NULL-DEREF|WILD-DEREF")) |
+		"\(.at.function) \(.chains[0].links[0].line)"' "$TMPDIR/out" >"$TMPDIR/told"
+	[ $status = 134 ] || [ "$(cat "$TMPDIR/told")" = "victim $(at $by)" ] || fail "$cc, by the $by: $(cat "$TMPDIR/told")"
+	expect_status 1 "$FAULTLINE" analyze --json "$TMPDIR/s"
+	[ "$(jq .end.overwritten.line "$TMPDIR/out")" = "$(at $by)" ] || fail "$cc, analyze: $(jq -c .end "$TMPDIR/out")"
+done <<'END'
+gcc -O0|-fno-stack-protector|kernel
+gcc -O0|-fstack-protector-all|library
+gcc -O2|-fno-stack-protector|library
+gcc -O2|-fstack-protector-all|program
+clang -O2|-fno-stack-protector|program
+clang -O2|-fstack-protector-all|kernel
+END
+# Who only gives up is not accused.
+printf '#include <stdlib.h>\nint main(int c, char **v) { volatile char b[16]; b[c] = 1; if (b[c]) abort(); return 0; }\n' >"$TMPDIR/gives.c"
+cc -g -O2 -fstack-protector-all -o "$TMPDIR/gives" "$TMPDIR/gives.c" || fail "cannot compile"
+want_status=134 make_capture "$TMPDIR/g" "$TMPDIR/gives"
+expect_status 0 "$FAULTLINE" check --json "$TMPDIR/g"
 
 cat >"$TMPDIR/known.supp" <<END
 # what is known
