@@ -62,6 +62,7 @@ struct ptc_chaos {
 	VEC(struct chaos_thread) threads;
 	uint64_t armed[POINTS_MAX];
 	size_t armed_index[POINTS_MAX];
+	pid_t armed_came[POINTS_MAX]; ///< who came there last; 0 = nobody
 	unsigned n_armed, n_stops, n_stops_max;
 	unsigned hold_one_in; ///< stops
 	bool gathers;	      ///< holds new threads until nobody else can go on
@@ -114,24 +115,39 @@ static void draw_points(struct ptc_chaos *c)
 	}
 }
 
-static void draw_strategy(struct ptc_chaos *c)
+/** One place, mostly one that several threads are known to come by; and nothing else, lest one of the
+ * pile goes on. */
+static void draw_pile(struct ptc_chaos *c)
+{
+	size_t at = SIZE_MAX;
+
+	if (!ptc_random_one_in(&c->random, 3))
+		at = ptc_points_draw_crowded(c->points, &c->random);
+	if (at == SIZE_MAX)
+		at = ptc_points_draw(c->points, &c->random, SIZE_MAX);
+	add_point(c, at);
+	c->n_stops_max = STOPS_MIN << STOPS_BITS;
+}
+
+static void draw_disturbance(struct ptc_chaos *c)
 {
 	draw_points(c);
 	c->n_stops_max = ptc_random_scale(&c->random, STOPS_MIN, STOPS_BITS);
-	c->hold_one_in = 1u << ptc_random_below(&c->random, 4);
 	if (ptc_random_one_in(&c->random, 2))
 		c->chance = UINT32_MAX >> ptc_random_below(&c->random, 7);
 	if (!c->n_armed || ptc_random_one_in(&c->random, 2))
 		c->period_ns = ptc_random_scale(&c->random, PERIOD_MIN_NS, PERIOD_BITS);
+}
+
+static void draw_strategy(struct ptc_chaos *c)
+{
+	c->piles = c->points->list.size && ptc_random_one_in(&c->random, 4);
+	if (c->piles)
+		draw_pile(c);
+	else
+		draw_disturbance(c);
+	c->hold_one_in = 1u << ptc_random_below(&c->random, 4);
 	c->gathers = ptc_random_one_in(&c->random, 2);
-	c->piles = c->n_armed && ptc_random_one_in(&c->random, 4);
-	if (c->piles) {
-		// Nothing else, lest one of the pile goes on.
-		c->chance = 0;
-		c->period_ns = 0;
-		c->n_stops_max = STOPS_MIN << STOPS_BITS;
-		c->n_armed = ptc_random_one_in(&c->random, 2) ? 1 : c->n_armed;
-	}
 	log_debug("%u points, system calls %.3f, every %llu us, hold 1 in %u%s%s",
 		  c->n_armed, c->chance / (double)UINT32_MAX,
 		  (unsigned long long)c->period_ns / 1000, c->hold_one_in,
@@ -241,15 +257,20 @@ void ptc_chaos_forget(struct ptc_chaos *c, pid_t tid)
 		end_watch(c);
 }
 
-/** Did it stop before a point? Then that one is reached by somebody.
+/** Did @p tid stop before a point? Then that one is reached by somebody.
  * @return its index, SIZE_MAX = at none. */
-static size_t note_point(struct ptc_chaos *c, const struct user_regs_struct *u)
+static size_t note_point(struct ptc_chaos *c, pid_t tid, const struct user_regs_struct *u)
 {
-	for (unsigned i = 0; i < c->n_armed; i++)
-		if (c->armed[i] == u->rip) {
-			c->points->list.data[c->armed_index[i]].is_reached = true;
-			return c->armed_index[i];
-		}
+	for (unsigned i = 0; i < c->n_armed; i++) {
+		struct ptc_point *p = &c->points->list.data[c->armed_index[i]];
+
+		if (c->armed[i] != u->rip)
+			continue;
+		p->is_reached = true;
+		p->is_crowded |= c->armed_came[i] && c->armed_came[i] != tid;
+		c->armed_came[i] = tid;
+		return c->armed_index[i];
+	}
 	return SIZE_MAX;
 }
 
@@ -335,7 +356,7 @@ static bool holds(struct ptc_chaos *c, pid_t tid)
 
 	if (!t || c->threads.size < 2 || ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return false;
-	point = note_point(c, &u);
+	point = note_point(c, tid, &u);
 	has_met = note_conflict(c, t, &u);
 	if (++c->n_stops >= c->n_stops_max) {
 		retire(c, t);

@@ -181,6 +181,16 @@ size_t ptc_points_draw_contended(const struct ptc_points *points,
 	return found;
 }
 
+size_t ptc_points_draw_crowded(const struct ptc_points *points, struct ptc_random *random)
+{
+	size_t found = SIZE_MAX, n = 0;
+
+	for (size_t i = 0; i < points->list.size; i++)
+		if (points->list.data[i].is_crowded && ptc_random_one_in(random, ++n))
+			found = i;
+	return found;
+}
+
 static size_t draw_near(const struct ptc_points *points, struct ptc_random *random,
 			size_t last)
 {

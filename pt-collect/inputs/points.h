@@ -19,6 +19,7 @@ struct ptc_point {
 	uint64_t at; ///< address as in the file
 	bool is_reached;
 	bool is_contended; ///< a thread held here met another one's access
+	bool is_crowded;   ///< several threads of one run came here
 	unsigned n_tried;  ///< runs that waited for it
 };
 
@@ -41,6 +42,10 @@ size_t ptc_points_draw(struct ptc_points *points, struct ptc_random *random, siz
 size_t ptc_points_draw_contended(const struct ptc_points *points,
 				 struct ptc_random *random, const size_t *but,
 				 unsigned n_but);
+
+/** Choose one of those known to be crowded. @return its index; SIZE_MAX = there is none. */
+size_t ptc_points_draw_crowded(const struct ptc_points *points,
+			       struct ptc_random *random);
 
 /** The access that ended at address @p behind met another thread's. */
 void ptc_points_contend(struct ptc_points *points, uint64_t behind);
