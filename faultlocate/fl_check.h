@@ -69,6 +69,12 @@ bool fl_check_is_on(const struct fl_check *c, size_t i);
 /** @return whether all rules that are asked are about variables and values. */
 bool fl_check_is_of_bytes(const struct fl_check *c);
 
+/** @return whether it is asked where what has no value is used, and nothing else that goes along with that. */
+bool fl_check_is_of_uses(const struct fl_check *c, struct dec_symbols *symbols);
+
+/** It was seen that none is. */
+void fl_check_values_are_right(struct fl_check *c);
+
 /** @return whether a rule is asked along the run, or at its end; rules about races alone are asked later. */
 bool fl_check_is_along(const struct fl_check *c);
 

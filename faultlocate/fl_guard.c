@@ -5,8 +5,8 @@
  * @file
  * The quick way of a check, and of a look at the accesses: most runs have no errors, and that can be seen
  * while they are replayed, without a log (decode/translator/guard.h). What is in doubt there is looked at as
- * ever, from the start. Where nothing is asked along the run but what fl_check_bytes.c looks at by itself, this is
- * a plain replay.
+ * ever, from the start. That nothing without a value is used is seen in the same way (decode/translator/blank.h), in a
+ * replay of its own. Where nothing else is asked along the run, and not that, this is a plain replay.
  */
 #define LOG_ROOM "faultlocate"
 
@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "decode/history/allocator.h"
+#include "faultlocate/bytes/live.h"
 #include "faultlocate/fl_stages.h"
 #include "heapgraph/hg_fields.h"
 
@@ -26,7 +27,8 @@ struct guard {
 	struct dec_machine *m;
 	hg_hooks hooks;
 	bool has_allocator, has_debug;
-	bool is_plain;	   ///< nothing is asked of this replay: there is no guard in it
+	bool is_plain;	   ///< nothing is asked of this replay: there is no guard in it,
+	bool has_values;   ///< .. but one that follows what has no value
 	size_t n_told;	   ///< modules whose structs the guard knows of
 	size_t n_lined;	   ///< .. whose code,
 	bool has_asked;	   ///< .. as soon as it has asked
@@ -207,13 +209,25 @@ static bool is_beyond(struct guard *g)
 	return has_own_copy(g);
 }
 
+/* .. of values alone. */
+static struct err *tell_calls(struct guard *g)
+{
+	struct err *err = add_allocator(g);
+
+	if (!err)
+		err = hg_strings_hooks(g->a->symbols, &g->hooks);
+	return err ?: dec_machine_guard_hooks(g->m, g->hooks.data, g->hooks.size);
+}
+
 static struct err *tell(struct guard *g)
 {
 	struct err *err;
 
+	g->hooks.size = 0;
+	if (g->is_plain)
+		return tell_calls(g);
 	if (is_beyond(g))
 		return err_new(ERR_UNSUPPORTED, "this program is beyond the guard");
-	g->hooks.size = 0;
 	err = add_allocator(g);
 	if (!err)
 		err = add_copies(g);
@@ -234,7 +248,7 @@ static struct err *on_mapped(void *ctx, const struct dec_where *w)
 	struct err *err = dec_symbols_add(g->a->symbols, w->map.file, w->map.addr,
 					  w->map.size, w->map.file_offset);
 
-	if (g->is_plain)
+	if (g->is_plain && !g->has_values)
 		return err;
 	// Libraries with lines may be the user's.
 	if (!err && dec_symbols_has_debug(g->a->symbols, w->map.addr))
@@ -335,32 +349,63 @@ static struct err *conclude(struct guard *g, const struct dec_where *w, bool *re
 
 /* ---- the run --------------------------------------------------------------------------------------- */
 
-static struct err *go(struct guard *g, bool *ret)
+static struct err *start(struct guard *g)
 {
 	struct dec_machine_options options = { .output_fd = -1,
 					       .mapped = on_mapped,
 					       .ctx = g };
-	struct dec_where w = {};
 	struct err *err = dec_machine_create(g->a->capture, &options, &g->m);
 
-	if (!err && !g->is_plain)
-		err = dec_machine_guard(g->m, false);
-	if (!err && !g->is_plain)
-		err = tell(g);
+	if (err || (g->is_plain && !g->has_values))
+		return err;
+	err = dec_machine_guard(
+		g->m, g->has_values ? DEC_GUARD_VALUES | DEC_GUARD_NO_POINTERS : 0);
+	return err ?: tell(g);
+}
+
+/* @return its end in @p w, and in @p ret whether it came there without a doubt. */
+static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
+{
+	bool is_guarded = !g->is_plain || g->has_values;
+	struct err *err = start(g);
+
+	*ret = false;
 	do {
-		if (!err && w.doubt == DEC_DOUBT_ASKS)
-			err = answer(g, &w);
+		if (!err && w->doubt == DEC_DOUBT_ASKS)
+			err = answer(g, w);
 		if (!err)
-			err = dec_machine_run(g->m, UINT64_MAX >> 1, &w);
-	} while (!err && w.doubt == DEC_DOUBT_ASKS);
+			err = dec_machine_run(g->m, UINT64_MAX >> 1, w);
+	} while (!err && w->doubt == DEC_DOUBT_ASKS);
 	if (err)
 		return err;
-	log_info("the guard ran up to %#llx (%d), doubt %d", (unsigned long long)w.rip,
-		 w.at, w.doubt);
-	if (w.is_guarded == g->is_plain || w.doubt || w.at != DEC_AT_END || w.is_cut ||
-	    w.end != CAP_END_EXIT)
-		return NULL;
-	return conclude(g, &w, ret);
+	log_info("the guard%s ran up to %#llx (%d), doubt %d",
+		 g->has_values ? " of values" : "", (unsigned long long)w->rip, w->at,
+		 w->doubt);
+	*ret = w->is_guarded == is_guarded && !w->doubt && w->at == DEC_AT_END &&
+	       !w->is_cut && w->end == CAP_END_EXIT;
+	return NULL;
+}
+
+/* Is nothing used that has no value? What is wrong with the replay is told by others. */
+static void look_at_values(struct guard *g, struct dec_where *w, bool *ret)
+{
+	bool is_plain = g->is_plain;
+	struct err *err;
+
+	g->is_plain = g->has_values = true;
+	err = go(g, w, ret);
+	*ret &= !err;
+	err_destroy(err);
+	if (*ret)
+		fl_check_values_are_right(g->a->check);
+	g->has_values = false;
+	g->is_plain = is_plain;
+	if (*ret && is_plain) // that is all
+		return;
+	dec_machine_destroy(g->m);
+	g->m = NULL;
+	*w = (struct dec_where){};
+	dec_symbols_rewind(g->a->symbols);
 }
 
 static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)
@@ -379,7 +424,8 @@ static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)
 struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool *ret)
 {
 	struct guard g = { .o = o, .a = a, .start_s = clock_now_s() };
-	struct err *err;
+	struct dec_where w = {};
+	struct err *err = NULL;
 
 	*ret = false;
 	if (!is_for_it(o, a))
@@ -387,7 +433,12 @@ struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool
 	dec_symbols_rewind(a->symbols);
 	g.has_debug = dec_symbols_has_debug(a->symbols, 0);
 	g.is_plain = !fl_check_is_along(a->check);
-	err = go(&g, ret);
+	if (fl_check_is_of_uses(a->check, a->symbols) && fl_live_is_there())
+		look_at_values(&g, &w, ret);
+	if (!g.m)
+		err = go(&g, &w, ret);
+	if (!err && *ret)
+		err = conclude(&g, &w, ret);
 	dec_machine_destroy(g.m);
 	vec_deinit(&g.hooks);
 	a->phases.access_s += clock_now_s() - g.start_s;

@@ -301,10 +301,37 @@ static enum child_result child_mode(enum dec_log_mode mode, bool is_read)
 	return CHILD_OK;
 }
 
-static enum child_result child_guard(uint64_t n, bool is_patient)
+static struct err *child_follow_values(void)
+{
+	const struct dec_guest *g = &replay.guest;
+	VEC(struct blank_span) spans = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < g->ranges.size && !err; i++)
+		err = vec_add(&spans, (struct blank_span){ g->ranges.data[i].start,
+							   g->ranges.data[i].end });
+	if (!err)
+		err = dec_blank_start(&replay.engine, spans.data, spans.size);
+	vec_deinit(&spans);
+	return err;
+}
+
+static struct err *child_start_guard(uint32_t how)
+{
+	const struct dec_guest *g = &replay.guest;
+	bool is_low = g->ranges.size && !(g->ranges.data[0].start >> 32);
+	struct err *err;
+
+	if (how & DEC_GUARD_VALUES && is_low)
+		how |= DEC_GUARD_LEAVES_ROOM;
+	err = dec_guard_start(&replay.engine, how);
+	return err || !(how & DEC_GUARD_VALUES) ? err : child_follow_values();
+}
+
+static enum child_result child_guard(uint64_t n, uint64_t how)
 {
 	const struct dec_hook *hooks = (const struct dec_hook *)slot->data;
-	struct err *err = n ? NULL : dec_guard_start(&replay.engine, is_patient);
+	struct err *err = n ? NULL : child_start_guard(how);
 
 	for (uint64_t i = 0; i < n && !err && replay.engine.guard; i++)
 		err = dec_guard_hook(&replay.engine, &hooks[i]);

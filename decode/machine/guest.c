@@ -120,6 +120,7 @@ static struct err *guest_add(struct dec_guest *g, uint64_t start, uint64_t end, 
 	if (err)
 		return err;
 	i = guest_lower(g, start);
+	dec_blank_cover(g->engine, start, end);
 	if (i && g->ranges.data[i - 1].end == start &&
 	    g->ranges.data[i - 1].prot == prot) {
 		g->ranges.data[i - 1].end = end;

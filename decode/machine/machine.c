@@ -323,10 +323,10 @@ struct err *dec_machine_mute(struct dec_machine *m, const struct dec_mute *mutes
 	return dec_wire_ask(m->wire, CHILD_MUTE, n, 0, &answer);
 }
 
-struct err *dec_machine_guard(struct dec_machine *m, bool is_patient)
+struct err *dec_machine_guard(struct dec_machine *m, uint32_t how)
 {
 	const struct dec_answer *answer;
-	struct err *err = dec_wire_ask(m->wire, CHILD_GUARD, 0, is_patient, &answer);
+	struct err *err = dec_wire_ask(m->wire, CHILD_GUARD, 0, how, &answer);
 
 	return err || answer->result == CHILD_OK ? err : dec_wire_failure(answer);
 }

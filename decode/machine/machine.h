@@ -153,9 +153,9 @@ struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_l
 			    void *ctx);
 
 /** From its start on watch over what pointers into the heap are used for (translator/guard.h), until in
- * doubt: then the run stops. Not with a log. @p is_patient: not of accesses, which dec_machine_guard_accesses()
- * lists. @return ERR_UNSUPPORTED: it cannot. */
-struct err *dec_machine_guard(struct dec_machine *m, bool is_patient);
+ * doubt: then the run stops. Not with a log. @p how: DEC_GUARD_*; PATIENT: not of accesses, which
+ * dec_machine_guard_accesses() lists. @return ERR_UNSUPPORTED: it cannot. */
+struct err *dec_machine_guard(struct dec_machine *m, uint32_t how);
 
 /** Tell it @p n places to know. */
 struct err *dec_machine_guard_hooks(struct dec_machine *m, const struct dec_hook *hooks,

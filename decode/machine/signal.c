@@ -47,7 +47,7 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 	enum dec_verdict v;
 	siginfo_t info;
 
-	dec_guard_doubt(&r->engine, DEC_DOUBT_BEYOND, r->engine.ctx->rip);
+	dec_guard_signal(&r->engine);
 	dec_engine_set_async(&r->engine, 0, NULL, 0, 0);
 	if (r->next.is_fatal) {
 		r->end = CAP_END_SIGNAL;

@@ -50,6 +50,10 @@
 #define CTX_GUARD_EVENT 0xd64
 #define CTX_GUARD_SPILL 0xd68
 #define CTX_LOW_SPAN 0xda0
+#define CTX_BLANK 0xda8
+#define CTX_BLANK_HOOK 0xdac
+#define CTX_BLANK_CALL 0xdb0
+#define CTX_BLANK_LANES 0xe00
 #define CTX_TARGETS 0x1000
 #define CTX_BUSY_BYTES 0x81000 ///< up to here it is used by every run
 #define CTX_NAT 0x81000
@@ -119,7 +123,12 @@ struct dec_ctx {
 	uint64_t guard_spill[5]; ///< registers that it borrows; rax; flags
 	uint64_t mute_spill[2];	 ///< registers that mute.c borrows
 	uint64_t low_span;	 ///< of the first piece
-	uint8_t pad3[CTX_TARGETS - CTX_LOW_SPAN - 8];
+	uint32_t blank;
+	uint32_t blank_hook;
+	uint64_t blank_call[5]; ///< rsp, rdi, rsi, rdx, return address
+	uint8_t pad3[CTX_BLANK_LANES - CTX_BLANK_CALL - 40];
+	uint8_t blank_lanes[64];
+	uint8_t pad6[CTX_TARGETS - CTX_BLANK_LANES - 64];
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
 	 * a block, which looks whether it is meant, or dec_miss. */
 	uint64_t targets[65536];
@@ -193,6 +202,10 @@ CTX_PIN(guard_event, CTX_GUARD_EVENT);
 CTX_PIN(guard_spill, CTX_GUARD_SPILL);
 CTX_PIN(mute_spill, CTX_MUTE_SPILL);
 CTX_PIN(low_span, CTX_LOW_SPAN);
+CTX_PIN(blank, CTX_BLANK);
+CTX_PIN(blank_hook, CTX_BLANK_HOOK);
+CTX_PIN(blank_call, CTX_BLANK_CALL);
+CTX_PIN(blank_lanes, CTX_BLANK_LANES);
 CTX_PIN(targets, CTX_TARGETS);
 CTX_PIN(nat, CTX_NAT);
 CTX_PIN(nat_left, CTX_NAT_LEFT);

@@ -647,6 +647,8 @@ enum dec_verdict dec_engine_special(struct dec_engine *e)
 		if (e->guard)
 			for (int r = CAP_RAX; r < 4; r++) // .. to rbx
 				e->ctx->tag[r] = 0;
+		if (e->guard && e->guard->blank)
+			dec_blank_special(e, &insn);
 		if (v == DEC_GO) {
 			e->ctx->rip += insn.len;
 			e->now++;
@@ -888,7 +890,7 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 		return false;
 	}
 	if (rip == e->async_rip) {
-		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
+		dec_guard_signal(e);
 		*v = e->world.stop_at(e->world.ctx, e);
 		if (*v != DEC_GO || e->ctx->rip != rip)
 			return false; // ended, or a signal handler took over
@@ -915,7 +917,8 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 	e->is_flushed = false;
 	v = dec_engine_enter(e, to, budget);
 	exit_id = e->ctx->exit_id;
-	if (v != DEC_GO || e->is_flushed || exit_id == DEC_EXIT_FAULT)
+	if (v != DEC_GO || e->is_flushed || exit_id == DEC_EXIT_FAULT ||
+	    exit_id == DEC_EXIT_GUARD)
 		return v;
 	if (exit_id == DEC_EXIT_INDIRECT)
 		return engine_go_on(e, exit_id);

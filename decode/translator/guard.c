@@ -24,6 +24,8 @@ enum { SOURCES = 64 };
 // Behind the heap of a program that lies low, as the context somewhere below 2 GiB.
 #define LOW_START 0x48000000ull
 #define LOW_END 0x80000000ull
+// .. of which a program that lies at the bottom may have the rest for the shadow of its heap.
+#define LOW_REST 0x6a000000ull
 #define LOW_TRIES 16
 
 static const uint64_t no_words[PAGE / 8] __attribute__((aligned(4096)));
@@ -31,12 +33,12 @@ static const uint64_t no_words[PAGE / 8] __attribute__((aligned(4096)));
 /* ---- life ------------------------------------------------------------------------------------- */
 
 /* The guest may turn out to want it: then the machine starts again, without a guard. */
-static void *map_low(void)
+static void *map_low(uint64_t start)
 {
-	const uint64_t room = LOW_END - LOW_START - GUARD_BYTES;
+	const uint64_t room = LOW_END - start - GUARD_BYTES;
 
 	for (int i = 0; i < LOW_TRIES; i++) {
-		uint64_t at = LOW_START + dec_engine_random() % room / PAGE * PAGE;
+		uint64_t at = start + dec_engine_random() % room / PAGE * PAGE;
 		void *p = mmap((void *)at, GUARD_BYTES, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
 				       MAP_FIXED_NOREPLACE,
@@ -50,18 +52,22 @@ static void *map_low(void)
 	return NULL;
 }
 
-struct err *dec_guard_start(struct dec_engine *e, bool is_patient)
+struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 {
 	struct dec_guard *g = calloc(1, sizeof(*g));
-	void *at = g ? map_low() : NULL;
+	void *at = NULL;
 
 	if (!g)
 		return &err_nomem;
+	if (how & DEC_GUARD_LEAVES_ROOM)
+		at = map_low(LOW_REST);
+	at = at ?: map_low(LOW_START);
 	if (!at || (uint64_t)e->ctx >= LOW_END || !vec_push(&g->nodes)) {
 		free(g);
 		return err_new(ERR_UNSUPPORTED, "there is no room for the guard");
 	}
-	g->is_patient = is_patient;
+	g->is_patient = how & DEC_GUARD_PATIENT;
+	g->is_without_pointers = how & DEC_GUARD_NO_POINTERS;
 	g->at = (uint64_t)at;
 	g->loads = at;
 	g->stores = g->loads + GUARD_LOADS;
@@ -82,9 +88,19 @@ void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip)
 {
 	if (!e->guard || (e->guard->doubt && e->guard->doubt != DEC_DOUBT_ASKS))
 		return;
-	if (!e->guard->is_patient || doubt != DEC_DOUBT_ACCESS ||
+	if (e->guard->is_without_pointers && doubt != DEC_DOUBT_VALUE &&
+	    doubt != DEC_DOUBT_BEYOND)
+		return;
+	if (!e->guard->is_patient ||
+	    (doubt != DEC_DOUBT_ACCESS && doubt != DEC_DOUBT_VALUE) ||
 	    vec_add(&e->guard->accesses, rip))
 		e->guard->doubt = doubt;
+}
+
+void dec_guard_signal(struct dec_engine *e)
+{
+	if (e->guard && !e->guard->is_without_pointers)
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 }
 
 /* From here on blocks of @p size bytes may have parts, and those that are there already. */
@@ -783,6 +799,12 @@ static int step(struct dec_engine *e)
 	uint64_t rip = e->ctx->rip, next;
 	enum dec_verdict v;
 
+	if (s.g->is_without_pointers && !s.g->doubt) {
+		v = dec_blank_step(e);
+		if (v != DEC_GO)
+			dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
+		return v;
+	}
 	if (!s.g->doubt)
 		s.insn = *dec_engine_insn(e, rip);
 	if (s.g->doubt || !s.insn.len || s.insn.flow >= DEC_FLOW_SYSCALL)
@@ -845,7 +867,7 @@ static void enter_string(struct dec_engine *e, uint64_t rip);
 static void swap_scratch(struct dec_engine *e, const struct engine_block *b,
 			 uint64_t borrowed[3], bool is_guest)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++) {
 		uint64_t *reg = &e->ctx->gpr[b->scratch[i]];
 
 		if (is_guest) {
@@ -856,6 +878,44 @@ static void swap_scratch(struct dec_engine *e, const struct engine_block *b,
 			*reg = borrowed[i];
 		}
 	}
+}
+
+/* Has what is behind instruction @p i of @p b, where rip is, to do with what has no value? */
+static bool concerns_rest(struct dec_engine *e, const struct engine_block *b, int i)
+{
+	uint64_t rip = e->ctx->rip;
+
+	for (; i < b->n_insns && e->ctx->blank; i++) {
+		const struct dec_insn *insn = dec_engine_insn(e, rip);
+
+		if (dec_blank_regs(insn) & e->ctx->blank)
+			return true;
+		rip += insn->len;
+	}
+	return false;
+}
+
+/* Do what event @p ev, in @p b, is of; and what is behind it to the block's end, if that has to do with what has no value.
+ * @return how many of the block were done then, in all; 0: the block goes on. */
+static int do_steps(struct dec_engine *e, const struct engine_block *b,
+		    const struct guard_event *ev)
+{
+	int i = ev->index + 1;
+
+	step(e);
+	if (ev->kind == GUARD_EVENT_STEP && !concerns_rest(e, b, i))
+		return 0;
+	for (; i < b->n_insns && !e->guard->doubt && !e->is_flushed; i++)
+		step(e);
+	return i;
+}
+
+/* The block is left behind its first @p n instructions. */
+static void leave_block(struct dec_engine *e, const struct engine_block *b,
+			const struct guard_event *ev, int n)
+{
+	e->ctx->budget[0] += (ev->is_counted ? b->debit : 0) - b->pending - n;
+	e->ctx->exit_id = DEC_EXIT_GUARD;
 }
 
 uint8_t *dec_guard_event(struct dec_engine *e)
@@ -869,6 +929,7 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 		       ev.kind != GUARD_EVENT_CALL;
 	uint64_t borrowed[3], far = 0, now = e->now;
 	int64_t budget[CTX_CELLS];
+	int n = 0;
 
 	g->n_events[ev.kind]++;
 	swap_scratch(e, &b, borrowed, true);
@@ -879,8 +940,9 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	c->rip = ev.rip;
 	switch (ev.kind) {
 	case GUARD_EVENT_STEP:
+	case GUARD_EVENT_RUN:
 		memcpy(budget, c->budget, sizeof(budget));
-		step(e);
+		n = do_steps(e, &b, &ev);
 		memcpy(c->budget, budget, sizeof(budget));
 		e->now = now;
 		break;
@@ -905,6 +967,10 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	default:
 		dec_guard_doubt(e, DEC_DOUBT_CALL, ev.rip);
 	}
+	if (n && !g->doubt) {
+		leave_block(e, &b, &ev, n);
+		return NULL;
+	}
 	if (has_far) {
 		c->spill[3] = c->gpr[b.far_reg];
 		c->gpr[b.far_reg] = far;
@@ -925,8 +991,7 @@ static uint64_t element(uint64_t addr, uint32_t width)
 	return v;
 }
 
-/* Letters of either case are the same. */
-static uint64_t fold(uint64_t v)
+uint64_t dec_guard_fold(uint64_t v)
 {
 	return v >= 'A' && v <= 'Z' ? v + 'a' - 'A' : v;
 }
@@ -955,7 +1020,7 @@ static bool ends_within(const struct dec_engine *e, const struct dec_hook *h, in
 		if ((k + 1) * h->width > can)
 			return false;
 		other = element(at[!i] + k * h->width, h->width);
-		if (h->which ? fold(v) != fold(other) : v != other)
+		if (h->which ? dec_guard_fold(v) != dec_guard_fold(other) : v != other)
 			return h->extent[i] != DEC_EXTENT_UNKNOWN;
 	}
 	return false;
@@ -1072,6 +1137,8 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 		if (h->which == CAP_HEAP_FREE)
 			release(g, call->arg[0], call->returns);
+		if (g->blank && !is_handed)
+			dec_blank_enter(e, h->which);
 		if (!is_handed) {
 			memcpy(call->gpr, c->gpr, sizeof(call->gpr));
 			memcpy(call->tag, c->tag, sizeof(call->tag));
@@ -1118,6 +1185,9 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 
 	if (call->hook.which == CAP_HEAP_REALLOC)
 		release(g, call->arg[0], call->returns);
+	if (g->blank && addr)
+		dec_blank_born(e, addr, size, old_size,
+			       call->hook.which == CAP_HEAP_CALLOC);
 	if (!addr)
 		return;
 	if (!node_born(e, addr, size, call->returns))
@@ -1161,6 +1231,10 @@ static void leave_allocator(struct dec_engine *e)
 	const struct guard_call *call = &e->guard->call;
 	uint64_t rax = e->ctx->gpr[CAP_RAX], *root, addr, size;
 
+	if (e->guard->blank)
+		dec_blank_leave(e, call->hook.which == CAP_HEAP_POSIX_MEMALIGN ?
+					   call->arg[0] :
+					   0);
 	if (find_made(e, &addr, &size))
 		born(e, addr, size);
 	for (int r = 0; r < DEC_GPRS; r++)
@@ -1220,6 +1294,8 @@ void dec_guard_answered(struct dec_engine *e, uint64_t number)
 	uint32_t tag = e->ctx->tag[CAP_RSI];
 
 	e->ctx->tag[CAP_RAX] = e->ctx->tag[CAP_RCX] = e->ctx->tag[CAP_R11] = 0;
+	if (g->blank)
+		dec_blank_answered(e, number);
 	if (number == SYS_execve || number == SYS_execveat)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 	if (ret == -EBADF || ret == -EFAULT)
@@ -1235,6 +1311,8 @@ void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n, int64_t 
 	static const int reg[3] = { CAP_RDI, CAP_RSI, CAP_RDX };
 	const struct dec_ctx *c = e->ctx;
 
+	if (e->guard->blank)
+		dec_blank_written(e, addr, n);
 	for (int i = 0; i < 3; i++)
 		if (c->gpr[reg[i]] == addr && ret > 0 &&
 		    !may_use(e->guard, c->tag[reg[i]], addr,

@@ -22,6 +22,7 @@
 #define DECODE_TRANSLATOR_GUARD_H
 
 #include "base/base.h"
+#include "decode/translator/blank.h"
 #include "decode/x86/insn.h"
 
 struct dec_engine;
@@ -32,7 +33,8 @@ enum dec_doubt {
 	DEC_DOUBT_NONE,
 	DEC_DOUBT_ACCESS,  ///< an access that may be astray
 	DEC_DOUBT_RELEASE, ///< a release that may be wrong
-	DEC_DOUBT_CALL, ///< a function or system call that may be given what it must not
+	DEC_DOUBT_CALL,	 ///< a function or system call that may be given what it must not
+	DEC_DOUBT_VALUE, ///< something that has no value decides
 	DEC_DOUBT_BEYOND, ///< what is not followed: threads, signals, faults, a heap below 4 GiB
 	DEC_DOUBT_ASKS, ///< none yet: it goes on when it was told (DEC_HOOK_CLASS) of the block that is about to be had
 };
@@ -152,6 +154,7 @@ struct guard_node {
 
 enum guard_event_kind {
 	GUARD_EVENT_STEP, ///< do the instruction
+	GUARD_EVENT_RUN,  ///< do this one, and those behind it in its block
 	GUARD_EVENT_LOOK, ///< at the operand of a branch
 	GUARD_EVENT_WORD, ///< of a register that was loaded: whose pointer is it? Its address: first scratch
 	GUARD_EVENT_STRING, ///< a function begins
@@ -164,7 +167,8 @@ struct guard_event {
 	uint32_t block;
 	uint64_t rip;
 	uint8_t *resume;
-	uint8_t kind, reg;
+	uint8_t kind, reg, index;
+	bool is_counted;     ///< the block is, where it leaves
 	bool has_kept_flags; ///< when it leaves
 	int8_t pending; ///< CALL: instructions that are not counted yet, or were already (below 0)
 };
@@ -179,6 +183,8 @@ struct guard_call {
 };
 
 struct dec_guard {
+	struct dec_blank *blank;  ///< NULL: what has no value is not followed
+	bool is_without_pointers; ///< nothing else is
 	enum dec_doubt doubt;
 	bool is_patient;	///< accesses in doubt are listed, and it goes on
 	VEC(uint64_t) accesses; ///< .. where they are
@@ -221,16 +227,31 @@ struct dec_guard {
 	uint64_t n_events[GUARD_EVENTS], n_steps;
 };
 
-/** Begin, with the program's first instruction. @p is_patient: accesses in doubt are listed and do not end it.
+/** How it watches. */
+enum {
+	DEC_GUARD_PATIENT =
+		1, ///< accesses and values in doubt are listed, and do not end it
+	DEC_GUARD_VALUES = 2,	   ///< over what has no value, too (blank.h),
+	DEC_GUARD_NO_POINTERS = 4, ///< .. alone
+	DEC_GUARD_LEAVES_ROOM = 8, ///< below 2 GiB, where it can
+};
+
+/** Begin, with the program's first instruction. @p how: DEC_GUARD_*.
  * @return ERR_UNSUPPORTED: there is no room, or the CPU
  * cannot. */
-struct err *dec_guard_start(struct dec_engine *e, bool is_patient);
+struct err *dec_guard_start(struct dec_engine *e, uint32_t how);
 
 /** Know @p h. @return ERR_NOMEM. */
 struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h);
 
+/** @return character @p v, the same of letters of either case. */
+uint64_t dec_guard_fold(uint64_t v);
+
 /** Stop: it is not known that all is right. */
 void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip);
+
+/** A signal is delivered, or something else comes from outside: pointers are not followed there. */
+void dec_guard_signal(struct dec_engine *e);
 
 /** The guest stands where it was to stop: a hook, perhaps. @return whether it was one. */
 bool dec_guard_at_stop(struct dec_engine *e);
@@ -310,6 +331,13 @@ static inline uint32_t dec_guard_move_at(uint32_t tag, uint32_t site)
 
 /** @return which registers @p insn needs beside its own. */
 uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn);
+
+/* .. of what blank_emit.c emits before instruction @p i: the guest's flags are kept; where it leaves for C to do
+ * that instruction, or (run) all of the block from there on. */
+void dec_guard_keep_flags(struct translation *t, int i);
+uint8_t *dec_guard_step_stub(struct translation *t, int i);
+uint8_t *dec_guard_run_stub(struct translation *t, int i);
+
 void dec_guard_open(struct translation *t);
 void dec_guard_before(struct translation *t, int i);
 void dec_guard_after(struct translation *t, int i);

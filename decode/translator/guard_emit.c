@@ -155,10 +155,15 @@ static uint32_t event(struct translation *t, enum guard_event_kind kind, uint64_
 {
 	struct dec_guard *g = t->e->guard;
 	struct guard_event *ev = vec_push(&g->events);
+	int i = 0;
 
 	assert(ev && "out of memory for events");
+	while (i < t->n && t->insn[i].rip != rip)
+		i++;
 	*ev = (struct guard_event){ .block = t->block - t->e->blocks.data,
 				    .rip = rip,
+				    .index = i,
+				    .is_counted = t->debit_at >= 0 && t->debit_at <= i,
 				    .kind = kind,
 				    .reg = reg,
 				    .has_kept_flags = t->has_kept_flags };
@@ -168,7 +173,7 @@ static uint32_t event(struct translation *t, enum guard_event_kind kind, uint64_
 /* Leave with event @p n, in the cold part. */
 static void leave(struct translation *t, uint32_t n)
 {
-	bool is_quick = t->e->guard->events.data[n].kind != GUARD_EVENT_STEP &&
+	bool is_quick = t->e->guard->events.data[n].kind > GUARD_EVENT_RUN &&
 			t->e->ctx->quick;
 
 	return_flags(t, &t->cold);
@@ -1312,21 +1317,12 @@ static void stop_here(struct translation *t)
 	resume_here(t);
 }
 
-void dec_guard_open(struct translation *t)
+/* A function begins, perhaps (@p h) one that reads: by pointers. */
+static void enter_string(struct translation *t, const uint64_t *h)
 {
-	uint8_t s0 = const_scratch(t)[0];
-	uint64_t *h = map_get(&t->e->guard->hooks, t->block->rip);
+	uint8_t s0 = const_scratch(t)[0], *jump;
 	struct dec_emit *o = &t->out;
-	uint8_t *jump;
 
-	t->zero = RSP_BIT;
-	for (int k = 0; k < 3; k++)
-		emit_ctx_store(o, CTX_GUARD_SPILL + 8 * k, const_scratch(t)[k]);
-	t->block->opened_at = o->p - t->block->host;
-	t->is_guard_open = true;
-	t->first_event = t->e->guard->events.size;
-	if (dec_guard_stops_at(t->e->guard, t->block->rip))
-		stop_here(t);
 	if (!h || t->e->guard->hook.data[*h - 1].kind != DEC_HOOK_STRING ||
 	    t->e->guard->hook.data[*h - 1].is_resolver)
 		return;
@@ -1339,6 +1335,24 @@ void dec_guard_open(struct translation *t)
 	resume_here(t);
 }
 
+void dec_guard_open(struct translation *t)
+{
+	struct dec_emit *o = &t->out;
+
+	t->zero = RSP_BIT;
+	for (int k = 0; k < 3 && const_scratch(t)[k] != DEC_REG_NONE; k++)
+		emit_ctx_store(o, CTX_GUARD_SPILL + 8 * k, const_scratch(t)[k]);
+	t->block->opened_at = o->p - t->block->host;
+	t->is_guard_open = true;
+	t->first_event = t->e->guard->events.size;
+	if (dec_guard_stops_at(t->e->guard, t->block->rip))
+		stop_here(t);
+	if (t->e->guard->is_without_pointers)
+		dec_blank_open(t);
+	else
+		enter_string(t, map_get(&t->e->guard->hooks, t->block->rip));
+}
+
 void dec_guard_close(struct translation *t)
 {
 	if (!t->is_guard_open)
@@ -1346,7 +1360,7 @@ void dec_guard_close(struct translation *t)
 	t->is_guard_open = false;
 	return_flags(t, &t->out);
 	t->has_kept_flags = false;
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 3 && const_scratch(t)[k] != DEC_REG_NONE; k++)
 		emit_ctx_load(&t->out, const_scratch(t)[k], CTX_GUARD_SPILL + 8 * k);
 	t->block->closed_at = t->out.p - t->block->host;
 }
@@ -1359,6 +1373,11 @@ void dec_guard_before(struct translation *t, int i)
 
 	t->step_stub = NULL;
 	t->load_reg = t->store_vec = DEC_REG_NONE;
+	if (t->e->guard->is_without_pointers) {
+		dec_blank_before(t, i);
+		settle_flags(t, insn);
+		return;
+	}
 	if (insn->flow != DEC_FLOW_NEXT) {
 		if (m && m->is_read && insn->flow != DEC_FLOW_RET) {
 			uint64_t *h = m->is_absolute ?
@@ -1435,4 +1454,24 @@ void dec_guard_after(struct translation *t, int i)
 	if (t->store_vec != DEC_REG_NONE)
 		stored_pair(t, i, t->store_vec, insn->mem);
 	resume_here(t);
+}
+
+/* ---- for blank_emit.c --------------------------------------------------------------------------------- */
+
+void dec_guard_keep_flags(struct translation *t, int i)
+{
+	keep_flags(t, i);
+}
+
+uint8_t *dec_guard_step_stub(struct translation *t, int i)
+{
+	return step_stub(t, i);
+}
+
+uint8_t *dec_guard_run_stub(struct translation *t, int i)
+{
+	uint8_t *stub = t->cold.p;
+
+	leave(t, event(t, GUARD_EVENT_RUN, t->insn[i].rip, 0));
+	return stub;
 }

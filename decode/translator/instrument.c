@@ -70,9 +70,10 @@ struct translation_regs dec_translation_regs_start(const struct translation *t)
 	return (struct translation_regs){
 		.known = dec_known_start(t->e->mode, t->is_watched),
 		.used = t->is_mutable ? 1u << CAP_RCX : 0,
-		.need = t->is_guarded || t->e->mutes		    ? 3 :
-			t->is_watched || dec_log_counts(t->e->mode) ? 2 :
-								      1,
+		.need = t->is_guarded && t->e->guard->is_without_pointers ? 0 :
+			t->is_guarded || t->e->mutes			  ? 3 :
+			t->is_watched || dec_log_counts(t->e->mode)	  ? 2 :
+									    1,
 	};
 }
 
@@ -107,7 +108,7 @@ void dec_translation_choose_scratch(struct translation *t)
 		t->block->far_reg = dec_translation_far_reg(used);
 		used |= 1u << t->block->far_reg;
 	}
-	if (!t->is_logged && !t->is_guarded)
+	if ((!t->is_logged && !t->is_guarded) || !regs.need)
 		return;
 	// The same register from block to block when it can be: see translation.h.
 	if (t->e->log_reg_hint < DEC_GPRS && !(used & 1u << t->e->log_reg_hint)) {

@@ -53,6 +53,7 @@ struct bytes_values {
 	struct map
 		pages; ///< number of a page -> pointer to its bits; not there: all have values
 	struct bytes_at_hand at_hand[BYTES_AT_HAND];
+	int64_t shadow; ///< unless 0 so far from each byte of this process's are its bits (live.c)
 };
 
 /* ---- looks ------------------------------------------------------------------------------------ */
@@ -153,6 +154,7 @@ struct bytes_walk {
 	struct map blocks;	///< start -> size
 	uint64_t released_size; ///< of the block released just before
 	bool has_released;
+	bool is_live; ///< live.c
 };
 
 /** Find the statement of @p p, unless it is known. @return false: it is nobody's that is looked at. */

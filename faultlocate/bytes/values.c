@@ -42,6 +42,10 @@ static const uint8_t *page_of(struct bytes_values *v, uint64_t number)
 
 	if (v->at_hand[at].number == number && number)
 		return v->at_hand[at].bits;
+	if (v->shadow) {
+		put_at_hand(v, number, (uint8_t *)(number * BYTES_PAGE + v->shadow));
+		return v->at_hand[at].bits;
+	}
 	known = map_get(&v->pages, number);
 	put_at_hand(v, number, known ? (uint8_t *)(uintptr_t)*known : NULL);
 	return v->at_hand[at].bits;
@@ -212,6 +216,8 @@ static struct err *tell(struct bytes_walk *w, const struct dec_step *s,
 {
 	struct fl_bytes_place p = { .time = s->position, .pc = s->insn->rip };
 
+	if (w->is_live)
+		return w->events->use(w->events->ctx, &p, use, addr);
 	return fl_bytes_is_own(w, &p) && !is_replaced(w, p.pc) ?
 		       w->events->use(w->events->ctx, &p, use, addr) :
 		       NULL;
@@ -426,26 +432,12 @@ static struct err *keep_state(struct bytes_walk *w, const struct dec_step *s, bo
 	return define_memory(w, s);
 }
 
-struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool is_quiet)
+static struct err *apply(struct bytes_walk *w, const struct dec_step *s, bool is_quiet)
 {
 	struct bytes_regs *r = &w->thread->regs;
 	const struct insn_model *m;
 	struct err *err;
-	bool loads;
 
-	if (!s->insn) { // a signal's frame, or what the kernel wrote
-		r->rsp = s->gpr ? s->gpr[CAP_RSP] : r->rsp;
-		return define_memory(w, s);
-	}
-	err = fl_values_follow_stack(w, s->insn, s->gpr[CAP_RSP]);
-	if (err)
-		return err;
-	if (is_of_state(s->insn, &loads))
-		return keep_state(w, s, loads);
-	if (!is_quiet && s->n_refs)
-		err = fl_looks_step(w, s);
-	if (err)
-		return err;
 	if (!is_concerned(w, s)) {
 		if (s->insn->writes_flags)
 			r->no_zero = r->no_sign = r->no_carry = r->no_overflow =
@@ -459,4 +451,24 @@ struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool 
 	if (!is_quiet && !err)
 		err = use(w, s, m);
 	return err ? err : fl_values_flow(w, s, m);
+}
+
+struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool is_quiet)
+{
+	struct bytes_regs *r = &w->thread->regs;
+	struct err *err;
+	bool loads;
+
+	if (!s->insn) { // a signal's frame, or what the kernel wrote
+		r->rsp = s->gpr ? s->gpr[CAP_RSP] : r->rsp;
+		return define_memory(w, s);
+	}
+	err = fl_values_follow_stack(w, s->insn, s->gpr[CAP_RSP]);
+	if (err)
+		return err;
+	if (is_of_state(s->insn, &loads))
+		return keep_state(w, s, loads);
+	if (!is_quiet && s->n_refs && !w->is_live)
+		err = fl_looks_step(w, s);
+	return err ? err : apply(w, s, is_quiet);
 }

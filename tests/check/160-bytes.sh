@@ -20,6 +20,9 @@ check_as() {
 		rm -rf "$TMPDIR/c"
 		make_capture "$TMPDIR/c" "$TMPDIR/bytes" $kind
 		"$BUILD/tests/check/tool_bytes" "$TMPDIR/c" >"$TMPDIR/counts" || fail "as fast as it goes is not the same"
+		"$BUILD/tests/check/tool_live" "$TMPDIR/c" >"$TMPDIR/lived" ||
+			fail "$1 -$2 $kind: without a log: $(cat "$TMPDIR/lived")"
+		[ $kind = right ] || ! grep -q '^told 0' "$TMPDIR/lived" || fail "nothing is told"
 		[ $kind = right ] || ! grep -q ' 0$' "$TMPDIR/counts" || fail "told: $(cat "$TMPDIR/counts")"
 		"$FAULTLINE" check --json --strict "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
 		local status=$?

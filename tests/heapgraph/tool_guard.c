@@ -190,7 +190,7 @@ static void watch(struct look *l)
 
 	check(dec_symbols_create(l->capture, &l->symbols));
 	check(dec_machine_create(l->capture, &o, &l->machine));
-	check(dec_machine_guard(l->machine, true));
+	check(dec_machine_guard(l->machine, DEC_GUARD_PATIENT));
 	tell(l);
 	do {
 		if (w.doubt == DEC_DOUBT_ASKS)

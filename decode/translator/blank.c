@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/translator/blank.h"
+
+#include <cpuid.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "decode/translator/engine.h"
+#include "decode/translator/touch.h"
+
+#define CHUNK 65536ull
+#define PROBES 64
+#define LANES 64 // of masked operands, which may end, or begin, outside of what is there
+#define BOTTOM 0x10000ull
+#define TOP 0x7ffffffe0000ull
+#define BORN_MAX (64ull << 20)
+
+// The linker's; NULL: there is no such section.
+extern const struct dec_blank_ops __start_dec_blank_ops[] __attribute__((weak));
+
+static const struct dec_blank_ops *ops;
+
+/* ---- the shadow ----------------------------------------------------------------------------------- */
+
+static uint64_t *chunk_of(struct dec_blank *k, uint64_t number)
+{
+	uint64_t i = number % BLANK_CHUNKS;
+
+	for (int n = 0; n < PROBES; n++, i = (i + 1) % BLANK_CHUNKS)
+		if (!k->chunks[i] || k->chunks[i] == number + 1)
+			return &k->chunks[i];
+	return NULL;
+}
+
+static bool has_chunk(struct dec_blank *k, uint64_t number)
+{
+	const uint64_t *chunk = chunk_of(k, number);
+
+	return chunk && *chunk;
+}
+
+/* Chunks [at, at + n) are new. @return false: something is there. */
+static bool map_chunks(struct dec_blank *k, uint64_t at, uint64_t n)
+{
+	void *p = mmap((void *)(at * CHUNK), n * CHUNK, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+		       -1, 0);
+
+	if (p != (void *)(at * CHUNK)) {
+		if (p != MAP_FAILED) // a kernel before 4.17 took it for a hint
+			munmap(p, n * CHUNK);
+		return false;
+	}
+	for (uint64_t i = at; i < at + n; i++) {
+		uint64_t *chunk = chunk_of(k, i);
+
+		if (!chunk)
+			return false;
+		*chunk = i + 1;
+	}
+	return true;
+}
+
+static bool cover(struct dec_blank *k, uint64_t start, uint64_t end)
+{
+	uint64_t at = (start - LANES + k->off) / CHUNK;
+	uint64_t last = (end - 1 + LANES + k->off) / CHUNK;
+	bool is_there = true;
+
+	for (uint64_t n; at <= last && is_there; at += n) {
+		n = 1;
+		if (has_chunk(k, at))
+			continue;
+		while (at + n <= last && !has_chunk(k, at + n))
+			n++;
+		is_there = map_chunks(k, at, n);
+	}
+	return is_there;
+}
+
+void dec_blank_cover(struct dec_engine *e, uint64_t start, uint64_t end)
+{
+	if (e->guard && e->guard->blank && !cover(e->guard->blank, start, end))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+}
+
+static void uncover(struct dec_blank *k)
+{
+	for (size_t i = 0; i < BLANK_CHUNKS; i++) {
+		if (k->chunks[i])
+			munmap((void *)((k->chunks[i] - 1) * CHUNK), CHUNK);
+		k->chunks[i] = 0;
+	}
+}
+
+/* .. at distance @p off? */
+static bool fits(struct dec_blank *k, int32_t off, const struct blank_span *spans,
+		 size_t n)
+{
+	k->off = off;
+	for (size_t i = 0; i < n; i++)
+		if (spans[i].start + off < BOTTOM || spans[i].start + off >= TOP ||
+		    spans[i].end + off > TOP || !cover(k, spans[i].start, spans[i].end)) {
+			uncover(k);
+			return false;
+		}
+	return true;
+}
+
+struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans,
+			    size_t n)
+{
+	// Code, data and heap have none of theirs there, nor, mostly, our own code. A program that lies at the bottom has
+	// all above, as far as its stack has room there.
+	static const int32_t offs[] = { -0x60000000, -0x50000000, -0x40000000, 0x7c000000,
+					0x28000000,  0x20000000,  0x18000000 };
+	const size_t n_offs = sizeof(offs) / sizeof(*offs);
+	struct dec_blank *k = NULL;
+	uint32_t a, b, c, d;
+	size_t i = 0;
+
+	ops = __start_dec_blank_ops;
+	if (ops)
+		k = calloc(1, sizeof(*k));
+	while (k && i < n_offs && !fits(k, offs[i], spans, n))
+		i++;
+	if (k && i < n_offs)
+		k->state = ops->create(k->off);
+	if (!k || !k->state) {
+		free(k);
+		return err_new(ERR_UNSUPPORTED, "what has no value cannot be followed");
+	}
+	__cpuid_count(7, 0, a, b, c, d);
+	k->has_avx2 = b & bit_AVX2 && e->ctx->xmask & 4;
+	e->guard->blank = k;
+	dec_engine_flush(e);
+	return NULL;
+}
+
+/* The memory has values. */
+static void give(struct dec_blank *k, uint64_t addr, uint64_t size)
+{
+	for (uint64_t at = addr + k->off, end = at + size, n; at < end; at += n) {
+		n = CHUNK - at % CHUNK < end - at ? CHUNK - at % CHUNK : end - at;
+		if (has_chunk(k, at / CHUNK) &&
+		    (n < CHUNK || madvise((void *)at, n, MADV_DONTNEED)))
+			memset((void *)at, 0, n);
+	}
+}
+
+static bool is_blank(const struct dec_blank *k, uint64_t addr, uint32_t size)
+{
+	const uint8_t *shadow = (const uint8_t *)addr + k->off;
+	uint8_t any = 0;
+
+	for (uint32_t i = 0; i < size; i++)
+		any |= shadow[i];
+	return any;
+}
+
+static void show(struct dec_engine *e)
+{
+	e->ctx->blank = ops->live(e->guard->blank->state);
+}
+
+static void doubt(struct dec_engine *e)
+{
+	dec_guard_doubt(e, DEC_DOUBT_VALUE, e->ctx->rip);
+}
+
+/* ---- functions of strings -------------------------------------------------------------------------- */
+
+/* That of which the code at rip is; NULL: none. A stale one has another return address, or was forgotten (blank_emit.c). */
+static const struct dec_hook *string_at(const struct dec_engine *e)
+{
+	const struct dec_guard *g = e->guard;
+	const struct dec_ctx *c = e->ctx;
+	uint64_t rip = c->rip, returns;
+
+	if (!c->blank_call[0] || c->gpr[CAP_RSP] > c->blank_call[0] ||
+	    !vec_find(&g->foreign, f, rip >= f->rip && rip < f->end))
+		return NULL;
+	memcpy(&returns, (const void *)c->blank_call[0], 8);
+	return returns == c->blank_call[4] ? &g->hook.data[c->blank_hook] : NULL;
+}
+
+static bool can_read(const struct dec_engine *e, uint64_t addr, uint32_t size)
+{
+	return e->world.avail(e->world.ctx, addr, PROT_READ) >= size;
+}
+
+static uint64_t element(uint64_t addr, uint32_t width)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const void *)addr, width);
+	return v;
+}
+
+static bool is_last(const struct dec_engine *e, const struct dec_hook *h, int i,
+		    uint64_t at)
+{
+	const uint64_t *args = &e->ctx->blank_call[1];
+	uint64_t mask = h->width == 1 ? 0xff : UINT32_MAX;
+	uint64_t v = element(args[i] + at, h->width), other;
+
+	switch (h->extent[i]) {
+	case DEC_EXTENT_TEXT:
+		return !v;
+	case DEC_EXTENT_VALUE:
+	case DEC_EXTENT_UNKNOWN:
+		return v == (args[1] & mask);
+	case DEC_EXTENT_ORDER:
+		if (!v)
+			return true;
+		break;
+	case DEC_EXTENT_DIFFERENCE:
+		break;
+	default:
+		return false;
+	}
+	if (!can_read(e, args[!i] + at, h->width))
+		return true;
+	other = element(args[!i] + at, h->width);
+	return h->which ? dec_guard_fold(v) != dec_guard_fold(other) : v != other;
+}
+
+/* Has something of what call @p h means to read, from argument @p i on, no value? */
+static bool means_blank(const struct dec_engine *e, const struct dec_hook *h, int i)
+{
+	const uint64_t *args = &e->ctx->blank_call[1];
+	uint64_t limit = h->limit == CAP_RDX ? args[2] :
+			 h->limit == CAP_RSI ? args[1] :
+					       UINT64_MAX;
+
+	for (uint64_t n = 0; n < limit && h->extent[i]; n++) {
+		uint64_t at = n * h->width;
+
+		if (!can_read(e, args[i] + at, h->width))
+			return false;
+		if (is_blank(e->guard->blank, args[i] + at, h->width))
+			return true;
+		if (is_last(e, h, i, at))
+			return false;
+	}
+	return false;
+}
+
+/* A copy is no use. */
+static bool copies(const struct dec_hook *h)
+{
+	return !h->extent[0] && h->extent[1] == DEC_EXTENT_ALL;
+}
+
+/* ---- an instruction ---------------------------------------------------------------------------------- */
+
+enum { REFS = DEC_TOUCHES + 2 * 64, VALUE_MAX = 64 };
+
+struct look {
+	struct dec_insn insn;
+	uint64_t gpr[DEC_GPRS]; ///< before it
+	struct dec_touch touch[DEC_TOUCHES];
+	int n_touches;
+	struct blank_ref ref[REFS];
+	int n;
+	uint8_t value[DEC_TOUCHES][VALUE_MAX];
+	uint8_t other[2 * 64][160]; ///< as dec_engine_read_reg() has them
+	int n_others;
+};
+
+static struct blank_ref *add(struct look *l, bool is_def)
+{
+	l->ref[l->n] = (struct blank_ref){ .is_def = is_def };
+	return &l->ref[l->n++];
+}
+
+static void add_memory(const struct dec_engine *e, struct look *l, bool is_def)
+{
+	for (int i = 0; i < l->n_touches; i++) {
+		const struct dec_touch *t = &l->touch[i];
+		struct blank_ref *r;
+
+		if (t->is_def != is_def || !t->size)
+			continue;
+		r = add(l, is_def);
+		r->is_mem = true;
+		r->addr = t->addr;
+		r->size = t->size;
+		if (t->size > VALUE_MAX || !dec_touch_is_readable(e, t->addr, t->size))
+			continue;
+		memcpy(l->value[i], (const void *)t->addr, t->size);
+		r->value = l->value[i];
+	}
+}
+
+static void add_registers(const struct dec_engine *e, struct look *l, bool is_def,
+			  const uint64_t *gpr)
+{
+	uint32_t regs = is_def ? l->insn.gpr_written : l->insn.gpr_read;
+	uint64_t other = is_def ? l->insn.other_written : l->insn.other_read;
+
+	for (; regs; regs &= regs - 1) {
+		struct blank_ref *r = add(l, is_def);
+
+		r->reg = __builtin_ctz(regs);
+		r->size = 8;
+		r->value = (const uint8_t *)&gpr[r->reg];
+	}
+	for (; other; other &= other - 1) {
+		struct blank_ref *r = add(l, is_def);
+
+		r->reg = DEC_REG_VEC + __builtin_ctzll(other);
+		r->size = dec_engine_read_reg(e, r->reg, l->other[l->n_others]);
+		r->value = l->other[l->n_others++];
+	}
+}
+
+/* What it uses, of a loop in one instruction in @p n rounds. */
+static void add_uses(const struct dec_engine *e, struct look *l, uint64_t n)
+{
+	l->n_touches = dec_touch_list(e, &l->insn, l->gpr, n, l->touch);
+	l->n = l->n_others = 0;
+	add_memory(e, l, false);
+	add_registers(e, l, false, l->gpr);
+}
+
+static void begin(const struct dec_engine *e, struct look *l)
+{
+	memcpy(l->gpr, e->ctx->gpr, sizeof(l->gpr));
+	add_uses(e, l, l->insn.is_rep ? dec_touch_count(&l->insn, l->gpr) : 1);
+}
+
+static void finish(const struct dec_engine *e, struct look *l)
+{
+	uint64_t left = l->insn.is_rep ? dec_touch_count(&l->insn, e->ctx->gpr) : 0;
+
+	if (left) // a compare ended it
+		add_uses(e, l, dec_touch_count(&l->insn, l->gpr) - left);
+	add_memory(e, l, true);
+	add_registers(e, l, true, e->ctx->gpr);
+}
+
+static void apply(struct dec_engine *e, const struct blank_step *s)
+{
+	if (ops->step(e->guard->blank->state, s))
+		dec_guard_doubt(e, DEC_DOUBT_VALUE, s->insn->rip);
+	show(e);
+}
+
+int dec_blank_step(struct dec_engine *e)
+{
+	const struct dec_guard *g = e->guard;
+	bool is_quiet = g->call.is_open && g->call.hook.kind == DEC_HOOK_ALLOCATOR;
+	const struct dec_hook *string;
+	static struct look l; // large; the guest's code runs in one thread
+	enum dec_verdict v;
+
+	l.insn = *dec_engine_insn(e, e->ctx->rip);
+	if (!l.insn.len || l.insn.flow >= DEC_FLOW_SYSCALL)
+		return dec_engine_step(e);
+	string = is_quiet ? NULL : string_at(e);
+	if (string && !copies(string) &&
+	    (means_blank(e, string, 0) || means_blank(e, string, 1)))
+		doubt(e);
+	begin(e, &l);
+	v = dec_engine_step(e);
+	if (v != DEC_GO)
+		return v;
+	finish(e, &l);
+	apply(e, &(struct blank_step){ .insn = &l.insn,
+				       .refs = l.ref,
+				       .n_refs = l.n,
+				       .before = l.gpr,
+				       .gpr = e->ctx->gpr,
+				       .is_quiet = is_quiet || string });
+	return v;
+}
+
+/* ---- what is around ------------------------------------------------------------------------------- */
+
+void dec_blank_written(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	give(e->guard->blank, addr, size);
+}
+
+void dec_blank_answered(struct dec_engine *e, uint64_t number)
+{
+	const struct dec_insn insn = {
+		.rip = e->ctx->rip - 2,
+		.flow = DEC_FLOW_SYSCALL,
+		.gpr_read = 1u << CAP_RAX | 1u << CAP_RDI | 1u << CAP_RSI |
+			    1u << CAP_RDX | 1u << CAP_R10 | 1u << CAP_R8 | 1u << CAP_R9,
+		.gpr_written = 1u << CAP_RAX | 1u << CAP_RCX | 1u << CAP_R11,
+	};
+	struct dec_blank *k = e->guard->blank;
+	static struct look l;
+
+	if (number == SYS_rt_sigreturn) { // all of them are others
+		ops->define(k->state, -1);
+		show(e);
+		return;
+	}
+	l.insn = insn;
+	l.n = l.n_others = 0;
+	memcpy(l.gpr, e->ctx->gpr, sizeof(l.gpr));
+	l.gpr[CAP_RAX] = number;
+	add_registers(e, &l, false, l.gpr);
+	add_registers(e, &l, true, e->ctx->gpr);
+	apply(e, &(struct blank_step){ .insn = &l.insn,
+				       .refs = l.ref,
+				       .n_refs = l.n,
+				       .before = l.gpr,
+				       .gpr = e->ctx->gpr });
+	if (number == SYS_mmap && (int64_t)e->ctx->gpr[CAP_RAX] > 0)
+		give(k, e->ctx->gpr[CAP_RAX], e->ctx->gpr[CAP_RSI]);
+}
+
+void dec_blank_special(struct dec_engine *e, const struct dec_insn *insn)
+{
+	for (uint32_t r = insn->gpr_written; r; r &= r - 1)
+		ops->define(e->guard->blank->state, __builtin_ctz(r));
+	show(e);
+}
+
+void dec_blank_enter(struct dec_engine *e, int fn)
+{
+	uint32_t args = 1u << CAP_RDI;
+
+	if (fn == CAP_HEAP_CALLOC || fn == CAP_HEAP_REALLOC ||
+	    fn == CAP_HEAP_ALIGNED_ALLOC || fn == CAP_HEAP_POSIX_MEMALIGN)
+		args |= 1u << CAP_RSI;
+	if (fn == CAP_HEAP_POSIX_MEMALIGN)
+		args |= 1u << CAP_RDX;
+	if (e->ctx->blank & args)
+		doubt(e);
+}
+
+void dec_blank_leave(struct dec_engine *e, uint64_t result)
+{
+	ops->define(e->guard->blank->state, CAP_RAX);
+	if (result)
+		give(e->guard->blank, result, 8);
+	show(e);
+}
+
+void dec_blank_born(struct dec_engine *e, uint64_t addr, uint64_t size, uint64_t kept,
+		    bool is_zeroed)
+{
+	kept = kept < size ? kept : size;
+	if (is_zeroed)
+		give(e->guard->blank, addr + kept, size - kept);
+	else if (size - kept > BORN_MAX) // nobody may ever touch it
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+	else
+		ops->take(e->guard->blank->state, addr + kept, size - kept);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Which bits have no value, followed while the guest runs, in a guard (guard.h), so that a run in which nothing
+ * depends on such need not be logged. Each byte of the guest's memory has one of shadow, at a constant distance:
+ * its bits that have none. Emitted code (blank_emit.c) deals with what has values: it looks at the shadow of what is
+ * read, clears that of what is written, and sets that of what is new on the stack. An instruction that has to
+ * do with a register or memory that lacks any is an event: C does it, and asks others (DEC_BLANK_OPS) what becomes of them.
+ *
+ * It decides one way only: if it ends without a doubt, no such bit decided anything.
+ */
+#ifndef DECODE_TRANSLATOR_BLANK_H
+#define DECODE_TRANSLATOR_BLANK_H
+
+#include "base/base.h"
+#include "decode/x86/insn.h"
+
+struct translation;
+struct dec_engine;
+
+/** What an instruction used, and defined. */
+struct blank_ref {
+	bool is_def, is_mem;
+	uint8_t reg; ///< number of x86/insn.h
+	uint64_t addr, size;
+	const uint8_t *value; ///< before it, of a use; NULL: not known
+};
+
+struct blank_step {
+	const struct dec_insn *insn;
+	const struct blank_ref *refs; ///< uses first
+	size_t n_refs;
+	const uint64_t *before, *gpr; ///< general registers before it; behind it
+	/** What it uses is no mistake: the allocator's code, or a string function's, which read ahead. */
+	bool is_quiet;
+};
+
+/** What is known of bits without a value: it is somebody's who may use this room (faultlocate/bytes/live.c). */
+struct dec_blank_ops {
+	/** Shadow bytes are @p off from their memory. @return NULL: no memory. */
+	void *(*create)(int64_t off);
+	/** @return whether something without a value decided. */
+	bool (*step)(void *state, const struct blank_step *s);
+	/** @return registers that lack any: as dec_blank_regs(). */
+	uint32_t (*live)(const void *state);
+	/** General register @p reg has a value; -1: all registers have. */
+	void (*define)(void *state, int reg);
+	/** Memory has none. */
+	void (*take)(void *state, uint64_t addr, uint64_t size);
+};
+
+/** Of a program's one struct dec_blank_ops, if it has any: so it is known in the machine's process, which begins before
+ * main(). */
+#define DEC_BLANK_OPS __attribute__((section("dec_blank_ops"), used))
+
+#define BLANK_CHUNKS 65536
+
+struct dec_blank {
+	int32_t off;
+	bool has_avx2;
+	void *state;		       ///< of the ops
+	uint64_t chunks[BLANK_CHUNKS]; ///< of the shadow that are there: number + 1
+};
+
+enum { BLANK_FLAGS = 16, BLANK_VECTORS };
+
+/** @return the bit of vector or other register @p n, behind the general ones. */
+static inline uint32_t dec_blank_vector(int n)
+{
+	return 1u << (BLANK_VECTORS + n % (32 - BLANK_VECTORS));
+}
+
+/** @return registers that @p insn has to do with; the flags, always. */
+static inline uint32_t dec_blank_regs(const struct dec_insn *insn)
+{
+	uint32_t regs = insn->gpr_read | insn->gpr_written | 1u << BLANK_FLAGS;
+
+	for (uint32_t v = insn->other_read | insn->other_written; v; v &= v - 1)
+		regs |= dec_blank_vector(__builtin_ctz(v));
+	return regs;
+}
+
+struct blank_span {
+	uint64_t start, end;
+};
+
+/** Begin, in a guard. The guest has memory at the @p n @p spans. @return ERR_UNSUPPORTED: nobody knows, or there is no room. */
+struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans,
+			    size_t n);
+
+/** The guest has memory at @p start to @p end, too: in doubt, if there is no room for its shadow. */
+void dec_blank_cover(struct dec_engine *e, uint64_t start, uint64_t end);
+
+/** Execute the instruction at rip. @return enum dec_verdict. */
+int dec_blank_step(struct dec_engine *e);
+
+/** The kernel wrote @p size bytes at @p addr; system call @p number was answered; @p insn, which is none of the processor's
+ * here, was. */
+void dec_blank_written(struct dec_engine *e, uint64_t addr, uint64_t size);
+void dec_blank_answered(struct dec_engine *e, uint64_t number);
+void dec_blank_special(struct dec_engine *e, const struct dec_insn *insn);
+
+/** Function @p fn of the allocator begins (enum cap_heap_fn, or another); it returned, and wrote 8 bytes at @p result
+ * (0: none); a block is born, of which @p kept bytes are as they were. */
+void dec_blank_enter(struct dec_engine *e, int fn);
+void dec_blank_leave(struct dec_engine *e, uint64_t result);
+void dec_blank_born(struct dec_engine *e, uint64_t addr, uint64_t size, uint64_t kept,
+		    bool is_zeroed);
+
+/* ---- blank_emit.c: parts of a block, as guard_emit.c's */
+
+void dec_blank_open(struct translation *t);
+void dec_blank_before(struct translation *t, int i);
+
+#endif

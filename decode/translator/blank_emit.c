@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * What goes around the guest's instructions while it is followed which bytes have no value (blank.h): what an
+ * instruction reads is looked at, and what it writes has a value.
+ */
+
+#include "decode/translator/blank.h"
+
+#include "decode/translator/translation.h"
+#include "decode/x86/zydis.h"
+
+enum { CC_NE = 5 };
+
+static int32_t off_of(const struct translation *t)
+{
+	return t->e->guard->blank->off;
+}
+
+/* Can emitted code address the shadow of @p m, @p at bytes on? */
+static bool is_in_reach(const struct translation *t, const struct dec_mem *m, int at)
+{
+	int64_t disp = m->disp + at + off_of(t);
+
+	if (m->is_addr32 || m->is_gs)
+		return false;
+	if (m->is_absolute && !m->is_fs)
+		disp -= (int64_t)t->out.p + 64;
+	return disp > INT32_MIN + 256 && disp < INT32_MAX - 256;
+}
+
+/* op [shadow of m + at] of @p size bytes, with an immediate of @p imm_size bytes behind it. */
+static void shadow_op(struct translation *t, uint8_t op, int kind,
+		      const struct dec_mem *m, int at, int size, int imm_size)
+{
+	struct dec_emit *o = &t->out;
+	int64_t disp = m->disp + at + off_of(t);
+
+	if (m->is_fs)
+		emit_u8(o, 0x64);
+	if (size == 2)
+		emit_u8(o, 0x66);
+	if (m->is_absolute && !m->is_fs) {
+		if (size == 8)
+			emit_u8(o, 0x48);
+		emit_u8(o, op);
+		emit_u8(o, kind << 3 | 5);
+		emit_u32(o, disp - ((int64_t)o->p + 4 + imm_size));
+		return;
+	}
+	emit_mem_op(o, size == 8, op, kind, m->base, m->index, m->scale, disp);
+}
+
+static int piece(int left)
+{
+	return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+/* Where instruction @p i leaves for C. Behind a branch there is no way back. */
+static uint8_t *stub_of(struct translation *t, int i)
+{
+	return t->insn[i].flow == DEC_FLOW_NEXT ? dec_guard_step_stub(t, i) :
+						  dec_guard_run_stub(t, i);
+}
+
+/* Have the bytes of [@p m] values? If not, it jumps on. @return how many jumps there are. */
+static int compare(struct translation *t, int i, const struct dec_mem *m,
+		   uint8_t *jump[8])
+{
+	int n, n_jumps = 0;
+
+	dec_guard_keep_flags(t, i);
+	for (int at = 0; at < m->size; at += n) {
+		n = piece(m->size - at);
+		shadow_op(t, n == 1 ? 0x80 : 0x83, 7, m, at, n, 1);
+		emit_u8(&t->out, 0);
+		jump[n_jumps++] = emit_jcc_rel(&t->out, CC_NE);
+	}
+	return n_jumps;
+}
+
+/* In the cold part: have those of the lanes that are accessed? */
+static void compare_lanes(struct translation *t, int i, const struct dec_mem *m,
+			  const uint8_t *stub)
+{
+	struct dec_emit *c = &t->cold;
+	struct dec_mem shadow = *m;
+
+	shadow.disp += off_of(t);
+	emit_ctx_zmm31(c, 0x7f, CTX_VECTOR);
+	emit_load_lanes(c, 31, &shadow, t->insn[i].lane_bytes, t->insn[i].lane_mask);
+	emit_ctx_zmm31(c, 0x7f, CTX_BLANK_LANES);
+	emit_ctx_zmm31(c, 0x6f, CTX_VECTOR);
+	for (int at = 0; at < m->size; at += 8) {
+		emit_ctx_prefix(c); // cmp qword ctx:[..], 0
+		emit_bytes(c, "\x48\x83", 2);
+		emit_abs(c, 7, CTX_BLANK_LANES + at);
+		emit_u8(c, 0);
+		emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	}
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+}
+
+static void test(struct translation *t, int i, const struct dec_mem *m)
+{
+	bool has_lanes = t->insn[i].lane_bytes && !m->is_absolute && m->size >= 16;
+	uint8_t *jump[8], *stub;
+	int n = compare(t, i, m, jump);
+
+	stub = stub_of(t, i);
+	for (int k = 0; k < n; k++)
+		emit_patch_rel(jump[k], has_lanes ? t->cold.p : stub);
+	if (has_lanes)
+		compare_lanes(t, i, m, stub);
+}
+
+/* The bytes of [@p m], @p from on, @p size of them, have values; or, @p is_blank, none. */
+static void set(struct translation *t, const struct dec_mem *m, int from, int size,
+		bool is_blank)
+{
+	int n;
+
+	for (int at = 0; at < size; at += n) {
+		n = piece(size - at);
+		shadow_op(t, n == 1 ? 0xc6 : 0xc7, 0, m, from + at, n, n == 8 ? 4 : n);
+		for (int k = 0; k < (n == 8 ? 4 : n); k++)
+			emit_u8(&t->out, is_blank ? 0xff : 0);
+	}
+}
+
+/* .. [rsp + at] and @p size bytes on, none. */
+static void blank_stack(struct translation *t, int at, int size)
+{
+	const struct dec_mem m = { .base = CAP_RSP, .index = DEC_REG_NONE, .scale = 1 };
+	struct dec_emit *o = &t->out;
+
+	if (size <= 64 || !t->e->guard->blank->has_avx2) {
+		set(t, &m, at, size, true);
+		return;
+	}
+	emit_ctx_prefix(o); // vmovdqu ctx:[..], ymm15
+	emit_bytes(o, "\xc5\x7e\x7f", 3);
+	emit_abs(o, 7, CTX_VECTOR);
+	emit_bytes(o, "\xc4\x41\x05\x76\xff", 5); // vpcmpeqd ymm15, ymm15, ymm15
+	for (int k = 0; k < size; k += 32)
+		emit_store_vec(o, CAP_RSP,
+			       at + off_of(t) + (k + 32 <= size ? k : size - 32), 15, 32);
+	emit_ctx_prefix(o);
+	emit_bytes(o, "\xc5\x7e\x6f", 3);
+	emit_abs(o, 7, CTX_VECTOR);
+}
+
+#define RED_ZONE 128
+
+/* By how much does the stack pointer go down by @p insn, which adds a constant to it? 0: not, or it is none. */
+static int64_t stack_step(const struct dec_insn *insn)
+{
+	const uint8_t *p = insn->bytes;
+	int32_t imm;
+
+	if (p[0] != 0x48 || (p[1] != 0x83 && p[1] != 0x81) ||
+	    (p[2] != 0xec && p[2] != 0xc4))
+		return 0;
+	if (p[1] == 0x83)
+		imm = (int8_t)p[3];
+	else
+		memcpy(&imm, p + 3, 4);
+	return p[2] == 0xec ? imm : -(int64_t)imm;
+}
+
+/* mov qword ctx:[..], 0 */
+static void forget_string(struct translation *t)
+{
+	emit_ctx_prefix(&t->out);
+	emit_bytes(&t->out, "\x48\xc7", 2);
+	emit_abs(&t->out, 0, CTX_BLANK_CALL);
+	emit_u32(&t->out, 0);
+}
+
+static void calls(struct translation *t)
+{
+	const struct dec_mem m = { .base = CAP_RSP, .index = DEC_REG_NONE, .scale = 1 };
+
+	blank_stack(t, -8 - RED_ZONE, RED_ZONE);
+	set(t, &m, -8, 8, false);
+}
+
+/* Is a step of the stack pointer one that makes no room, or none that is known here? */
+static bool raises_stack(const struct dec_insn *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_POP:
+	case ZYDIS_MNEMONIC_LEAVE:
+	case ZYDIS_MNEMONIC_MOV:
+	case ZYDIS_MNEMONIC_PUSHFQ:
+	case ZYDIS_MNEMONIC_POPFQ:
+		return insn->mnemonic != ZYDIS_MNEMONIC_POP || insn->n_mem == 1;
+	default:
+		return insn->flow == DEC_FLOW_RET;
+	}
+}
+
+static bool is_for_c(struct translation *t, const struct dec_insn *insn)
+{
+	const bool moves_stack = insn->gpr_written >> CAP_RSP & 1;
+	int64_t step = stack_step(insn);
+
+	if (insn->is_string || insn->is_rep || (insn->is_slow_addr && !insn->lane_bytes))
+		return true;
+	for (int k = 0; k < insn->n_mem; k++)
+		if (!is_in_reach(t, &insn->mem[k], 0))
+			return true;
+	return moves_stack && insn->mnemonic != ZYDIS_MNEMONIC_PUSH &&
+	       insn->flow == DEC_FLOW_NEXT && !raises_stack(insn) &&
+	       (!step || step > 2048);
+}
+
+void dec_blank_before(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	bool is_branch = insn->flow != DEC_FLOW_NEXT;
+	int64_t step;
+
+	if (is_for_c(t, insn)) {
+		uint8_t *jump = emit_jmp_rel(&t->out);
+
+		emit_patch_rel(jump, stub_of(t, i));
+		return;
+	}
+	for (int k = 0; k < insn->n_mem; k++)
+		if (insn->mem[k].is_read || insn->lane_bytes)
+			test(t, i, &insn->mem[k]);
+	for (int k = 0; k < insn->n_mem; k++)
+		if (insn->mem[k].is_write && !insn->mem[k].is_read && !is_branch &&
+		    !insn->lane_bytes)
+			set(t, &insn->mem[k], 0, insn->mem[k].size, false);
+	if (insn->flow == DEC_FLOW_CALL_IND) // the function may be another one next time
+		forget_string(t);
+	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND) {
+		calls(t);
+	} else if (insn->mnemonic == ZYDIS_MNEMONIC_PUSH) {
+		blank_stack(t, -8 - RED_ZONE, 8);
+	} else if (insn->gpr_written >> CAP_RSP & 1) {
+		step = stack_step(insn);
+		if (step > 0)
+			blank_stack(t, -step - RED_ZONE, step);
+	}
+}
+
+static void enter_string(struct translation *t, uint64_t hook)
+{
+	static const uint8_t args[] = { CAP_RSP, CAP_RDI, CAP_RSI, CAP_RDX };
+	struct dec_emit *o = &t->out;
+
+	for (int k = 0; k < 4; k++)
+		emit_ctx_store(o, CTX_BLANK_CALL + 8 * k, args[k]);
+	emit_ctx_store(o, CTX_GUARD_SPILL + 24, CAP_RAX);
+	emit_bytes(o, "\x48\x8b\x04\x24", 4); // mov rax, [rsp]
+	emit_ctx_store(o, CTX_BLANK_CALL + 32, CAP_RAX);
+	emit_ctx_load(o, CAP_RAX, CTX_GUARD_SPILL + 24);
+	emit_ctx_store_imm32(o, CTX_BLANK_HOOK, hook);
+}
+
+void dec_blank_open(struct translation *t)
+{
+	const struct dec_guard *g = t->e->guard;
+	uint64_t *h = map_get(&g->hooks, t->block->rip), rip = t->block->rip;
+	uint32_t regs = 0;
+	uint8_t *jump;
+
+	if (h && g->hook.data[*h - 1].kind == DEC_HOOK_STRING &&
+	    !g->hook.data[*h - 1].is_resolver &&
+	    vec_find(&g->foreign, f, rip >= f->rip && rip < f->end))
+		enter_string(t, *h - 1);
+	for (int i = 0; i < t->n; i++)
+		regs |= dec_blank_regs(&t->insn[i]);
+	dec_guard_keep_flags(t, 0);
+	emit_ctx_prefix(&t->out); // test dword ctx:[..], regs
+	emit_u8(&t->out, 0xf7);
+	emit_abs(&t->out, 0, CTX_BLANK);
+	emit_u32(&t->out, regs);
+	jump = emit_jcc_rel(&t->out, CC_NE);
+	emit_patch_rel(jump, dec_guard_run_stub(t, 0));
+}
