@@ -331,6 +331,10 @@ static struct err *take_result(struct hg_finder *f)
 	is_its = is_its && !f->thread->is_releasing;
 	if (is_its)
 		hg_derive_born(&f->derive, id, f->thread->resized);
+	if (is_its && f->thread->resized.v &&
+	    hg_graph_node(f->graph, f->thread->resized)->start == result &&
+	    map_put(&f->stayed, id.v, f->thread->resized.v))
+		return &err_nomem;
 	return is_its ? hg_points_allocated(f, id) ?: hg_reports_allocated(f, id) : NULL;
 }
 
@@ -546,6 +550,7 @@ void hg_access_destroy(struct hg_finder *f)
 	map_deinit(&f->points);
 	map_deinit(&f->slots);
 	map_deinit(&f->usable);
+	map_deinit(&f->stayed);
 	vec_deinit(&f->threads);
 	hg_derive_deinit(&f->derive);
 	hg_strings_deinit(&f->strings);

@@ -100,6 +100,7 @@ struct hg_finder {
 	struct map points;  ///< of functions that somebody is told of (hg_points.c)
 	struct map slots;   ///< .. that are known by the slots they are called through
 	struct hg_judge judge;
+	struct map stayed;     ///< node that realloc made in another one's place -> that
 	struct map usable;     ///< node -> bytes that malloc_usable_size() told of it
 	VEC(uint8_t) families; ///< by node; 0: not known
 	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet

@@ -492,14 +492,14 @@ struct err *hg_astray_copied(struct hg_finder *f, struct hg_suspect *x, uint64_t
 }
 
 /* realloc in place gave the node's memory to a new one: the same for all that points there. */
-static bool is_successor(const struct hg_graph *g, struct hg_node_id old,
+static bool is_successor(const struct hg_finder *f, struct hg_node_id old,
 			 struct hg_node_id new)
 {
-	const struct hg_node *a = hg_graph_node(g, old);
-	const struct hg_node *b = new.v ? hg_graph_node(g, new) : NULL;
+	const uint64_t *before = new.v ? map_get(&f->stayed, new.v) : NULL;
 
-	return b && a->start == b->start && a->died <= b->born &&
-	       a->free_rip == b->alloc_rip;
+	while (before && *before != old.v)
+		before = map_get(&f->stayed, *before);
+	return before;
 }
 
 /* Does @p insn have to do with vectors? */
@@ -561,7 +561,7 @@ struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 			return NULL;
 		x->kind = HG_ACCESS_BEYOND;
 	} else {
-		if (is_successor(f->graph, from, hg_graph_covers(f->graph, n->start)))
+		if (is_successor(f, from, hg_graph_covers(f->graph, n->start)))
 			return NULL;
 		x->kind = HG_ACCESS_FREED;
 	}
