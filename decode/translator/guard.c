@@ -306,6 +306,11 @@ static void show_spans(struct dec_engine *e)
 	e->ctx->low_span = is_at_work ? 0 : g->span;
 	e->ctx->high_span = is_at_work ? 0 : g->high_span;
 	e->ctx->heap_span = 0;
+	// One that allocates knows what of itself, though it goes on as another: realloc(NULL) does as malloc().
+	e->ctx->allocator_rsp = 0;
+	if (is_at_work)
+		e->ctx->allocator_rsp =
+			g->call.rsp - 8 * (g->call.hook.which >= CAP_HEAP_FNS);
 	if (!is_at_work && (low_end || high_end))
 		e->ctx->heap_span = (high_end > low_end ? high_end : low_end) - start;
 }

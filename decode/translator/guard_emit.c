@@ -16,7 +16,7 @@
 #include "decode/translator/translation.h"
 #include "decode/x86/zydis.h"
 
-enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_C = 2 };
+enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7, CC_C = 2 };
 enum { OP_ADD = 0x03, OP_OR = 0x0b, OP_SUB = 0x2b, OP_CMP = 0x3b, OP_MOV = 0x8b };
 
 #define TAG(reg) (CTX_TAG + 4 * (reg))
@@ -1306,13 +1306,23 @@ uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn
 		       0;
 }
 
-/* Where the block begins C looks, always. Its instructions were counted there, or what was pending was not. */
+/* Where the block begins C looks, unless the allocator calls itself. Its instructions were counted there, or what was pending was not. */
 static void stop_here(struct translation *t)
 {
-	uint32_t n = event(t, GUARD_EVENT_CALL, t->block->rip, 0);
+	uint64_t *h = map_get(&t->e->guard->hooks, t->block->rip);
+	uint32_t n;
+	uint8_t *jump;
 
+	if (h && t->e->guard->hook.data[*h - 1].kind == DEC_HOOK_ALLOCATOR) {
+		keep_flags(t, 0);
+		emit_ctx_op(&t->out, OP_CMP, CAP_RSP, CTX_ALLOCATOR_RSP);
+		jump = emit_jcc_rel(&t->out, CC_A);
+	} else {
+		jump = emit_jmp_rel(&t->out);
+	}
+	n = event(t, GUARD_EVENT_CALL, t->block->rip, 0);
 	t->e->guard->events.data[n].pending = t->debit_at ? t->block->pending : -t->n;
-	emit_patch_rel(emit_jmp_rel(&t->out), t->cold.p);
+	emit_patch_rel(jump, t->cold.p);
 	leave(t, n);
 	resume_here(t);
 }
