@@ -108,6 +108,8 @@ static struct err *add_parts(struct dec_engine *e, uint64_t size)
 {
 	struct dec_guard *g = e->guard;
 
+	map_deinit(
+		&g->class_of); // a module was mapped: its structs may be what is allocated from now on
 	if (map_get(&g->parts, size))
 		return NULL;
 	if (vec_find(&g->nodes, n, n->is_live && n->size == size))
@@ -559,7 +561,10 @@ static uint32_t nearest(const struct guard_do *s, uint64_t value, uint64_t *sour
 		tag = s->source[i].tag;
 		*source = s->source[i].value;
 	}
-	return tag;
+	// There it is none if they are no distances; here that is not known.
+	return s->n > 1 && least_way > REACH && dec_guard_has_parts(tag) ?
+		       dec_guard_parts_unknown(s->e, tag) :
+		       tag;
 }
 
 /* ---- what it defines -------------------------------------------------------------------------- */

@@ -77,6 +77,7 @@ my @op = (
 	'mov rdi, r15; mov esi, Z; call realloc@plt; mov r15, rax', 'mov rdi, r14; mov esi, Z; call realloc@plt; mov r14, rax',
 	'mov rdi, r14; call free@plt; mov edi, Z; call malloc@plt; mov r14, rax', 'xor edi, edi; mov esi, 160; call realloc@plt; mov rdi, rax; call free@plt',
 	'mov rdi, r15; call free@plt; mov esi, Z; mov edi, 1; call calloc@plt; mov r15, rax',
+	'mov rdi, r15; xor esi, esi; call realloc@plt; mov edi, 64; mov esi, 192; call aligned_alloc@plt; mov r15, rax',
 	'lea rdi, M; mov rsi, S; call copy', 'mov rdi, S; call same; mov D, rax',
 	'pushfq; pop D', 'lahf', 'stc', 'setz D8', 'mov D8, 0', 'mov D16, I', 'add D8, 8', 'mov D8, M', 'xchg D16, S16', 'popcnt D, S', 'bextr D, S, T',
 	'mov D, S; sub D, r14; add D, r15', 'mov D, r14; sub D, r15; lea D, [r15+D]', 'mov D, r15; sub D, S; add D, T',
