@@ -189,7 +189,7 @@ static enum dec_hook_extent hook_extent(const struct function *f, size_t i)
 }
 
 static struct err *add_hooks(struct dec_symbols *symbols, const struct function *f,
-			     find_fn find, bool is_resolver, hg_hooks *ret)
+			     uint8_t times, find_fn find, bool is_resolver, hg_hooks *ret)
 {
 	uint64_t entry[16];
 	size_t n = find(symbols, f->name, entry, 16);
@@ -202,17 +202,18 @@ static struct err *add_hooks(struct dec_symbols *symbols, const struct function 
 						      .extent = { hook_extent(f, 0),
 								  hook_extent(f, 1) },
 						      .limit = f->limit,
+						      .times = times,
 						      .width = f->unit == WIDE ? 4 : 1,
 						      .is_resolver = is_resolver });
 	return err;
 }
 
 static struct err *add_both(struct dec_symbols *symbols, const struct function *f,
-			    hg_hooks *ret)
+			    uint8_t times, hg_hooks *ret)
 {
-	struct err *err = add_hooks(symbols, f, dec_symbols_resolvers, true, ret);
+	struct err *err = add_hooks(symbols, f, times, dec_symbols_resolvers, true, ret);
 
-	return err ?: add_hooks(symbols, f, dec_symbols_entries, false, ret);
+	return err ?: add_hooks(symbols, f, times, dec_symbols_entries, false, ret);
 }
 
 struct err *hg_strings_hooks(struct dec_symbols *symbols, hg_hooks *ret)
@@ -220,13 +221,12 @@ struct err *hg_strings_hooks(struct dec_symbols *symbols, hg_hooks *ret)
 	struct err *err = NULL;
 
 	for (uint32_t i = 0; i < N_FUNCTIONS && !err; i++)
-		err = add_both(symbols, &functions[i], ret);
+		err = add_both(symbols, &functions[i], ANY, ret);
 	for (uint32_t i = 0; i < N_FILLERS && !err; i++) {
 		const struct function f = { .name = fillers[i].name,
 					    .limit = fillers[i].limit };
 
-		if (f.limit && !fillers[i].times)
-			err = add_both(symbols, &f, ret);
+		err = add_both(symbols, &f, fillers[i].times, ret);
 	}
 	return err;
 }

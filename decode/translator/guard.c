@@ -1036,19 +1036,32 @@ static bool ends_within(const struct dec_engine *e, const struct dec_hook *h, in
 	return false;
 }
 
-/* How much from @p addr on is of what a pointer of @p tag is to, perhaps for a call that is given @p size bytes? */
-static uint64_t room_at(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64_t size)
+/* How much from @p addr on is of what a pointer of @p tag is to, for the call that is under way? */
+static uint64_t room_at(struct dec_guard *g, uint32_t tag, uint64_t addr)
 {
 	const struct guard_node *n = node_of(g, tag);
 	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
 
 	if (!n->is_live || addr - n->start >= n->size)
 		return 0;
-	if (!dec_guard_has_parts(tag) || dec_guard_parts_may(g, tag, addr, size, size))
+	if (!dec_guard_has_parts(tag) || dec_guard_parts_may(g, tag, addr, UINT64_MAX, 0))
 		return n->start + n->size - addr;
 	return addr - row->other_start < row->other_size ?
 		       row->other_start + row->other_size - addr :
 		       0;
+}
+
+/* A function that was asked for @p bytes (0: not known) begins; what fills memory may call others for that. */
+static void enter_fill(struct dec_engine *e, uint64_t bytes, bool is_filler)
+{
+	struct dec_guard *g = e->guard;
+
+	if (g->is_filler && is_under_way(e, g->fill_rsp, g->fill_returns))
+		return;
+	g->is_filler = is_filler;
+	g->fill_bytes = bytes;
+	g->fill_rsp = e->ctx->gpr[CAP_RSP];
+	memcpy(&g->fill_returns, (const void *)g->fill_rsp, 8);
 }
 
 static void enter_string(struct dec_engine *e, uint64_t rip)
@@ -1058,24 +1071,24 @@ static void enter_string(struct dec_engine *e, uint64_t rip)
 	const uint64_t at[2] = { e->ctx->gpr[CAP_RDI], e->ctx->gpr[CAP_RSI] };
 	const uint32_t tag[2] = { e->ctx->tag[CAP_RDI], e->ctx->tag[CAP_RSI] };
 	bool is_text = h->extent[1] == DEC_EXTENT_TEXT;
-	uint64_t limit = h->limit && !is_text ? e->ctx->gpr[h->limit] : 0, returns;
+	bool is_filler = !h->extent[0] && !h->extent[1];
+	uint64_t limit = h->limit && !is_text ? e->ctx->gpr[h->limit] : 0;
 
 	if (g->call.is_open)
 		return;
-	memcpy(&returns, (const void *)e->ctx->gpr[CAP_RSP], 8);
-	g->fill_rsp = e->ctx->gpr[CAP_RSP];
-	g->fill_returns = returns;
-	g->fill_bytes = limit;
-	if (!h->extent[0] && !h->extent[1])
+	if (h->times && __builtin_mul_overflow(limit, e->ctx->gpr[h->times], &limit))
+		limit = UINT64_MAX;
+	enter_fill(e, limit, is_filler);
+	if (is_filler)
 		return;
 	if (!h->extent[0] &&
 	    dec_guard_parts_spill(g, tag[0], at[0], limit, tag[1], at[1]))
 		dec_guard_doubt(e, DEC_DOUBT_ACCESS, rip);
 	g->string_rsp = e->ctx->gpr[CAP_RSP];
-	g->string_returns = returns;
+	memcpy(&g->string_returns, (const void *)g->string_rsp, 8);
 	for (int i = 0; i < 2; i++) {
 		const struct guard_node *n = node_of(g, tag[i]);
-		uint64_t room = room_at(g, tag[i], at[i], limit);
+		uint64_t room = room_at(g, tag[i], at[i]);
 
 		if (tag[i] && h->extent[i] &&
 		    (n->is_live || !is_right(g, tag[i], at[i], 1)) &&

@@ -69,6 +69,7 @@ struct dec_hook {
 	uint8_t which; ///< of PART: of which struct, of CLASS: of how many that it may be
 	uint8_t extent[2];
 	uint8_t limit;	     ///< register; 0: none
+	uint8_t times;	     ///< register that it is multiplied with; 0: none
 	uint8_t width;	     ///< bytes of an element; of PART: of its first field
 	bool is_resolver;    ///< what it returns is the function
 	bool is_array;	     ///< of PART; else it is a struct
@@ -214,6 +215,7 @@ struct dec_guard {
 	VEC(struct dec_hook) own; ///< pieces of code, ascending
 	uint64_t fill_rsp, fill_returns,
 		fill_bytes; ///< the last call of memcpy, memset and the like
+	bool is_filler;	    ///< .. is of a function that may call others for it
 	struct map stops;   ///< where functions of the allocator begin, or return to -> 1
 	uint64_t passed;    ///< what there is to do at this one was done; 0: none
 	struct guard_call call;

@@ -26,6 +26,11 @@ sub look {
 	my ($d) = @_;
 	my $at = pick(0, 0, 8, 120, 152, 159, 160, 176, -8, -24);
 	return "cmp byte ptr [$d+$at], 0\n" if !$parts || rand() < 0.2;
+	if (rand() < 0.15) {
+		my $call = pick('call strlen@plt', 'mov rsi, rdi; mov edx, K; call memmove@plt', 'mov rsi, r15; mov edx, K; call memcmp@plt');
+		$call =~ s/K/pick(4, 8, 32, 33, 40, 120, 128, 160)/e;
+		return "lea rdi, [$d+$at]\n" . join("\n", split /; /, $call) . "\n";
+	}
 	my ($width, $scale) = @{ pick(['byte', 1], ['byte', 1], ['word', 2], ['dword', 4], ['qword', 8]) };
 	my $op = rand() < 0.6 ? 'or' : 'cmp';
 	$at = pick(0, 0, 0, 4, 8, 16, 24, 32, 40, 72, 80, 84, -8, -16);
