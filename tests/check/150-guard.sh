@@ -312,3 +312,29 @@ for level in -O1 -O2; do
 	same "$TMPDIR/struct" 1
 	[ "$n" = 1 ] || fail "structs, $level: $(cat "$TMPDIR/slow.found")"
 done
+
+# What a library's function reads goes on into the next part where a text has no end.
+cat >"$TMPDIR/text.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+struct thing {
+	int n;
+	char name[16], more[16];
+	long k;
+};
+int main(int argc, char **argv)
+{
+	struct thing *t = calloc(1, sizeof(*t));
+	memset(t->name, 'x', argc > 1 ? 15 : 16);
+	memset(t->more, 'y', 3);
+	t->n = strlen(t->name);
+	free(t);
+	return 0;
+}
+END
+gcc -O1 -g -fno-builtin -w -o "$TMPDIR/text" "$TMPDIR/text.c" || fail "cannot compile"
+same "$TMPDIR/text"
+[ "$n" = 1 ] || fail "text: $(cat "$TMPDIR/slow.found")"
+quick=0
+same "$TMPDIR/text" 1
+[ $quick = 1 ] || fail "text: $(cat "$TMPDIR/said")"
