@@ -18,8 +18,9 @@
 #include "faultlocate/fl_stages.h"
 #include "heapgraph/hg_fields.h"
 
-#define SLOTS 256   ///< a module has one or two
-#define BLOCKS 4096 ///< of those that are left at the end, listed at once
+#define SLOTS 256      ///< a module has one or two
+#define VALUES_TRIES 3 // where the machine lies is chance
+#define BLOCKS 4096    ///< of those that are left at the end, listed at once
 
 struct guard {
 	const struct fl_options *o;
@@ -386,26 +387,36 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 	return NULL;
 }
 
+static void start_over(struct guard *g, struct dec_where *w)
+{
+	dec_machine_destroy(g->m);
+	g->m = NULL;
+	*w = (struct dec_where){};
+	dec_symbols_rewind(g->a->symbols);
+}
+
 /* Is nothing used that has no value? What is wrong with the replay is told by others. */
 static void look_at_values(struct guard *g, struct dec_where *w, bool *ret)
 {
 	bool is_plain = g->is_plain;
-	struct err *err;
 
 	g->is_plain = g->has_values = true;
-	err = go(g, w, ret);
-	*ret &= !err;
-	err_destroy(err);
+	for (int i = 0; i < VALUES_TRIES && (!i || w->doubt == DEC_DOUBT_ROOM); i++) {
+		struct err *err;
+
+		if (i)
+			start_over(g, w);
+		err = go(g, w, ret);
+		*ret &= !err;
+		err_destroy(err);
+	}
 	if (*ret)
 		fl_check_values_are_right(g->a->check);
 	g->has_values = false;
 	g->is_plain = is_plain;
 	if (*ret && is_plain) // that is all
 		return;
-	dec_machine_destroy(g->m);
-	g->m = NULL;
-	*w = (struct dec_where){};
-	dec_symbols_rewind(g->a->symbols);
+	start_over(g, w);
 }
 
 static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)

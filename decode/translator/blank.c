@@ -84,7 +84,7 @@ static bool cover(struct dec_blank *k, uint64_t start, uint64_t end)
 void dec_blank_cover(struct dec_engine *e, uint64_t start, uint64_t end)
 {
 	if (e->guard && e->guard->blank && !cover(e->guard->blank, start, end))
-		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		dec_guard_doubt(e, DEC_DOUBT_ROOM, e->ctx->rip);
 }
 
 static void uncover(struct dec_blank *k)

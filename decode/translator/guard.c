@@ -88,8 +88,7 @@ void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip)
 {
 	if (!e->guard || (e->guard->doubt && e->guard->doubt != DEC_DOUBT_ASKS))
 		return;
-	if (e->guard->is_without_pointers && doubt != DEC_DOUBT_VALUE &&
-	    doubt != DEC_DOUBT_BEYOND)
+	if (e->guard->is_without_pointers && doubt < DEC_DOUBT_VALUE)
 		return;
 	if (!e->guard->is_patient ||
 	    (doubt != DEC_DOUBT_ACCESS && doubt != DEC_DOUBT_VALUE) ||

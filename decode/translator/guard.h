@@ -35,6 +35,7 @@ enum dec_doubt {
 	DEC_DOUBT_RELEASE, ///< a release that may be wrong
 	DEC_DOUBT_CALL,	 ///< a function or system call that may be given what it must not
 	DEC_DOUBT_VALUE, ///< something that has no value decides
+	DEC_DOUBT_ROOM, ///< there is none for the shadow (blank.h) of what was mapped; elsewhere there may be
 	DEC_DOUBT_BEYOND, ///< what is not followed: threads, signals, faults, a heap below 4 GiB
 	DEC_DOUBT_ASKS, ///< none yet: it goes on when it was told (DEC_HOOK_CLASS) of the block that is about to be had
 };
