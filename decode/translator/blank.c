@@ -13,7 +13,9 @@
 
 #define CHUNK 65536ull
 #define PROBES 64
-#define LANES 64 // of masked operands, which may end, or begin, outside of what is there
+// What is looked at beside what is there: behind masked operands; below a stack's end, by its red zone.
+#define BEHIND 64
+#define BELOW 4096
 #define BOTTOM 0x10000ull
 #define TOP 0x7ffffffe0000ull
 #define BORN_MAX (64ull << 20)
@@ -66,8 +68,8 @@ static bool map_chunks(struct dec_blank *k, uint64_t at, uint64_t n)
 
 static bool cover(struct dec_blank *k, uint64_t start, uint64_t end)
 {
-	uint64_t at = (start - LANES + k->off) / CHUNK;
-	uint64_t last = (end - 1 + LANES + k->off) / CHUNK;
+	uint64_t at = (start - BELOW + k->off) / CHUNK;
+	uint64_t last = (end - 1 + BEHIND + k->off) / CHUNK;
 	bool is_there = true;
 
 	for (uint64_t n; at <= last && is_there; at += n) {
@@ -173,6 +175,11 @@ static void doubt(struct dec_engine *e)
 
 /* ---- functions of strings -------------------------------------------------------------------------- */
 
+static bool can_read(const struct dec_engine *e, uint64_t addr, uint32_t size)
+{
+	return e->world.avail(e->world.ctx, addr, PROT_READ) >= size;
+}
+
 /* That of which the code at rip is; NULL: none. A stale one has another return address, or was forgotten (blank_emit.c). */
 static const struct dec_hook *string_at(const struct dec_engine *e)
 {
@@ -181,15 +188,11 @@ static const struct dec_hook *string_at(const struct dec_engine *e)
 	uint64_t rip = c->rip, returns;
 
 	if (!c->blank_call[0] || c->gpr[CAP_RSP] > c->blank_call[0] ||
-	    !vec_find(&g->foreign, f, rip >= f->rip && rip < f->end))
+	    !vec_find(&g->foreign, f, rip >= f->rip && rip < f->end) ||
+	    !can_read(e, c->blank_call[0], 8))
 		return NULL;
 	memcpy(&returns, (const void *)c->blank_call[0], 8);
 	return returns == c->blank_call[4] ? &g->hook.data[c->blank_hook] : NULL;
-}
-
-static bool can_read(const struct dec_engine *e, uint64_t addr, uint32_t size)
-{
-	return e->world.avail(e->world.ctx, addr, PROT_READ) >= size;
 }
 
 static uint64_t element(uint64_t addr, uint32_t width)

@@ -76,19 +76,30 @@ static struct err *on_mapped(void *ctx, const struct dec_where *w)
 	return NULL;
 }
 
-static void watch(struct look *l)
+static void run(struct look *l, struct dec_where *ret)
 {
 	struct dec_machine_options o = { .output_fd = -1, .mapped = on_mapped, .ctx = l };
-	struct dec_where w = {};
-	uint64_t rip[256];
-	size_t n = 1;
 
 	check(dec_symbols_create(l->capture, &l->symbols));
 	check(dec_machine_create(l->capture, &o, &l->machine));
 	check(dec_machine_guard(l->machine, DEC_GUARD_PATIENT | DEC_GUARD_VALUES |
 						    DEC_GUARD_NO_POINTERS));
 	tell(l);
-	check(dec_machine_run(l->machine, UINT64_MAX >> 1, &w));
+	check(dec_machine_run(l->machine, UINT64_MAX >> 1, ret));
+}
+
+static void watch(struct look *l)
+{
+	struct dec_where w = {};
+	uint64_t rip[256];
+	size_t n = 1;
+
+	run(l, &w);
+	for (int i = 0; i < 4 && w.doubt == DEC_DOUBT_ROOM; i++) {
+		dec_machine_destroy(l->machine);
+		dec_symbols_destroy(l->symbols);
+		run(l, &w);
+	}
 	if (!w.is_guarded || w.doubt || w.at != DEC_AT_END) {
 		fprintf(stderr, "tool_live: it stopped at %#lx, doubt %d\n", w.rip,
 			w.doubt);
