@@ -398,15 +398,16 @@ static void start_over(struct guard *g, struct dec_where *w)
 /* Is nothing used that has no value? What is wrong with the replay is told by others. */
 static void look_at_values(struct guard *g, struct dec_where *w, bool *ret)
 {
-	bool is_plain = g->is_plain;
+	bool is_plain = g->is_plain, has_met = true;
 
 	g->is_plain = g->has_values = true;
-	for (int i = 0; i < VALUES_TRIES && (!i || w->doubt == DEC_DOUBT_ROOM); i++) {
+	for (int i = 0; i < VALUES_TRIES && has_met; i++) {
 		struct err *err;
 
 		if (i)
 			start_over(g, w);
 		err = go(g, w, ret);
+		has_met = !err && (w->doubt == DEC_DOUBT_ROOM || !w->is_guarded);
 		*ret &= !err;
 		err_destroy(err);
 	}

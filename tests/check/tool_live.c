@@ -95,7 +95,7 @@ static void watch(struct look *l)
 	size_t n = 1;
 
 	run(l, &w);
-	for (int i = 0; i < 4 && w.doubt == DEC_DOUBT_ROOM; i++) {
+	for (int i = 0; i < 4 && (w.doubt == DEC_DOUBT_ROOM || !w.is_guarded); i++) {
 		dec_machine_destroy(l->machine);
 		dec_symbols_destroy(l->symbols);
 		run(l, &w);
