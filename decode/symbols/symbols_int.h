@@ -77,6 +77,8 @@ struct dec_sym_unit {
 	bool has_debug; ///< dec_sym_unit_need_debug() was here: what follows is known
 	Dwarf *dwarf;	///< NULL without debug information
 	Dwarf_Addr debug_bias;
+	const void *framed;	  ///< the function that was asked for last (var.c), ..
+	int64_t frame_size;	  ///< .. and what it has on the stack; 0: unknown
 	bool has_local, is_local; ///< dec_sym_unit_is_local() knows; says
 	int found;		  ///< what was asked for last of its debug files; -1: not
 	char *real;		  ///< local: its path without links

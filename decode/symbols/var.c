@@ -12,6 +12,8 @@
 #define LOG_ROOM "decode"
 #include "decode/symbols/symbols_int.h"
 
+#define MAX_ROWS 64 // kinds of rows in the call frame information of a function
+
 /* DWARF's register number to ours, or -1. */
 static int reg_of(unsigned dwarf_reg)
 {
@@ -44,23 +46,85 @@ int dec_sym_op_breg(const Dwarf_Op *op, int64_t *disp)
 	return -1;
 }
 
-int dec_sym_cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp)
+/* The CFA at @p pc as register + *@p disp, and so until *@p end. @return -1: unknown. */
+static int cfa_until(struct dec_sym_unit *u, uint64_t pc, int64_t *disp, uint64_t *end)
 {
-	Dwarf_Addr bias;
+	Dwarf_Addr bias, start, next;
 	Dwarf_CFI *cfi = dwfl_module_eh_cfi(u->mod, &bias);
 	Dwarf_Frame *frame = NULL;
+	bool is_signal;
 	Dwarf_Op *ops;
 	size_t n;
 	int reg = -1;
 
+	*end = pc + 1;
 	if (!cfi)
 		cfi = dwfl_module_dwarf_cfi(u->mod, &bias);
 	if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame))
 		return -1;
 	if (dwarf_frame_cfa(frame, &ops, &n) == 0 && n == 1)
 		reg = dec_sym_op_breg(&ops[0], disp);
+	if (dwarf_frame_info(frame, &start, &next, &is_signal) >= 0 && next + bias > pc)
+		*end = next + bias;
 	free(frame);
 	return reg;
+}
+
+int dec_sym_cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp)
+{
+	uint64_t end;
+
+	return cfa_until(u, pc, disp, &end);
+}
+
+/* How far the CFA is from rsp in most of @p function's code, but for what has no frame yet: in the rest arguments
+ * were pushed for a call. @return 0: nowhere. */
+static int64_t frame_size(struct dec_sym_unit *u, Dwarf_Die *function)
+{
+	struct {
+		int64_t disp;
+		uint64_t bytes;
+	} rows[MAX_ROWS], *most = NULL;
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+	int n = 0, i;
+
+	while ((at = dwarf_ranges(function, at, &base, &lo, &hi)) > 0) {
+		uint64_t end;
+
+		for (uint64_t pc = lo + u->debug_bias; pc < hi + u->debug_bias;
+		     pc = end) {
+			int64_t disp = 0;
+
+			if (cfa_until(u, pc, &disp, &end) != CAP_RSP || disp <= 8)
+				continue;
+			for (i = 0; i < n && rows[i].disp != disp; i++)
+				;
+			if (i == MAX_ROWS)
+				continue;
+			if (i == n)
+				rows[n++] = (typeof(*rows)){ .disp = disp };
+			rows[i].bytes += end - pc;
+		}
+	}
+	for (i = 0; i < n; i++)
+		if (!most || rows[i].bytes > most->bytes)
+			most = &rows[i];
+	return most ? most->disp : 0;
+}
+
+/* clang: the frame base is rsp itself, but does not mean what it is while arguments are pushed. */
+static int64_t pushed_at(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc)
+{
+	int64_t disp;
+
+	if (dec_sym_cfa_at(u, pc, &disp) != CAP_RSP)
+		return 0;
+	if (u->framed != function->addr) {
+		u->framed = function->addr;
+		u->frame_size = frame_size(u, function);
+	}
+	return u->frame_size && disp > u->frame_size ? disp - u->frame_size : 0;
 }
 
 int dec_sym_frame_base(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
@@ -69,16 +133,18 @@ int dec_sym_frame_base(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
 	size_t n;
+	int reg;
 
 	if (!dwarf_attr_integrate(function, DW_AT_frame_base, &attr) ||
 	    dwarf_getlocation_addr(&attr, pc - u->debug_bias, &ops, &n, 1) != 1 || n != 1)
 		return -1;
 	if (ops[0].atom == DW_OP_call_frame_cfa)
 		return dec_sym_cfa_at(u, pc, disp);
-	*disp = 0;
-	if (dec_sym_op_reg(&ops[0]) >= 0)
-		return dec_sym_op_reg(&ops[0]); // clang: the frame base is rbp itself
-	return dec_sym_op_breg(&ops[0], disp);
+	reg = dec_sym_op_reg(&ops[0]); // clang: the frame base is rbp itself
+	if (reg < 0)
+		return dec_sym_op_breg(&ops[0], disp);
+	*disp = reg == CAP_RSP ? pushed_at(u, function, pc) : 0;
+	return reg;
 }
 
 /** @return whether an object of @p bytes at register @p reg + @p at covers the slot. */

@@ -75,6 +75,42 @@ for cc in "gcc -x c" "gcc -x c++" "clang -x c" "clang -x c++"; do
 	done
 done
 
+# While clang pushes arguments rsp is lower, but what DWARF says is by rsp means what it was before.
+cat >"$TMPDIR/pushed.c" <<-'END'
+	#include <stdio.h>
+	__attribute__((noinline)) static int sum(int *values, int a, int b, int c, int d, int e, int f, int g, int n)
+	{
+		int total = a + b + c + d + e + f + g;
+
+		for (int i = 0; i < n; i++)
+			total += values[i] ^ (total & 3);
+		return total;
+	}
+	int main(int argc, char **argv)
+	{
+		int seed = argc, first[64], second[64];
+
+		(void)argv;
+		for (int i = 0; i < 64; i++)
+			first[i] = second[i] = seed += i % 7;
+		for (int n = 63; n < 64 + (argc > 1); n++)
+			printf("%d\n", sum(first, seed, seed + 2, seed * 3, seed ^ 4, seed - 5, 6 * seed, seed | 7, n + 1) +
+				sum(second, seed, seed + 2, seed * 3, seed ^ 4, seed - 5, 6 * seed, seed | 7, n + 1));
+		return 0;
+	}
+END
+clang -g -O2 -w -o "$TMPDIR/pushed" "$TMPDIR/pushed.c" || fail "cannot compile"
+for argument in "" wrong; do
+	rm -rf "$TMPDIR/c"
+	make_capture "$TMPDIR/c" "$TMPDIR/pushed" $argument
+	"$FAULTLINE" check "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+	case $? in
+	0) [ -z "$argument" ] ;;
+	1) [ -n "$argument" ] && grep -q "at byte 256 of second" "$TMPDIR/out" ;;
+	*) false ;;
+	esac || fail "pushed $argument: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+done
+
 # The last block is lost though the allocator knows where it ends.
 cat >"$TMPDIR/last.c" <<-'END'
 	#include <stdlib.h>
