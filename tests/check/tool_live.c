@@ -7,7 +7,7 @@
  * (decode/translator/blank.h), going on where it is in doubt, and in the log of a replay (fl_bytes_find()). Of each
  * instruction that is told of there it must be in doubt; of what else it is, that is only slow.
  *
- * Prints `name count` lines; what was let pass to stderr, with exit status 1.
+ * Prints `name count` lines; what was let pass to stderr, with exit status 1; 3: there is no room for the shadow.
  */
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static void watch(struct look *l)
 	if (!w.is_guarded || w.doubt || w.at != DEC_AT_END) {
 		fprintf(stderr, "tool_live: it stopped at %#lx, doubt %d\n", w.rip,
 			w.doubt);
-		exit(2);
+		exit(w.doubt == DEC_DOUBT_ROOM ? 3 : 2);
 	}
 	for (size_t at = 0; n; at += n) {
 		check(dec_machine_guard_accesses(l->machine, at, rip, 256, &n));
