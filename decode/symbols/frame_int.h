@@ -21,6 +21,8 @@ struct dec_sym_frame {
 	uint64_t thread;     ///< where the thread's variables of unit are; 0: not known
 	Dwarf_Die *function; ///< the concrete one; NULL: static variables only
 	struct dec_sym_scopes scopes; ///< around it
+	/** What lies by the stack pointer is not known to: the frame does not say what was pushed. */
+	bool is_stack_vague;
 };
 
 enum dec_sym_where {

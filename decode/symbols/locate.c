@@ -125,9 +125,11 @@ static bool evaluate(struct locator *l, const Dwarf_Op *op)
 	case DW_OP_nop:
 		return true;
 	default:
-		if (dec_sym_op_breg(op, &disp) >= 0)
-			return push_reg(l, dec_sym_op_breg(op, &disp), disp);
-		return binary(l, op->atom);
+		if (dec_sym_op_breg(op, &disp) < 0)
+			return binary(l, op->atom);
+		return !(l->at->is_stack_vague &&
+			 dec_sym_op_breg(op, &disp) == CAP_RSP) &&
+		       push_reg(l, dec_sym_op_breg(op, &disp), disp);
 	}
 }
 

@@ -229,6 +229,7 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	struct dec_sym_frame at = { .frame = f };
 	struct search search = { .at = &at, .addr = addr, .ret = ret };
 	bool is_sure, is_literal;
+	int64_t cfa;
 
 	*ret = (struct dec_around){};
 	find_static(s, addr, ret);
@@ -239,6 +240,9 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	if (addr < ret->other_end || addr >= ret->other_start)
 		return false;
 	is_literal = dec_symbols_is_literal(s, f->rip);
+	// clang has variables by rsp in frames that it realigned, which it finds by rbp.
+	at.is_stack_vague = !is_literal &&
+			    dec_sym_cfa_at(at.unit, at.pc, &cfa) != CAP_RSP;
 	search.has_blocks = is_literal;
 	look_into(&search, at.function, 1, 0);
 	is_sure = search.best || !search.is_shared;

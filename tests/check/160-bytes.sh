@@ -114,6 +114,13 @@ for argument in "" wrong; do
 	*) false ;;
 	esac || fail "pushed $argument: $(cat "$TMPDIR/out" "$TMPDIR/err")"
 done
+# Where it has realigned the stack that is not known, and nothing is said.
+sed 's/first\[64\], second/_Alignas(64) first[64], second/; s/int seed = argc, _Alignas(64) first/int seed = argc; _Alignas(64) int first/' "$TMPDIR/pushed.c" >"$TMPDIR/aligned.c"
+grep -q '_Alignas(64) int first' "$TMPDIR/aligned.c" || fail "not aligned"
+clang -g -O2 -w -o "$TMPDIR/aligned" "$TMPDIR/aligned.c" || fail "cannot compile"
+rm -rf "$TMPDIR/c"
+make_capture "$TMPDIR/c" "$TMPDIR/aligned"
+expect_status 0 "$FAULTLINE" check "$TMPDIR/c"
 
 # The last block is lost though the allocator knows where it ends.
 cat >"$TMPDIR/last.c" <<-'END'
