@@ -29,7 +29,8 @@ static const struct dec_blank_ops *ops;
 
 static uint64_t *chunk_of(struct dec_blank *k, uint64_t number)
 {
-	uint64_t i = number % BLANK_CHUNKS;
+	// Spread, as ranges of neighbours would otherwise run into each other.
+	uint64_t i = number * 0x9e3779b97f4a7c15 >> 32 & (BLANK_CHUNKS - 1);
 
 	for (int n = 0; n < PROBES; n++, i = (i + 1) % BLANK_CHUNKS)
 		if (!k->chunks[i] || k->chunks[i] == number + 1)
