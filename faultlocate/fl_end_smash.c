@@ -108,9 +108,8 @@ static struct err *find_guard(struct fl_ender *e, uint64_t call)
 
 		err = dec_past_step_at(e->past, call - k, &s);
 		insn = !err && s ? dec_past_insn(e->past, s) : NULL;
-		if (!insn || !is_guard_of_thread(insn))
-			continue;
-		at = call - k;
+		if (insn && is_guard_of_thread(insn))
+			at = call - k;
 	}
 	for (int d = 1; at && !smash->addr && !err && d >= -2; d--)
 		err = read_on_stack(e, at + d, &smash->addr);

@@ -32,6 +32,12 @@ struct bytes_regs {
 	uint64_t rsp;	   ///< 0: not known
 };
 
+/** @return whether all flags have values. */
+static inline bool fl_has_flags(const struct bytes_regs *r)
+{
+	return !(r->no_zero | r->no_sign | r->no_carry | r->no_overflow | r->no_parity);
+}
+
 /** The vector registers as XSAVE or the like put them into memory, so that they are the same behind XRSTOR: as the
  * dynamic linker does around its work at a function's first call. */
 struct bytes_state {

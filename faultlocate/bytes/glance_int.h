@@ -93,11 +93,6 @@ static inline struct bytes_seen *fl_seen(const struct dec_glance *g, uint32_t i)
 	return (struct bytes_seen *)((char *)g->plan->user + BYTES_SEEN_AT) + i;
 }
 
-static inline bool fl_has_flags(const struct bytes_regs *r)
-{
-	return !(r->no_zero | r->no_sign | r->no_carry | r->no_overflow | r->no_parity);
-}
-
 /** Is something done where @p g's block begins, if a jump leads there? */
 bool fl_glance_is_entry(const struct bytes_walk *w, const struct dec_glance *g);
 

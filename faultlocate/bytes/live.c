@@ -81,7 +81,7 @@ static uint32_t live(const void *state)
 	const struct bytes_regs *r = &((const struct live *)state)->thread.regs;
 	uint32_t ret = r->live;
 
-	if (r->no_zero || r->no_sign || r->no_carry || r->no_overflow || r->no_parity)
+	if (!fl_has_flags(r))
 		ret |= 1u << BLANK_FLAGS;
 	for (uint32_t v = r->vec_live; v; v &= v - 1)
 		ret |= dec_blank_vector(__builtin_ctz(v));

@@ -82,6 +82,12 @@ enum model_shuffle {
 	SHUFFLE_UNPACK_LOW,
 };
 
+/** Of MODEL_VEC_LOGIC. */
+enum model_logic { LOGIC_AND, LOGIC_ANDN, LOGIC_OR, LOGIC_XOR };
+
+/** Of MODEL_VEC_SHIFT. */
+enum model_shift { SHIFT_LEFT, SHIFT_RIGHT, SHIFT_ARITHMETIC };
+
 /** Which flags decide. */
 enum model_condition {
 	MODEL_ALWAYS,
@@ -106,7 +112,7 @@ struct insn_model {
 	uint8_t condition;   ///< of branches, setcc, cmovcc
 	uint8_t lane;	     ///< bytes
 	uint8_t from;	     ///< bytes of a source's lane that count, if not as many
-	uint8_t how;	     ///< enum model_shuffle
+	uint8_t how;	     ///< enum model_shuffle, model_logic, model_shift
 	uint8_t first, last; ///< operands that are a vector's sources
 	uint8_t base;	     ///< the operand that MODEL_VEC_LOW has the rest from
 	uint8_t n;

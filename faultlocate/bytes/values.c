@@ -337,8 +337,7 @@ static struct err *use(struct bytes_walk *w, const struct dec_step *s,
 	if (insn->flow == DEC_FLOW_SYSCALL)
 		return use_syscall(w, s);
 	if (insn->flow == DEC_FLOW_JCC && is_undecided(r, m->condition)) {
-		r->no_zero = r->no_sign = r->no_carry = r->no_overflow = r->no_parity =
-			false;
+		fl_flow_clear_flags(r);
 		return tell(w, s, FL_USE_BRANCH, 0);
 	}
 	if ((insn->flow == DEC_FLOW_JMP_IND || insn->flow == DEC_FLOW_CALL_IND) &&
@@ -359,8 +358,7 @@ static bool is_concerned(struct bytes_walk *w, const struct dec_step *s)
 		return true;
 	if (r->vec_live & (uint32_t)(insn->other_read | insn->other_written))
 		return true;
-	if (insn->reads_flags &&
-	    (r->no_zero || r->no_sign || r->no_carry || r->no_overflow || r->no_parity))
+	if (insn->reads_flags && !fl_has_flags(r))
 		return true;
 	if (insn->flow == DEC_FLOW_SYSCALL)
 		return true;
@@ -440,8 +438,7 @@ static struct err *apply(struct bytes_walk *w, const struct dec_step *s, bool is
 
 	if (!is_concerned(w, s)) {
 		if (s->insn->writes_flags)
-			r->no_zero = r->no_sign = r->no_carry = r->no_overflow =
-				r->no_parity = false;
+			fl_flow_clear_flags(r);
 		return define_memory(w, s);
 	}
 	m = fl_bytes_model(w, s->insn);

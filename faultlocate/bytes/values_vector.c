@@ -208,9 +208,8 @@ static struct err *narrow(const struct bytes_flow *f, unsigned from)
 static struct err *logic(const struct bytes_flow *f)
 {
 	uint8_t a[BYTES], b[BYTES], va[BYTES], vb[BYTES], ret[BYTES];
-	const char *name = ZydisMnemonicGetString(f->m->mnemonic);
-	bool is_xor = strstr(name, "xor"), is_andn = strstr(name, "andn");
-	bool is_or = strstr(name, "or");
+	bool is_xor = f->m->how == LOGIC_XOR, is_andn = f->m->how == LOGIC_ANDN;
+	bool is_or = f->m->how == LOGIC_OR;
 
 	bits_of(f, f->m->first, va);
 	bits_of(f, f->m->last, vb);
@@ -255,27 +254,26 @@ static struct err *equal(const struct bytes_flow *f)
 	return put(f, ret, width);
 }
 
-static uint64_t shifted(uint64_t bits, unsigned width, uint64_t by, char to)
+static uint64_t shifted(uint64_t bits, unsigned width, uint64_t by, enum model_shift how)
 {
 	uint64_t top = bits >> (width - 1) & 1;
 
 	if (by >= width)
-		return to == 'a' && top ? UINT64_MAX : 0;
-	if (to == 'l')
+		return how == SHIFT_ARITHMETIC && top ? UINT64_MAX : 0;
+	if (how == SHIFT_LEFT)
 		return bits << by;
-	return bits >> by | (to == 'a' && top && by ? UINT64_MAX << (width - by) : 0);
+	return bits >> by |
+	       (how == SHIFT_ARITHMETIC && top && by ? UINT64_MAX << (width - by) : 0);
 }
 
 /* By a number, or by the lower half of a register. */
 static struct err *shift(const struct bytes_flow *f)
 {
 	const struct insn_model *m = f->m;
-	const char *name = ZydisMnemonicGetString(m->mnemonic);
 	const struct model_op *count = &m->op[m->n - 1];
 	uint8_t bits[BYTES], by[BYTES], n[BYTES];
 	bool is_unknown = false;
 	uint64_t number = count->imm, lane;
-	char to = name[*name == 'v' ? 4 : 3];
 
 	if (count->kind != MODEL_IMM) {
 		bits_of(f, m->n - 1, by);
@@ -283,13 +281,12 @@ static struct err *shift(const struct bytes_flow *f)
 		is_unknown = any_of(by, 8);
 		memcpy(&number, n, 8);
 	}
-	if (name[*name == 'v' ? 3 : 2] == 'r' && to != 'a')
-		to = 'r';
 	bits_of(f, m->base, bits);
 	for (unsigned at = 0; at < width_of(f); at += m->lane) {
 		lane = 0;
 		memcpy(&lane, bits + at, m->lane);
-		lane = is_unknown ? UINT64_MAX : shifted(lane, 8 * m->lane, number, to);
+		lane = is_unknown ? UINT64_MAX :
+				    shifted(lane, 8 * m->lane, number, m->how);
 		memcpy(bits + at, &lane, m->lane);
 	}
 	return put(f, bits, width_of(f));
