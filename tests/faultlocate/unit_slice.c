@@ -21,6 +21,7 @@
 
 #include "decode/machine/branch.h"
 #include "decode/machine/trace.h"
+#include "decode/x86/zydis.h"
 #include "faultlocate/slice/capture.h"
 #include "faultlocate/slice/effect.h"
 #include "faultlocate/slice/flow.h"
@@ -929,6 +930,46 @@ static void plain_use(struct plain *p, const struct kept *k, uint64_t from,
 	}
 }
 
+/* An image of the processor's state, as lazy binding makes them, which leaves the x87 out: each vector
+ * register, and MXCSR, gets back what it had itself. @return whether any of that was wanted. */
+static bool plain_image(struct plain *p, int64_t step)
+{
+	const struct kept *k = &p->r->steps.data[step];
+	const struct dec_insn *insn = insn_of(p, step);
+	const struct effect *e = fl_trace_effect(p->r->trace, k->insn);
+	bool is_restored = dec_insn_restores(insn->mnemonic), is_met = false;
+	uint64_t *regs = plain_thread(p, k->tid)->regs, general = 0, image = 0;
+
+	if (!is_restored && !dec_insn_saves(insn->mnemonic))
+		return false;
+	for (uint32_t n = k->n; n-- > 0;)
+		if (p->r->refs.data[k->first + n].is_mem)
+			image = p->r->refs.data[k->first + n].addr;
+	for (int i = 0; i <= 16; i++) {
+		bool is_vector = i < 16;
+		uint64_t *reg = &regs[is_vector ? DEC_REG_VEC + i : DEC_REG_MXCSR],
+			 addr = image + (is_vector ? 160 + 16 * i : 24),
+			 size = is_vector ? 16 : 4, all = is_vector ? 0xffff : 1,
+			 bytes = is_restored ? *reg : take(p, addr, size, false);
+
+		if (is_restored && (bytes & ~all))
+			continue;
+		if (is_restored) {
+			*reg = 0;
+			want(p, addr, size, is_vector || !bytes ? bytes : ~0ull);
+		} else {
+			*reg |= is_vector ? bytes : bytes != 0;
+		}
+		is_met |= bytes != 0;
+	}
+	for (int i = 0; i < e->n_uses; i++)
+		if (!e->use[i].is_mem && e->use[i].reg < DEC_GPRS)
+			general |= 1ull << i;
+	if (is_met)
+		plain_use(p, k, general, NULL);
+	return is_met;
+}
+
 /* A step whose operands only its references tell: as if all were made of all. */
 static uint64_t plain_touched(struct plain *p, const struct kept *k)
 {
@@ -1021,11 +1062,13 @@ static void plain_walk(struct plain *p, int64_t from)
 			continue;
 		}
 		if (i != from && insn_of(p, i)->is_slow_addr) {
-			p->is_in[i] = plain_touched(p, k);
-			p->is_in[i] |= plain_step(p, k);
-			if (p->is_in[i])
+			bool is_image = plain_image(p, i), is_met = plain_touched(p, k);
+
+			is_met |= plain_step(p, k);
+			p->is_in[i] = is_image || is_met;
+			if (is_met)
 				plain_use(p, k, ~0ull, NULL);
-			for (uint32_t n = 0; n < k->n && p->is_in[i]; n++) {
+			for (uint32_t n = 0; n < k->n && is_met; n++) {
 				const struct kept_ref *ref =
 					&p->r->refs.data[k->first + n];
 
@@ -1070,8 +1113,8 @@ static void plain_deinit(struct plain *p)
 }
 
 /* The slice of what instruction number @p from of the run used, both ways; @p max_nodes: how soon
- * instances are folded, and what happened is remembered. */
-static void compare(struct run *r, const char *program, int64_t from, size_t max_nodes)
+ * instances are folded, and what happened is remembered. @return how many instances are in it. */
+static size_t compare(struct run *r, const char *program, int64_t from, size_t max_nodes)
 {
 	const struct fl_slice_options o = { .keeps_instances = true,
 					    .keeps_saves = true,
@@ -1102,10 +1145,10 @@ static void compare(struct run *r, const char *program, int64_t from, size_t max
 			       p.is_in[i] ? "" : " not");
 	}
 	printf("%s: %zu instances, %zu differences\n", program, n_in, n_other);
-	assert_true(n_in > 100);
 	assert_int_equal(n_other, 0);
 	fl_slice_destroy(slice);
 	plain_deinit(&p);
+	return n_in;
 }
 
 static uint64_t instances_of(const struct fl_slice *s, uint32_t from, uint32_t to,
@@ -1333,7 +1376,7 @@ static void plain(void **state)
 	static const char *const list[] = { "%s/examples/list-O0", "%s/examples/quad-O2",
 					    "bc -v" };
 	uint64_t seed = 0x2545f4914f6cdd1d, regs = 0;
-	size_t n_edges = 0;
+	size_t n_in = 0, n_edges = 0;
 
 	(void)state;
 	// Where strings lie, which paths decide, decides whether libc takes lanes of vectors under a mask.
@@ -1351,8 +1394,8 @@ static void plain(void **state)
 
 			while (r.steps.data[from].insn < 0)
 				from--;
-			compare(&r, command, from, 0);
-			compare(&r, command, from, 1 + random_word(&seed) % 1000);
+			n_in += compare(&r, command, from, 0);
+			n_in += compare(&r, command, from, 1 + random_word(&seed) % 1000);
 			for (uint64_t part = 0; part < 2 && !k; part++)
 				regs |= same_edges(&r, from,
 						   r.steps.data[from].position / 2 * part,
@@ -1364,8 +1407,8 @@ static void plain(void **state)
 		}
 		end(&r);
 	}
-	// Of one program alone there may be none.
-	assert_true(regs && n_edges > 1000);
+	// Of one slice alone it may be little.
+	assert_true(regs && n_in > 10000 && n_edges > 1000);
 	unsetenv("GLIBC_TUNABLES");
 }
 
