@@ -245,7 +245,7 @@ static int address_register(struct dec_past *past, uint64_t time, uint64_t addr)
 	struct cap_regs regs;
 	_cleanup_err_ struct err *err = dec_past_step_at(past, time, &step);
 
-	insn = !err && step ? dec_past_insn(past, step) : NULL;
+	insn = dec_past_insn(past, step);
 	if (insn && (insn->flow == DEC_FLOW_CALL_IND || insn->flow == DEC_FLOW_JMP_IND) &&
 	    dec_insn_target_reg(insn) < DEC_GPRS)
 		return dec_insn_target_reg(insn);
@@ -349,7 +349,7 @@ static bool is_indexed(struct dec_past *past, uint64_t time)
 	const struct dec_insn *insn;
 	_cleanup_err_ struct err *err = dec_past_step_at(past, time, &step);
 
-	insn = !err && step ? dec_past_insn(past, step) : NULL;
+	insn = dec_past_insn(past, step);
 	for (int i = 0; insn && i < insn->n_mem; i++)
 		if (insn->mem[i].base < DEC_GPRS && insn->mem[i].base != CAP_RSP)
 			return insn->mem[i].index < DEC_GPRS;

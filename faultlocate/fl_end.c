@@ -231,7 +231,7 @@ static struct err *explain_jump(struct fl_ender *e)
 
 	e->end->kind = FL_END_JUMP;
 	e->end->address = e->regs.rip;
-	insn = !err && s ? dec_past_insn(e->past, s) : NULL;
+	insn = dec_past_insn(e->past, s);
 	if (!insn || (insn->flow != DEC_FLOW_RET && insn->flow != DEC_FLOW_CALL_IND &&
 		      insn->flow != DEC_FLOW_JMP_IND))
 		return err;

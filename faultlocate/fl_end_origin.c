@@ -494,7 +494,7 @@ static struct err *set_taker(struct valuer *v)
 	struct err *err = dec_past_step_at(v->e->past, v->read_at, &s);
 	struct dec_location l = { .tid = v->e->tid, .size = 8 };
 
-	insn = !err && s ? dec_past_insn(v->e->past, s) : NULL;
+	insn = dec_past_insn(v->e->past, s);
 	if (!insn || !insn->n_mem || insn->mem[0].base >= DEC_GPRS)
 		return err;
 	l.reg = insn->mem[0].base;

@@ -53,7 +53,7 @@ static struct err *find_writer(struct fl_ender *e, uint64_t addr, uint64_t time)
 		hop = &f.hops.data[0];
 		err = dec_past_step_at(e->past, hop->position, &s);
 	}
-	insn = s ? dec_past_insn(e->past, s) : NULL;
+	insn = dec_past_insn(e->past, s);
 	// The call behind a system call is under way when that has returned.
 	if (!err && hop && !(insn && is_meant(insn)))
 		err = fl_end_statement(e, hop->position + (hop->kind == DEC_HOP_KERNEL),
@@ -107,7 +107,7 @@ static struct err *find_guard(struct fl_ender *e, uint64_t call)
 		const struct dec_insn *insn;
 
 		err = dec_past_step_at(e->past, call - k, &s);
-		insn = !err && s ? dec_past_insn(e->past, s) : NULL;
+		insn = dec_past_insn(e->past, s);
 		if (insn && is_guard_of_thread(insn))
 			at = call - k;
 	}

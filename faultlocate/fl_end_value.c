@@ -107,12 +107,13 @@ static struct err *name_hop(struct valuer *v, const struct dec_hop *hop,
 			    struct dec_expression *x)
 {
 	const struct dec_past_step *s;
-	struct dec_insn insn;
 	struct err *err = dec_past_step_at(v->e->past, hop->position, &s);
+	const struct dec_insn *found = dec_past_insn(v->e->past, s);
+	struct dec_insn insn;
 
-	if (err || !s || !dec_past_insn(v->e->past, s))
+	if (err || !found)
 		return err;
-	insn = *dec_past_insn(v->e->past, s);
+	insn = *found;
 	return dec_express_mem(v->e->past, v->e->a->symbols, hop->position, &insn,
 			       hop->tid, hop->from.addr, hop->from.size, x);
 }

@@ -212,8 +212,7 @@ static struct err *look_at(struct report_here *h, uint64_t position, struct here
 		return look_at_end(h, x);
 	if (!err)
 		err = dec_past_step_at(h->past, position, &step);
-	if (!err && step)
-		insn = dec_past_insn(h->past, step);
+	insn = dec_past_insn(h->past, step);
 	if (!insn)
 		return err;
 	x->insn = *insn;

@@ -290,7 +290,7 @@ struct err *dec_past_step_at(struct dec_past *p, uint64_t position,
 const struct dec_insn *dec_past_insn(const struct dec_past *p,
 				     const struct dec_past_step *s)
 {
-	return s->insn_at == NO_INSN ? NULL : &p->insns.data[s->insn_at];
+	return !s || s->insn_at == NO_INSN ? NULL : &p->insns.data[s->insn_at];
 }
 
 const struct dec_past_ref *dec_past_ref(const struct dec_past *p,

@@ -71,11 +71,11 @@ struct err *dec_past_writer(struct dec_past *p, const struct dec_location *l,
 			    uint64_t before, const struct dec_past_step **ret,
 			    bool *is_far);
 
-/** Load the step at @p position. NULL: there is none. Valid as above. */
+/** Load the step at @p position. NULL: there is none, or an error. Valid as above. */
 struct err *dec_past_step_at(struct dec_past *p, uint64_t position,
 			     const struct dec_past_step **ret);
 
-/** @return its instruction; NULL: what the kernel wrote. */
+/** @return the instruction of @p s; NULL: it is none, or what the kernel wrote. */
 const struct dec_insn *dec_past_insn(const struct dec_past *p,
 				     const struct dec_past_step *s);
 

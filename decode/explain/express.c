@@ -165,7 +165,7 @@ static struct err *express_reg(struct expresser *e, uint64_t position, uint64_t 
 	if (ret->has_type)
 		return NULL;
 	err = dec_past_writer(e->past, &l, position, &s, &is_far);
-	insn = !err && s ? dec_past_insn(e->past, s) : NULL;
+	insn = dec_past_insn(e->past, s);
 	if (!insn || position - s->position > INSNS_BACK ||
 	    !is_same_function(e->symbols, rip, insn->rip))
 		return err;
