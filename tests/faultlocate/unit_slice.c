@@ -1037,14 +1037,21 @@ static bool is_simple(const struct run *r)
 	return true;
 }
 
+/* Is step @p i the kernel's, or the processor's: an input? */
+static bool is_kernels(const struct run *r, int64_t i)
+{
+	int32_t insn = r->steps.data[i].insn;
+
+	return insn < 0 || r->trace->insns.data[insn].insn.flow >= DEC_FLOW_SYSCALL;
+}
+
 static void plain_walk(struct plain *p, int64_t from)
 {
 	for (int64_t i = from; i >= 0; i--) {
 		const struct kept *k = &p->r->steps.data[i];
 		uint64_t *regs = plain_thread(p, k->tid)->regs;
 
-		if (k->insn < 0 || insn_of(p, i)->flow >= DEC_FLOW_SYSCALL) {
-			// The kernel's, or the processor's: an input.
+		if (is_kernels(p->r, i)) {
 			for (uint32_t n = 0; n < k->n; n++) {
 				const struct kept_ref *ref =
 					&p->r->refs.data[k->first + n];
@@ -1392,7 +1399,7 @@ static void plain(void **state)
 			int64_t from = r.steps.size - 1 -
 				       random_word(&seed) % (r.steps.size / 2);
 
-			while (r.steps.data[from].insn < 0)
+			while (is_kernels(&r, from))
 				from--;
 			n_in += compare(&r, command, from, 0);
 			n_in += compare(&r, command, from, 1 + random_word(&seed) % 1000);
