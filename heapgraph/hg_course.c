@@ -19,21 +19,8 @@ enum { RSP_BIT = 1u << CAP_RSP };
 
 /* ---- plans ------------------------------------------------------------------------------------ */
 
-/* Where registers' values are, from instruction to instruction. */
-struct trail {
-	struct hg_place gpr[DEC_GPRS];
-	int32_t rsp_step; ///< by how much it moved since
-	uint32_t vecs;	  ///< vector registers that were written
-};
-
-static struct hg_place place_of(const struct trail *t, uint8_t reg)
-{
-	return reg < DEC_GPRS ? t->gpr[reg] :
-				(struct hg_place){ 0, PLACE_ZERO, DEC_REG_NONE };
-}
-
 /* @return whether there are not too many. */
-static bool find_sources(struct hg_glanced *q, const struct trail *t)
+static bool find_sources(struct hg_glanced *q, const struct hg_trail *t)
 {
 	uint32_t reads = q->reads & ~RSP_BIT;
 
@@ -43,7 +30,7 @@ static bool find_sources(struct hg_glanced *q, const struct trail *t)
 }
 
 static enum hg_course_op vector_op(const struct hg_glanced *q,
-				   const struct dec_insn *insn, const struct trail *t)
+				   const struct dec_insn *insn, const struct hg_trail *t)
 {
 	if (q->reads & ~q->address || q->to != DEC_REG_NONE || !q->mem.is_there)
 		return COURSE_LEAVE;
@@ -57,7 +44,7 @@ static enum hg_course_op vector_op(const struct hg_glanced *q,
 }
 
 static enum hg_course_op op_of(const struct hg_glanced *q, const struct dec_insn *insn,
-			       const struct trail *t)
+			       const struct hg_trail *t)
 {
 	bool is_arithmetic = dec_insn_is_arithmetic(insn->mnemonic);
 
@@ -75,27 +62,8 @@ static enum hg_course_op op_of(const struct hg_glanced *q, const struct dec_insn
 	return insn->is_plain_load && q->to != DEC_REG_NONE ? COURSE_LOAD : COURSE_MIXED;
 }
 
-/* The definitions of instruction @p i go on the trail. */
-static void follow_slots(const struct dec_glance *g, uint32_t i, struct trail *t)
-{
-	const struct dec_slot *slot = &g->plan->slots[g->plan->insn[i].slots];
-	uint32_t at = g->block->slot_at[i];
-
-	for (uint32_t s = 0; s < g->plan->insn[i].n; at += dec_slot_size(&slot[s++])) {
-		if (slot[s].kind == DEC_SLOT_GPR) {
-			t->gpr[slot[s].which].at = at;
-			t->gpr[slot[s].which].from = PLACE_RECORD;
-			if (slot[s].which == CAP_RSP)
-				t->rsp_step = 0;
-		} else if (slot[s].kind == DEC_SLOT_VEC || slot[s].kind == DEC_SLOT_K) {
-			hg_glanced_block(g)->others |= 1u << i;
-		}
-	}
-	t->rsp_step += g->plan->insn[i].rsp_step;
-}
-
 static void plan_insn(const struct dec_glance *g, struct hg_glanced *q, uint32_t i,
-		      const struct trail *t)
+		      const struct hg_trail *t)
 {
 	const struct dec_insn *insn = &g->block->insn[i];
 	uint32_t writes = q->writes;
@@ -105,8 +73,8 @@ static void plan_insn(const struct dec_glance *g, struct hg_glanced *q, uint32_t
 		writes &= ~RSP_BIT;
 	q->to = writes ? __builtin_ctz(writes) : DEC_REG_NONE;
 	is_fit = find_sources(q, t) && !(writes & (writes - 1)) && !(writes & RSP_BIT);
-	q->base_at = place_of(t, q->mem.base);
-	q->index_at = place_of(t, q->mem.index);
+	q->base_at = hg_trail_place(t, q->mem.base);
+	q->index_at = hg_trail_place(t, q->mem.index);
 	q->course_disp = q->mem.disp + (q->mem.base == CAP_RSP ? t->rsp_step : 0);
 	// What is below 64 kB is no pointer.
 	q->is_small = insn->mnemonic == ZYDIS_MNEMONIC_MOVZX && insn->bytes[0] != 0x66;
@@ -122,17 +90,17 @@ void hg_course_plan(const struct dec_glance *g, struct frames *frames)
 {
 	struct hg_glanced_block *b = hg_glanced_block(g);
 	struct hg_glanced *q = hg_glanced_insns(g);
-	struct trail t = {};
+	struct hg_trail t;
 
-	for (int r = 0; r < DEC_GPRS; r++)
-		t.gpr[r] = (struct hg_place){ 8 * r, PLACE_REGISTERS, r };
+	hg_trail_begin(&t);
 	while (b->n < g->block->n_insns && q[b->n].kind != GLANCE_STEP) {
 		struct hg_glanced *of = &q[b->n];
 
 		if (of->kind == GLANCE_PLAIN) {
 			of->is_own = dec_frames_is_own(frames, g->block->insn[b->n].rip);
 			plan_insn(g, of, b->n, &t);
-			follow_slots(g, b->n, &t);
+			if (hg_trail_pass(&t, g, b->n))
+				b->others |= 1u << b->n;
 			t.vecs |= of->vec_writes;
 			b->reads |= of->reads;
 			b->vec_reads |= of->vec_reads;
@@ -140,9 +108,7 @@ void hg_course_plan(const struct dec_glance *g, struct frames *frames)
 		}
 		b->n++;
 	}
-	for (int r = 0; r < DEC_GPRS; r++)
-		if (t.gpr[r].from == PLACE_RECORD)
-			b->final[b->n_finals++] = t.gpr[r];
+	b->n_finals = hg_trail_finals(&t, b->final);
 	b->rsp_step = t.rsp_step;
 }
 

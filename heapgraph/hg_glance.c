@@ -47,6 +47,42 @@ struct hg_slots_at hg_glance_slots(const struct dec_glance *g, uint32_t i)
 	return ret;
 }
 
+void hg_trail_begin(struct hg_trail *t)
+{
+	*t = (struct hg_trail){};
+	for (int r = 0; r < DEC_GPRS; r++)
+		t->gpr[r] = (struct hg_place){ 8 * r, PLACE_REGISTERS, r };
+}
+
+bool hg_trail_pass(struct hg_trail *t, const struct dec_glance *g, uint32_t i)
+{
+	const struct dec_slot *slot = &g->plan->slots[g->plan->insn[i].slots];
+	uint32_t at = g->block->slot_at[i];
+	bool has_others = false;
+
+	for (uint32_t s = 0; s < g->plan->insn[i].n; at += dec_slot_size(&slot[s++])) {
+		has_others |= slot[s].kind == DEC_SLOT_VEC || slot[s].kind == DEC_SLOT_K;
+		if (slot[s].kind != DEC_SLOT_GPR)
+			continue;
+		t->gpr[slot[s].which].at = at;
+		t->gpr[slot[s].which].from = PLACE_RECORD;
+		if (slot[s].which == CAP_RSP)
+			t->rsp_step = 0;
+	}
+	t->rsp_step += g->plan->insn[i].rsp_step;
+	return has_others;
+}
+
+uint8_t hg_trail_finals(const struct hg_trail *t, struct hg_place *ret)
+{
+	uint8_t n = 0;
+
+	for (int r = 0; r < DEC_GPRS; r++)
+		if (t->gpr[r].from == PLACE_RECORD)
+			ret[n++] = t->gpr[r];
+	return n;
+}
+
 struct hg_glance_mem hg_glance_mem_of(const struct dec_insn *insn)
 {
 	const struct dec_mem *m = &insn->mem[0];

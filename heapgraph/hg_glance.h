@@ -43,4 +43,34 @@ static inline uint64_t hg_glance_address(const struct hg_glance_mem *o,
 	return o->is_fs ? addr + g->fs_base : addr;
 }
 
+/** Where a register's value is, within a block: it is not in the registers before the block ends. */
+struct hg_place {
+	uint16_t at;  ///< offset, in bytes
+	uint8_t from; ///< enum hg_place_from
+	uint8_t reg;  ///< DEC_REG_NONE: none
+};
+enum hg_place_from { PLACE_REGISTERS, PLACE_RECORD, PLACE_ZERO, PLACES };
+
+/** Where registers' values are, from instruction to instruction. */
+struct hg_trail {
+	struct hg_place gpr[DEC_GPRS];
+	int32_t rsp_step; ///< by how much it moved since
+	uint32_t vecs;	  ///< vector registers that were written: for who keeps them
+};
+
+/** As a block begins. */
+void hg_trail_begin(struct hg_trail *t);
+
+static inline struct hg_place hg_trail_place(const struct hg_trail *t, uint8_t reg)
+{
+	return reg < DEC_GPRS ? t->gpr[reg] :
+				(struct hg_place){ 0, PLACE_ZERO, DEC_REG_NONE };
+}
+
+/** Go past instruction @p i. @return whether it defines vector or mask registers. */
+bool hg_trail_pass(struct hg_trail *t, const struct dec_glance *g, uint32_t i);
+
+/** The general registers whose values are in the record. @p ret: DEC_GPRS long. @return how many. */
+uint8_t hg_trail_finals(const struct hg_trail *t, struct hg_place *ret);
+
 #endif

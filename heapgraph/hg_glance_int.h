@@ -32,15 +32,6 @@ enum hg_course_op {
 	COURSE_MIXED,  ///< other operations with memory
 };
 
-/** Where a course finds a register's value: it is not in the registers before the block ends. */
-struct hg_place {
-	uint16_t at;  ///< offset, in bytes
-	uint8_t from; ///< enum hg_place_from
-	uint8_t reg;  ///< DEC_REG_NONE: none
-};
-
-enum hg_place_from { PLACE_REGISTERS, PLACE_RECORD, PLACE_ZERO, PLACES };
-
 #define HG_COURSE_SOURCES 3
 
 /** One instruction, as far as it does not depend on the run; the end is what was met lately. */

@@ -13,37 +13,7 @@ _Static_assert(DEC_BLOCK_INSNS <= 32, "sets of instructions");
 
 /* ---- plans -------------------------------------------------------------------------------------- */
 
-/* Where registers' values are, from instruction to instruction. */
-struct trail {
-	struct bytes_at gpr[DEC_GPRS];
-	int32_t rsp_step; ///< by how much it moved since
-};
-
-static struct bytes_at at_of(const struct trail *t, uint8_t reg)
-{
-	return reg < DEC_GPRS ? t->gpr[reg] : (struct bytes_at){ 0, FROM_NOTHING, reg };
-}
-
-/* The definitions of instruction @p i go on the trail. */
-static void follow_slots(const struct dec_glance *g, uint32_t i, struct trail *t)
-{
-	const struct dec_slot *slot = &g->plan->slots[g->plan->insn[i].slots];
-	uint32_t at = g->block->slot_at[i];
-
-	for (uint32_t s = 0; s < g->plan->insn[i].n; at += dec_slot_size(&slot[s++])) {
-		if (slot[s].kind == DEC_SLOT_GPR) {
-			t->gpr[slot[s].which].at = at;
-			t->gpr[slot[s].which].from = FROM_RECORD;
-			if (slot[s].which == CAP_RSP)
-				t->rsp_step = 0;
-		} else if (slot[s].kind == DEC_SLOT_VEC || slot[s].kind == DEC_SLOT_K) {
-			fl_seen_block(g)->others |= 1u << i;
-		}
-	}
-	t->rsp_step += g->plan->insn[i].rsp_step;
-}
-
-static void plan_insn(const struct dec_glance *g, uint32_t i, struct trail *t)
+static void plan_insn(const struct dec_glance *g, uint32_t i, struct hg_trail *t)
 {
 	struct bytes_seen_block *b = fl_seen_block(g);
 	struct bytes_seen *q = fl_seen(g, i);
@@ -52,10 +22,11 @@ static void plan_insn(const struct dec_glance *g, uint32_t i, struct trail *t)
 	b->vec |= q->vec;
 	if (q->kind == KIND_INERT)
 		return;
-	q->base = at_of(t, q->mem.base);
-	q->index = at_of(t, q->mem.index);
+	q->base = hg_trail_place(t, q->mem.base);
+	q->index = hg_trail_place(t, q->mem.index);
 	q->disp = q->mem.disp + (q->mem.base == CAP_RSP ? t->rsp_step : 0);
-	follow_slots(g, i, t);
+	if (hg_trail_pass(t, g, i))
+		b->others |= 1u << i;
 	q->rsp = t->gpr[CAP_RSP];
 	q->rsp_step = t->rsp_step;
 	if (q->mem.is_read || q->mem.is_write || q->moves_stack)
@@ -90,15 +61,12 @@ void fl_course_plan(const struct dec_glance *g, struct frames *frames)
 	struct bytes_seen_block *b = fl_seen_block(g);
 	uint32_t n = g->block->n_insns;
 	enum dec_flow flow = g->plan->insn[n - 1].flow;
-	struct trail t = {};
+	struct hg_trail t;
 
-	for (int r = 0; r < DEC_GPRS; r++)
-		t.gpr[r] = (struct bytes_at){ 8 * r, FROM_REGISTERS, r };
+	hg_trail_begin(&t);
 	for (b->n = 0; b->n < n && fl_seen(g, b->n)->kind != KIND_STEP; b->n++)
 		plan_insn(g, b->n, &t);
-	for (int r = 0; r < DEC_GPRS; r++)
-		if (t.gpr[r].from == FROM_RECORD)
-			b->final[b->n_finals++] = (typeof(b->final[0])){ t.gpr[r].at, r };
+	b->n_finals = hg_trail_finals(&t, b->final);
 	b->rsp_step = t.rsp_step;
 	b->end = b->n == n	? BYTES_END_PLAIN :
 		 b->n == n - 1u ? plan_end(g) :
@@ -112,10 +80,10 @@ void fl_course_plan(const struct dec_glance *g, struct frames *frames)
 struct course {
 	struct bytes_walk *w;
 	const struct dec_glance *g;
-	const uint8_t *from[FROMS];
+	const uint8_t *from[PLACES];
 };
 
-static inline uint64_t value(const struct course *c, struct bytes_at at)
+static inline uint64_t value(const struct course *c, struct hg_place at)
 {
 	return log_word(c->from[at.from], at.at);
 }

@@ -15,14 +15,6 @@
 
 enum bytes_kind { KIND_STEP, KIND_INERT, KIND_PLAIN };
 
-/** Where a register's value is: it is not in the registers before the block ends. */
-struct bytes_at {
-	uint16_t at;  ///< offset, in bytes
-	uint8_t from; ///< enum bytes_from
-	uint8_t reg;
-};
-enum bytes_from { FROM_REGISTERS, FROM_RECORD, FROM_NOTHING, FROMS };
-
 /** One instruction, as far as it does not depend on the run. */
 struct bytes_seen {
 	uint8_t kind;
@@ -36,7 +28,7 @@ struct bytes_seen {
 	struct hg_glance_mem mem;
 
 	/** .. in a course. */
-	struct bytes_at base, index, rsp; ///< rsp: behind it,
+	struct hg_place base, index, rsp; ///< rsp: behind it,
 	int32_t rsp_step;		  ///< .. and how far it went since
 	int64_t disp;			  ///< that of mem, and how far rsp went
 };
@@ -68,9 +60,7 @@ struct bytes_seen_block {
 	int32_t rsp_step;  ///< since rsp was defined
 	uint64_t jump_end; ///< what frames.jump_end is behind it
 	/** Where what general registers hold behind it is, in the record. */
-	struct {
-		uint16_t at, reg;
-	} final[DEC_GPRS];
+	struct hg_place final[DEC_GPRS];
 };
 
 #define BYTES_SEEN_AT 128 ///< where the instructions' begin
