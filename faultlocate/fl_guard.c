@@ -5,8 +5,9 @@
  * @file
  * The quick way of a check, and of a look at the accesses: most runs have no errors, and that can be seen
  * while they are replayed, without a log (decode/translator/guard.h). What is in doubt there is looked at as
- * ever, from the start. That nothing without a value is used is seen in the same way (decode/translator/blank.h), in a
- * replay of its own. Where nothing else is asked along the run, and not that, this is a plain replay.
+ * ever, from the start. That nothing without a value is used is seen in the same way (decode/translator/blank.h), in the
+ * same replay; which of the two is in doubt ends it, and the other is looked at alone then. Where nothing is asked along
+ * the run, this is a plain replay.
  */
 #define LOG_ROOM "faultlocate"
 
@@ -357,10 +358,13 @@ static struct err *start(struct guard *g)
 					       .ctx = g };
 	struct err *err = dec_machine_create(g->a->capture, &options, &g->m);
 
+	g->has_debug = dec_symbols_has_debug(g->a->symbols, 0);
+	g->n_told = g->n_lined = 0;
+	g->has_asked = false;
 	if (err || (g->is_plain && !g->has_values))
 		return err;
-	err = dec_machine_guard(
-		g->m, g->has_values ? DEC_GUARD_VALUES | DEC_GUARD_NO_POINTERS : 0);
+	err = dec_machine_guard(g->m, (g->has_values ? DEC_GUARD_VALUES : 0) |
+					      (g->is_plain ? DEC_GUARD_NO_POINTERS : 0));
 	return err ?: tell(g);
 }
 
@@ -380,8 +384,10 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 	if (err)
 		return err;
 	log_info("the guard%s ran up to %#llx (%d), doubt %d",
-		 g->has_values ? " of values" : "", (unsigned long long)w->rip, w->at,
-		 w->doubt);
+		 !g->has_values ? "" :
+		 g->is_plain	? " of values" :
+				  " of both",
+		 (unsigned long long)w->rip, w->at, w->doubt);
 	*ret = w->is_guarded == is_guarded && !w->doubt && w->at == DEC_AT_END &&
 	       !w->is_cut && w->end == CAP_END_EXIT;
 	return NULL;
@@ -395,29 +401,59 @@ static void start_over(struct guard *g, struct dec_where *w)
 	dec_symbols_rewind(g->a->symbols);
 }
 
-/* Is nothing used that has no value? What is wrong with the replay is told by others. */
-static void look_at_values(struct guard *g, struct dec_where *w, bool *ret)
+/* Go, and follow what has no value: nothing else either, if @p is_plain. @return false: it was not to be. */
+static bool go_with_values(struct guard *g, struct dec_where *w, bool is_plain, bool *ret)
 {
-	bool is_plain = g->is_plain, has_met = true;
+	bool has_met = true, is_done = false, was_plain = g->is_plain;
 
-	g->is_plain = g->has_values = true;
+	g->has_values = true;
+	g->is_plain = is_plain;
 	for (int i = 0; i < VALUES_TRIES && has_met; i++) {
 		struct err *err;
 
-		if (i)
+		if (g->m)
 			start_over(g, w);
 		err = go(g, w, ret);
 		has_met = !err && (w->doubt == DEC_DOUBT_ROOM || !w->is_guarded);
+		is_done = !err && !has_met;
 		*ret &= !err;
 		err_destroy(err);
 	}
+	g->has_values = false;
+	g->is_plain = was_plain;
+	return is_done;
+}
+
+/* Is nothing used that has no value? What is wrong with the replay is told by others. */
+static void look_at_values(struct guard *g, struct dec_where *w, bool *ret)
+{
+	go_with_values(g, w, true, ret);
 	if (*ret)
 		fl_check_values_are_right(g->a->check);
-	g->has_values = false;
-	g->is_plain = is_plain;
-	if (*ret && is_plain) // that is all
+	if (*ret && g->is_plain) // that is all
 		return;
 	start_over(g, w);
+}
+
+/* Both at once. What ended it is not known of the other, which is looked at alone then. @return whether that
+ * of pointers is known. */
+static bool look_at_both(struct guard *g, struct dec_where *w, bool *ret)
+{
+	bool is_done = go_with_values(g, w, false, ret);
+
+	if (*ret)
+		fl_check_values_are_right(g->a->check);
+	if (*ret || (is_done && !w->doubt))
+		return true;
+	if (is_done && w->doubt == DEC_DOUBT_VALUE) {
+		start_over(g, w);
+		return false;
+	}
+	is_done &= w->doubt < DEC_DOUBT_VALUE;
+	start_over(g, w);
+	look_at_values(g, w, ret);
+	*ret = false;
+	return is_done;
 }
 
 static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)
@@ -438,16 +474,20 @@ struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool
 	struct guard g = { .o = o, .a = a, .start_s = clock_now_s() };
 	struct dec_where w = {};
 	struct err *err = NULL;
+	bool is_known = false;
 
 	*ret = false;
 	if (!is_for_it(o, a))
 		return NULL;
 	dec_symbols_rewind(a->symbols);
-	g.has_debug = dec_symbols_has_debug(a->symbols, 0);
 	g.is_plain = !fl_check_is_along(a->check);
-	if (fl_check_is_of_uses(a->check, a->symbols) && fl_live_is_there())
-		look_at_values(&g, &w, ret);
-	if (!g.m)
+	if (fl_check_is_of_uses(a->check, a->symbols) && fl_live_is_there()) {
+		if (g.is_plain)
+			look_at_values(&g, &w, ret);
+		else
+			is_known = look_at_both(&g, &w, ret);
+	}
+	if (!g.m && !is_known)
 		err = go(&g, &w, ret);
 	if (!err && *ret)
 		err = conclude(&g, &w, ret);

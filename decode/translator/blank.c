@@ -347,6 +347,19 @@ static void finish(const struct dec_engine *e, struct look *l)
 	add_registers(e, l, true, e->ctx->gpr);
 }
 
+/* Does it perhaps read memory that has no value? */
+static bool reads_blank(const struct dec_engine *e, const struct look *l)
+{
+	for (int i = 0; i < l->n; i++) {
+		const struct blank_ref *r = &l->ref[i];
+
+		if (r->is_mem &&
+		    (!r->value || is_blank(e->guard->blank, r->addr, r->size)))
+			return true;
+	}
+	return false;
+}
+
 static void apply(struct dec_engine *e, const struct blank_step *s)
 {
 	if (ops->step(e->guard->blank->state, s))
@@ -366,10 +379,10 @@ int dec_blank_step(struct dec_engine *e)
 	if (!l.insn.len || l.insn.flow >= DEC_FLOW_SYSCALL)
 		return dec_engine_step(e);
 	string = is_quiet ? NULL : string_at(e);
-	if (string && !copies(string) &&
+	begin(e, &l);
+	if (string && !copies(string) && reads_blank(e, &l) &&
 	    (means_blank(e, string, 0) || means_blank(e, string, 1)))
 		doubt(e);
-	begin(e, &l);
 	v = dec_engine_step(e);
 	if (v != DEC_GO)
 		return v;

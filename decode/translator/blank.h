@@ -112,6 +112,8 @@ void dec_blank_born(struct dec_engine *e, uint64_t addr, uint64_t size, uint64_t
 /* ---- blank_emit.c: parts of a block, as guard_emit.c's */
 
 void dec_blank_open(struct translation *t);
-void dec_blank_before(struct translation *t, int i);
+
+/** @return whether C does instruction @p i in any case. */
+bool dec_blank_before(struct translation *t, int i);
 
 #endif

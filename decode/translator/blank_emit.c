@@ -216,7 +216,7 @@ static bool is_for_c(struct translation *t, const struct dec_insn *insn)
 	       (!step || step > 2048);
 }
 
-void dec_blank_before(struct translation *t, int i)
+bool dec_blank_before(struct translation *t, int i)
 {
 	const struct dec_insn *insn = &t->insn[i];
 	bool is_branch = insn->flow != DEC_FLOW_NEXT;
@@ -226,7 +226,7 @@ void dec_blank_before(struct translation *t, int i)
 		uint8_t *jump = emit_jmp_rel(&t->out);
 
 		emit_patch_rel(jump, stub_of(t, i));
-		return;
+		return true;
 	}
 	for (int k = 0; k < insn->n_mem; k++)
 		if (insn->mem[k].is_read || insn->lane_bytes)
@@ -246,6 +246,7 @@ void dec_blank_before(struct translation *t, int i)
 		if (step > 0)
 			blank_stack(t, -step - RED_ZONE, step);
 	}
+	return false;
 }
 
 static void enter_string(struct translation *t, uint64_t hook)

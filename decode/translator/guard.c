@@ -134,6 +134,14 @@ bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip)
 	return map_get(&g->stops, rip) != NULL;
 }
 
+bool dec_guard_is_copy(const struct dec_guard *g, const struct dec_insn *insn)
+{
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+
+	return (insn->flow == DEC_FLOW_JMP_IND || insn->flow == DEC_FLOW_CALL_IND) && m &&
+	       m->is_absolute && m->is_read && map_get(&g->hooks, m->disp);
+}
+
 struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
@@ -802,6 +810,15 @@ static bool is_unknown(struct guard_do *s)
 	       (insn->is_slow_addr && (insn->n_mem != 1 || !narrow(s)));
 }
 
+/* Is it memcpy that is called (dec_guard_is_copy()), between memory that is the same in part? */
+static void check_copy(const struct guard_do *s)
+{
+	uint64_t n = s->gpr[CAP_RDX], ahead = s->gpr[CAP_RDI] - s->gpr[CAP_RSI];
+
+	if (dec_guard_is_copy(s->g, &s->insn) && ahead && (ahead < n || -ahead < n))
+		dec_guard_doubt(s->e, DEC_DOUBT_CALL, s->insn.rip);
+}
+
 static int step(struct dec_engine *e)
 {
 	struct guard_do s = { .e = e, .g = e->guard };
@@ -824,8 +841,9 @@ static int step(struct dec_engine *e)
 	find_operands(&s);
 	if (is_unknown(&s))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
+	check_copy(&s);
 	find_sources(&s);
-	v = dec_engine_step(e);
+	v = s.g->blank ? dec_blank_step(e) : (int)dec_engine_step(e);
 	if (v != DEC_GO || (s.insn.flow == DEC_FLOW_NEXT && e->ctx->rip != next)) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
 		return v;

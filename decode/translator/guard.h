@@ -247,6 +247,9 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how);
 /** Know @p h. @return ERR_NOMEM. */
 struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h);
 
+/** @return whether @p insn calls memcpy, by a slot that is known (DEC_HOOK_COPY). */
+bool dec_guard_is_copy(const struct dec_guard *g, const struct dec_insn *insn);
+
 /** @return character @p v, the same of letters of either case. */
 uint64_t dec_guard_fold(uint64_t v);
 

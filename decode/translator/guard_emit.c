@@ -1297,12 +1297,8 @@ static void check_copy(struct translation *t, int i)
 
 uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn)
 {
-	const uint32_t args = 1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX;
-	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
-
-	return insn->flow != DEC_FLOW_NEXT && m && m->is_absolute &&
-			       map_get(&t->e->guard->hooks, m->disp) ?
-		       args :
+	return dec_guard_is_copy(t->e->guard, insn) ?
+		       1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX :
 		       0;
 }
 
@@ -1357,10 +1353,10 @@ void dec_guard_open(struct translation *t)
 	t->first_event = t->e->guard->events.size;
 	if (dec_guard_stops_at(t->e->guard, t->block->rip))
 		stop_here(t);
-	if (t->e->guard->is_without_pointers)
-		dec_blank_open(t);
-	else
+	if (!t->e->guard->is_without_pointers)
 		enter_string(t, map_get(&t->e->guard->hooks, t->block->rip));
+	if (t->e->guard->blank)
+		dec_blank_open(t);
 }
 
 void dec_guard_close(struct translation *t)
@@ -1375,41 +1371,42 @@ void dec_guard_close(struct translation *t)
 	t->block->closed_at = t->out.p - t->block->host;
 }
 
-void dec_guard_before(struct translation *t, int i)
+/* Where the one operand, if it is read, tells whether the branch is right. */
+static void before_branch(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+
+	if (!m || !m->is_read || insn->flow == DEC_FLOW_RET)
+		return;
+	check(t, i, m);
+	if (dec_guard_is_copy(t->e->guard, insn))
+		check_copy(t, i);
+}
+
+/* Is it one that is never done here? */
+static bool is_step(const struct dec_insn *insn)
+{
+	bool is_push = insn->mnemonic == ZYDIS_MNEMONIC_PUSH && insn->n_mem == 2;
+
+	return insn->is_string || insn->is_rep || insn->is_slow_addr ||
+	       insn->lane_bytes || (insn->n_mem > 1 && !is_push) ||
+	       (insn->n_mem && insn->mem[0].is_gs);
+}
+
+/* C does @p insn, or may: it finds pointers by other rules than are applied here. */
+static void forget_zero(struct translation *t, const struct dec_insn *insn)
+{
+	t->zero &= ~insn->gpr_written | RSP_BIT;
+}
+
+/* Pointers that instruction @p i, no branch, has to do with. */
+static void before_insn(struct translation *t, int i)
 {
 	const struct dec_insn *insn = &t->insn[i];
 	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
 	bool is_push = insn->mnemonic == ZYDIS_MNEMONIC_PUSH;
 
-	t->step_stub = NULL;
-	t->load_reg = t->store_vec = DEC_REG_NONE;
-	if (t->e->guard->is_without_pointers) {
-		dec_blank_before(t, i);
-		settle_flags(t, insn);
-		return;
-	}
-	if (insn->flow != DEC_FLOW_NEXT) {
-		if (m && m->is_read && insn->flow != DEC_FLOW_RET) {
-			uint64_t *h = m->is_absolute ?
-					      map_get(&t->e->guard->hooks, m->disp) :
-					      NULL;
-
-			check(t, i, m);
-			if (h)
-				check_copy(t, i);
-		}
-		settle_flags(t, insn);
-		resume_here(t);
-		return;
-	}
-	if (insn->is_string || insn->is_rep || insn->n_mem > 1 || (m && m->is_gs) ||
-	    insn->is_slow_addr || insn->lane_bytes) {
-		if (!(is_push && insn->n_mem == 2) || m->is_gs) {
-			step_always(t, i);
-			settle_flags(t, insn);
-			return;
-		}
-	}
 	for (int k = 0; k < insn->n_mem; k++)
 		check(t, i, &insn->mem[k]);
 	if (is_push && insn->n_mem == 2) {
@@ -1452,7 +1449,38 @@ void dec_guard_before(struct translation *t, int i)
 		if (!is_stack_step(insn))
 			before_any(t, i);
 	}
+}
+
+void dec_guard_before(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	const struct dec_guard *g = t->e->guard;
+	bool is_branch = insn->flow != DEC_FLOW_NEXT, may_be_done;
+
+	t->step_stub = NULL;
+	t->load_reg = t->store_vec = DEC_REG_NONE;
+	if (!g->is_without_pointers && !is_branch && is_step(insn)) {
+		step_always(t, i);
+		forget_zero(t, insn);
+		settle_flags(t, insn);
+		return;
+	}
+	// What has no value comes first: C is to find tags as they are before the instruction.
+	if (g->blank && dec_blank_before(t, i)) {
+		forget_zero(t, insn);
+		settle_flags(t, insn);
+		return;
+	}
+	may_be_done = t->step_stub;
+	if (!g->is_without_pointers && is_branch)
+		before_branch(t, i);
+	else if (!g->is_without_pointers)
+		before_insn(t, i);
+	if (may_be_done && !is_short_load(insn))
+		forget_zero(t, insn);
 	settle_flags(t, insn);
+	if (is_branch)
+		resume_here(t);
 }
 
 void dec_guard_after(struct translation *t, int i)

@@ -4,8 +4,9 @@
 /**
  * @file
  * `tool_live CAPTURE`: looks twice at what has no value, while the program is replayed
- * (decode/translator/blank.h), going on where it is in doubt, and in the log of a replay (fl_bytes_find()). Of each
- * instruction that is told of there it must be in doubt; of what else it is, that is only slow.
+ * (decode/translator/blank.h), going on where it is in doubt, alone and along with pointers, and in the log of a
+ * replay (fl_bytes_find()). Of each instruction that is told of there both must be in doubt; of what else they are, that
+ * is only slow.
  *
  * Prints `name count` lines; what was let pass to stderr, with exit status 1; 3: there is no room for the shadow.
  */
@@ -21,7 +22,8 @@ struct look {
 	const struct capture *capture;
 	struct dec_symbols *symbols;
 	struct dec_machine *machine;
-	struct map told, doubted; ///< instructions
+	struct map told;       ///< instructions
+	struct map doubted[2]; ///< .. alone, and along with pointers
 	struct map
 		entries; ///< functions of strings: in which instruction the doubt is depends on the processor
 };
@@ -76,31 +78,33 @@ static struct err *on_mapped(void *ctx, const struct dec_where *w)
 	return NULL;
 }
 
-static void run(struct look *l, struct dec_where *ret)
+static void run(struct look *l, uint32_t how, struct dec_where *ret)
 {
 	struct dec_machine_options o = { .output_fd = -1, .mapped = on_mapped, .ctx = l };
 
 	check(dec_symbols_create(l->capture, &l->symbols));
 	check(dec_machine_create(l->capture, &o, &l->machine));
-	check(dec_machine_guard(l->machine, DEC_GUARD_PATIENT | DEC_GUARD_VALUES |
-						    DEC_GUARD_NO_POINTERS));
+	check(dec_machine_guard(l->machine, DEC_GUARD_PATIENT | DEC_GUARD_VALUES | how));
 	tell(l);
 	check(dec_machine_run(l->machine, UINT64_MAX >> 1, ret));
 }
 
-static void watch(struct look *l)
+static void watch(struct look *l, uint32_t how, struct map *doubted)
 {
 	struct dec_where w = {};
 	uint64_t rip[256];
+	bool is_beyond;
 	size_t n = 1;
 
-	run(l, &w);
+	run(l, how, &w);
 	for (int i = 0; i < 4 && (w.doubt == DEC_DOUBT_ROOM || !w.is_guarded); i++) {
 		dec_machine_destroy(l->machine);
 		dec_symbols_destroy(l->symbols);
-		run(l, &w);
+		run(l, how, &w);
 	}
-	if (!w.is_guarded || w.doubt || w.at != DEC_AT_END) {
+	// Pointers are not followed through a signal: that comes last.
+	is_beyond = !(how & DEC_GUARD_NO_POINTERS) && w.doubt == DEC_DOUBT_BEYOND;
+	if (!w.is_guarded || (!is_beyond && (w.doubt || w.at != DEC_AT_END))) {
 		fprintf(stderr, "tool_live: it stopped at %#lx, doubt %d\n", w.rip,
 			w.doubt);
 		exit(w.doubt == DEC_DOUBT_ROOM ? 3 : 2);
@@ -108,7 +112,7 @@ static void watch(struct look *l)
 	for (size_t at = 0; n; at += n) {
 		check(dec_machine_guard_accesses(l->machine, at, rip, 256, &n));
 		for (size_t i = 0; i < n; i++)
-			put(&l->doubted, rip[i]);
+			put(doubted, rip[i]);
 	}
 	dec_machine_destroy(l->machine);
 	dec_symbols_destroy(l->symbols);
@@ -144,6 +148,27 @@ static void read_log(struct look *l)
 	dec_symbols_destroy(l->symbols);
 }
 
+/* What was told of and @p doubted was not. */
+static size_t missed(const struct look *l, const struct map *doubted)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->told.capacity; i++) {
+		uint64_t rip = l->told.slots[i].key;
+
+		if (rip == MAP_EMPTY_KEY || map_get(doubted, rip))
+			continue;
+		fprintf(stderr, "let pass: %#lx\n", rip);
+		n++;
+	}
+	// Of each call of a function of strings one instruction is, at least.
+	if (l->entries.size > doubted->size) {
+		fprintf(stderr, "let pass: some of %zu functions\n", l->entries.size);
+		n++;
+	}
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	struct capture *c = NULL;
@@ -156,26 +181,17 @@ int main(int argc, char **argv)
 	}
 	check(capture_open(argv[1], &c));
 	l.capture = c;
-	watch(&l);
+	watch(&l, DEC_GUARD_NO_POINTERS, &l.doubted[0]);
+	watch(&l, 0, &l.doubted[1]);
 	read_log(&l);
-	for (size_t i = 0; i < l.told.capacity; i++) {
-		uint64_t rip = l.told.slots[i].key;
-
-		if (rip == MAP_EMPTY_KEY || map_get(&l.doubted, rip))
-			continue;
-		fprintf(stderr, "let pass: %#lx\n", rip);
-		n_missed++;
-	}
-	// Of each call of a function of strings one instruction is, at least.
-	if (l.entries.size > l.doubted.size) {
-		fprintf(stderr, "let pass: some of %zu functions\n", l.entries.size);
-		n_missed++;
-	}
-	printf("told %zu\nfunctions %zu\ndoubts %zu\n", l.told.size, l.entries.size,
-	       l.doubted.size);
+	for (int k = 0; k < 2; k++)
+		n_missed += missed(&l, &l.doubted[k]);
+	printf("told %zu\nfunctions %zu\ndoubts %zu\nalong with pointers %zu\n",
+	       l.told.size, l.entries.size, l.doubted[0].size, l.doubted[1].size);
 	map_deinit(&l.told);
 	map_deinit(&l.entries);
-	map_deinit(&l.doubted);
+	for (int k = 0; k < 2; k++)
+		map_deinit(&l.doubted[k]);
 	capture_close(c);
 	return n_missed != 0;
 }

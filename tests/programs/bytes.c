@@ -496,7 +496,6 @@ KEEP void right(int n)
 		sum += *p;
 	strcpy(text, "1234567");
 	sum += text[7];
-	change_stacks();
 	compare_words();
 	take(n);
 	collect();
@@ -520,5 +519,6 @@ int main(int argc, char **argv)
 		bits_in_part(&parts);
 		give_dynamic((long)same((void *)20));
 	}
+	change_stacks(); // with a signal, behind which pointers are not followed
 	return 0;
 }
