@@ -16,7 +16,7 @@
 #define CERTAIN_PAGE 4096ull
 #define CERTAIN_PAGES 64 ///< each costs a fault or two
 #define CERTAIN_BYTES (CERTAIN_PAGES * CERTAIN_PAGE)
-#define CERTAIN_STEPS 4000 ///< cost as much as a fork
+#define CERTAIN_STEPS 300 ///< cost as much as protecting all memory
 
 /* All registers but the general ones. */
 #define CERTAIN_REGS (DEC_REG_RIP - DEC_REG_VEC)
@@ -27,7 +27,7 @@ struct certain_page {
 	uint8_t bytes[CERTAIN_PAGE];
 };
 
-/* Of the fork, which does nothing else. */
+/* Of the way ahead in whole blocks, in a fork or here. */
 static struct {
 	VEC(struct certain_page) written;
 	uint8_t regs[CERTAIN_REGS][160];
@@ -80,7 +80,50 @@ static uint64_t certain_flags(struct dec_replay *r)
 	return all;
 }
 
-/* ---- step by step, and back --------------------------------------------------------- */
+/* ---- from here, and back ------------------------------------------------------------ */
+
+/* What looking ahead changes beside memory. */
+struct certain_here {
+	struct replay_thread thread;
+	struct dec_world world;
+	uint64_t now, n_traced, unstopped_rip, unstopped_now;
+	bool is_traced;
+};
+
+static void certain_complain(void *ctx, struct dec_engine *e, const char *text)
+{
+	(void)ctx, (void)e, (void)text;
+}
+
+static void certain_leave(struct dec_replay *r, struct certain_here *h)
+{
+	struct dec_engine *e = &r->engine;
+
+	h->world = e->world;
+	h->now = e->now;
+	h->n_traced = dec_threads_current(r)->n_traced;
+	h->unstopped_rip = e->unstopped_rip;
+	h->unstopped_now = e->unstopped_now;
+	h->is_traced = r->is_traced;
+	dec_threads_save(r, &h->thread);
+	e->world.complain = certain_complain;
+}
+
+/* Behind it the registers of h->thread are the guest's again. */
+static void certain_return(struct dec_replay *r, const struct certain_here *h)
+{
+	struct dec_engine *e = &r->engine;
+
+	dec_threads_load(r, &h->thread);
+	e->world = h->world;
+	e->now = h->now;
+	e->unstopped_rip = h->unstopped_rip;
+	e->unstopped_now = h->unstopped_now;
+	dec_threads_current(r)->n_traced = h->n_traced;
+	r->is_traced = h->is_traced;
+}
+
+/* ---- step by step ------------------------------------------------------------------- */
 
 static bool ahead_says(enum certain result)
 {
@@ -127,11 +170,6 @@ static enum dec_verdict ahead_fault(void *ctx, struct dec_engine *e)
 	    !dec_guest_avail(&r->guest, e->ctx->fault_addr, PROT_WRITE))
 		ahead_says(CERTAIN_UNIQUE);
 	return DEC_END;
-}
-
-static void ahead_complain(void *ctx, struct dec_engine *e, const char *text)
-{
-	(void)ctx, (void)e, (void)text;
 }
 
 /* Run on to the thread's next event or to the same place, if that is near. */
@@ -209,31 +247,24 @@ static bool ahead_load(struct dec_replay *r, const struct replay_thread *t)
 /* @return whether the answer is in ahead.result. The guest is where it was. */
 static bool certain_ahead(struct dec_replay *r, uint64_t budget)
 {
-	struct dec_engine *e = &r->engine;
-	const struct dec_world world = e->world;
-	struct replay_thread *t = dec_threads_current(r), here;
-	uint64_t now = e->now, n_traced = t->n_traced;
-	bool is_traced = r->is_traced, has_memory, has_registers;
+	struct certain_here here;
+	bool has_memory, has_registers;
 
 	ahead.stores.size = ahead.n_bytes = 0;
 	ahead.can_tell = false;
 	ahead.result = CERTAIN_UNKNOWN;
-	dec_threads_save(r, &here);
-	e->world.fault = ahead_fault;
-	e->world.complain = ahead_complain;
+	certain_leave(r, &here);
+	r->engine.world.fault = ahead_fault;
 	ahead_run(r, budget < CERTAIN_STEPS ? budget : CERTAIN_STEPS);
-	e->world = world;
 	has_memory = ahead_take_back(&r->guest);
-	has_registers = ahead_load(r, &here);
-	e->now = now;
-	t->n_traced = n_traced;
-	r->is_traced = is_traced;
+	has_registers = ahead_load(r, &here.thread);
+	certain_return(r, &here);
 	if (ahead.result == CERTAIN_EQUAL && !(has_memory && has_registers))
 		ahead.result = CERTAIN_NOT;
 	return ahead.can_tell;
 }
 
-/* ---- in a fork ------------------------------------------------------------------------ */
+/* ---- in whole blocks ------------------------------------------------------------------ */
 
 static enum dec_verdict certain_end(enum certain result)
 {
@@ -254,25 +285,51 @@ static enum dec_verdict certain_special(void *ctx, struct dec_engine *e,
 	return certain_end(CERTAIN_UNIQUE);
 }
 
-/* The first store to a page: keep what it holds. */
+/* Keep what @p page holds, before the first store to it. @return false: it holds code, or so much changes that it will
+ * not come back to the same state. */
+static bool certain_keep(struct dec_replay *r, uint64_t page)
+{
+	struct certain_page *p;
+
+	if (map_get(&r->guest.code, page >> 12) || probe.written.size >= CERTAIN_PAGES)
+		return false;
+	p = vec_push(&probe.written);
+	if (!p)
+		return false;
+	p->addr = page;
+	memcpy(p->bytes, (const void *)page, CERTAIN_PAGE);
+	return !mprotect((void *)page, CERTAIN_PAGE, PROT_READ | PROT_WRITE);
+}
+
 static enum dec_verdict certain_fault(void *ctx, struct dec_engine *e)
 {
 	uint64_t page = e->ctx->fault_addr & ~(CERTAIN_PAGE - 1);
 	struct dec_replay *r = ctx;
-	struct certain_page *p;
 
 	if (e->ctx->fault_signo != SIGSEGV ||
 	    !dec_guest_avail(&r->guest, page, PROT_WRITE))
 		return certain_end(CERTAIN_UNIQUE); // a signal of its own: an event
-	// It changes code, or so much that it will not come back to the same state.
-	if (map_get(&r->guest.code, page >> 12) || probe.written.size == CERTAIN_PAGES)
-		return certain_end(CERTAIN_UNKNOWN);
-	p = vec_push(&probe.written);
-	if (!p || mprotect((void *)page, CERTAIN_PAGE, PROT_READ | PROT_WRITE))
-		return certain_end(CERTAIN_UNKNOWN);
-	p->addr = page;
-	memcpy(p->bytes, (const void *)page, CERTAIN_PAGE);
-	return DEC_GO;
+	return certain_keep(r, page) ? DEC_GO : certain_end(CERTAIN_UNKNOWN);
+}
+
+/* C writes to the stack's end, and back, where it looks whether this is the place (a call that was refused): no fault
+ * of the guest's. */
+static bool certain_keep_stack(struct dec_replay *r)
+{
+	uint64_t to = r->next.regs.gpr[CAP_RSP] - 1,
+		 from = (to - 7) & ~(CERTAIN_PAGE - 1);
+	bool ret = true;
+
+	for (uint64_t page = from; page <= to && ret; page += CERTAIN_PAGE) {
+		size_t i = 0;
+
+		while (i < probe.written.size && probe.written.data[i].addr != page)
+			i++;
+		ret = i < probe.written.size ||
+		      !dec_guest_avail(&r->guest, page, PROT_WRITE) ||
+		      certain_keep(r, page);
+	}
+	return ret;
 }
 
 static bool certain_is_equal(struct dec_replay *r)
@@ -297,34 +354,27 @@ static enum dec_verdict certain_stop(void *ctx, struct dec_engine *e)
 {
 	enum dec_verdict v;
 
-	if (e->async_rip != e->ctx->rip || !dec_threads_is_here(ctx, &v))
+	if (e->async_rip != e->ctx->rip)
+		return DEC_GO;
+	if (!certain_keep_stack(ctx))
+		return certain_end(CERTAIN_UNKNOWN);
+	if (!dec_threads_is_here(ctx, &v))
 		return DEC_GO;
 	return certain_end(certain_is_equal(ctx) ? CERTAIN_EQUAL : CERTAIN_NOT);
 }
 
-/* The fork's life. */
-static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
+/* All that may be written is read-only. */
+static enum certain certain_run(struct dec_replay *r, uint64_t budget)
 {
 	struct dec_engine *e = &r->engine;
 
-	if (e->mode != DEC_LOG_NONE)
-		dec_engine_set_mode(e, DEC_LOG_NONE, NULL, 0);
 	e->world.syscall = certain_syscall;
 	e->world.special = certain_special;
 	e->world.fault = certain_fault;
 	e->world.stop_at = certain_stop;
 	probe.rflags = e->ctx->rflags;
+	probe.written.size = 0;
 	certain_read_regs(e, probe.regs);
-	if (dec_alias_fork(&r->guest))
-		return CERTAIN_UNKNOWN;
-	dec_guest_remap(&r->guest, 0, UINT64_MAX);
-	for (size_t i = 0; i < r->guest.ranges.size; i++) {
-		const struct guest_range *g = &r->guest.ranges.data[i];
-
-		if (g->prot & PROT_WRITE &&
-		    mprotect((void *)g->start, g->end - g->start, PROT_READ))
-			return CERTAIN_UNKNOWN;
-	}
 	dec_threads_await(r);
 	probe.result = CERTAIN_UNKNOWN;
 	// Off the place itself: a fault that was resolved executes nothing.
@@ -336,6 +386,25 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 	}
 	dec_engine_run(e, e->now + budget);
 	return probe.result;
+}
+
+/* ---- in a fork ------------------------------------------------------------------------ */
+
+static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
+{
+	if (r->engine.mode != DEC_LOG_NONE)
+		dec_engine_set_mode(&r->engine, DEC_LOG_NONE, NULL, 0);
+	if (dec_alias_fork(&r->guest))
+		return CERTAIN_UNKNOWN;
+	dec_guest_remap(&r->guest, 0, UINT64_MAX);
+	for (size_t i = 0; i < r->guest.ranges.size; i++) {
+		const struct guest_range *g = &r->guest.ranges.data[i];
+
+		if (g->prot & PROT_WRITE &&
+		    mprotect((void *)g->start, g->end - g->start, PROT_READ))
+			return CERTAIN_UNKNOWN;
+	}
+	return certain_run(r, budget);
 }
 
 enum certain dec_certain_check_plainly(struct dec_replay *r, uint64_t budget)
@@ -351,13 +420,88 @@ enum certain dec_certain_check_plainly(struct dec_replay *r, uint64_t budget)
 	return WEXITSTATUS(status);
 }
 
+/* ---- here ----------------------------------------------------------------------------- */
+
+/* Is nothing else than protections and contents of pages to be taken back? What a store to a private mapping of
+ * memory that is shared elsewhere does cannot be; who watches protections, or works inside of the engine, is not
+ * asked to share them. */
+static bool here_can(const struct dec_replay *r)
+{
+	return r->engine.mode == DEC_LOG_NONE && !r->engine.guard && !r->engine.nat &&
+	       !r->is_by_registers && !r->guest.remapping && !r->guest.hidden &&
+	       r->guest.alias_fd <= 0 && !dec_engine_is_asked_first();
+}
+
+/* Protect what the guest may write but for code, which is protected. */
+static bool here_protect(struct dec_guest *g, int prot)
+{
+	bool ret = true;
+
+	for (size_t i = 0; i < g->ranges.size; i++) {
+		const struct guest_range *range = &g->ranges.data[i];
+		bool has_code = g->code.size && range->prot & PROT_EXEC;
+		uint64_t from = range->start;
+
+		if (!(range->prot & PROT_WRITE))
+			continue;
+		for (uint64_t page = from; page < range->end && has_code;
+		     page += CERTAIN_PAGE) {
+			if (!map_get(&g->code, page >> 12))
+				continue;
+			ret &= page == from || !mprotect((void *)from, page - from, prot);
+			from = page + CERTAIN_PAGE;
+		}
+		ret &= from == range->end ||
+		       !mprotect((void *)from, range->end - from, prot);
+	}
+	return ret;
+}
+
+/* The pages hold what they held. Of some code was made since. */
+static bool here_restore(struct dec_guest *g)
+{
+	struct err *err = NULL;
+
+	for (size_t i = probe.written.size; i-- && !err;) {
+		const struct certain_page *p = &probe.written.data[i];
+
+		if (map_get(&g->code, p->addr >> 12))
+			err = dec_guest_write(g, p->addr, p->bytes, CERTAIN_PAGE);
+		else
+			memcpy((void *)p->addr, p->bytes, CERTAIN_PAGE);
+	}
+	err_destroy(err);
+	return !err;
+}
+
+/* @return whether the answer is in *@p ret. The guest is where it was. */
+static bool certain_here(struct dec_replay *r, uint64_t budget, enum certain *ret)
+{
+	struct certain_here here;
+	bool is_protected;
+
+	if (!here_can(r))
+		return false;
+	certain_leave(r, &here);
+	is_protected = here_protect(&r->guest, PROT_READ);
+	*ret = is_protected ? certain_run(r, budget) : CERTAIN_UNKNOWN;
+	if (!here_restore(&r->guest) | !here_protect(&r->guest, PROT_READ | PROT_WRITE))
+		abort();
+	certain_return(r, &here);
+	return true;
+}
+
+/* ---- the whole ------------------------------------------------------------------------ */
+
 enum certain dec_certain_check(struct dec_replay *r, uint64_t budget)
 {
+	enum certain ret;
+
 	// A private mapping of memory that is shared elsewhere would not be what it was after
 	// a store that is taken back.
 	if (r->guest.alias_fd <= 0 && certain_ahead(r, budget))
 		return ahead.result;
-	return dec_certain_check_plainly(r, budget);
+	return certain_here(r, budget, &ret) ? ret : dec_certain_check_plainly(r, budget);
 }
 
 enum certain (*dec_certain_judge)(struct dec_replay *r,

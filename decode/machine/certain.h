@@ -5,8 +5,8 @@
  * @file
  * Is the instant at which an interrupted thread was found the only one that the recording
  * can mean? The thread alone decides what it does from its last event to its next one:
- * so run it on, in a fork that is thrown away, and look whether it passes the same place
- * with the same registers and signature again (doc/threads.md).
+ * so run it on, take that back, and look whether it passed the same place with the same
+ * registers and signature again (doc/threads.md).
  */
 #ifndef DECODE_MACHINE_CERTAIN_H
 #define DECODE_MACHINE_CERTAIN_H
@@ -17,7 +17,7 @@ enum certain {
 	CERTAIN_UNIQUE,	 ///< it does not, before its next event
 	CERTAIN_EQUAL,	 ///< it does, and nothing at all differs then: a pure spin
 	CERTAIN_NOT,	 ///< it does, with other memory or vector registers
-	CERTAIN_UNKNOWN, ///< not within the budget, or the fork could not tell
+	CERTAIN_UNKNOWN, ///< not within the budget, or so much changes that nobody looked
 };
 
 /**
