@@ -102,17 +102,33 @@ static void compare_lanes(struct translation *t, int i, const struct dec_mem *m,
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 }
 
+/* .. those that are written have values from now on. */
+static void clear_lanes(struct translation *t, int i, const struct dec_mem *m)
+{
+	struct dec_emit *c = &t->cold;
+	struct dec_mem shadow = *m;
+
+	shadow.disp += off_of(t);
+	emit_ctx_zmm31(c, 0x7f, CTX_VECTOR);
+	emit_bytes(c, "\x62\x01\x05\x40\xef\xff", 6); // vpxord zmm31, zmm31, zmm31
+	emit_store_lanes(c, 31, &shadow, t->insn[i].lane_bytes, t->insn[i].lane_mask);
+	emit_ctx_zmm31(c, 0x6f, CTX_VECTOR);
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+}
+
 static void test(struct translation *t, int i, const struct dec_mem *m)
 {
-	bool has_lanes = t->insn[i].lane_bytes && !m->is_absolute && m->size >= 16;
+	bool has_lanes = t->insn[i].lane_bytes;
 	uint8_t *jump[8], *stub;
 	int n = compare(t, i, m, jump);
 
 	stub = stub_of(t, i);
 	for (int k = 0; k < n; k++)
 		emit_patch_rel(jump[k], has_lanes ? t->cold.p : stub);
-	if (has_lanes)
+	if (has_lanes && m->is_read)
 		compare_lanes(t, i, m, stub);
+	else if (has_lanes)
+		clear_lanes(t, i, m);
 }
 
 /* The bytes of [@p m], @p from on, @p size of them, have values; or, @p is_blank, none. */

@@ -299,14 +299,12 @@ static inline void emit_store_vec(struct dec_emit *e, uint8_t base, int32_t disp
 	emit_modrm(e, vec, base, DEC_REG_NONE, 1, disp);
 }
 
-/** The lanes of [m] that mask register @p k switches on, of @p lane_bytes each, to vector register
- * @p vec; the others become 0. Not of an absolute operand. */
-static inline void emit_load_lanes(struct dec_emit *e, int vec, const struct dec_mem *m,
-				   int lane_bytes, int k)
+/* EVEX.0F op /r of lanes: F2.W0 vmovdqu8, F2.W1 -16, F3.W0 -32, F3.W1 -64. */
+static inline void emit_lanes(struct dec_emit *e, uint8_t op, uint8_t zeroing, int vec,
+			      const struct dec_mem *m, int lane_bytes, int k)
 {
 	bool has_base = m->base != DEC_REG_NONE, has_index = m->index != DEC_REG_NONE;
 
-	// EVEX.0F 6F /r: F2.W0 vmovdqu8, F2.W1 -16, F3.W0 -32, F3.W1 -64; zeroing.
 	if (m->is_fs)
 		emit_u8(e, 0x64);
 	emit_u8(e, 0x62);
@@ -314,9 +312,24 @@ static inline void emit_load_lanes(struct dec_emit *e, int vec, const struct dec
 			   !(has_base && m->base & 8) << 5 | !(vec & 16) << 4 | 1);
 	emit_u8(e, (lane_bytes == 2 || lane_bytes == 8) << 7 | 0x7c |
 			   (lane_bytes <= 2 ? 3 : 2));
-	emit_u8(e, 0x88 | (m->size == 64 ? 2 : m->size == 32 ? 1 : 0) << 5 | k);
-	emit_u8(e, 0x6f);
+	emit_u8(e, zeroing | 8 | (m->size == 64 ? 2 : m->size == 32 ? 1 : 0) << 5 | k);
+	emit_u8(e, op);
 	emit_modrm(e, vec, m->base, m->index, m->scale, m->disp);
+}
+
+/** The lanes of [m] that mask register @p k switches on, of @p lane_bytes each, to vector register
+ * @p vec; the others become 0. Not of an absolute operand. */
+static inline void emit_load_lanes(struct dec_emit *e, int vec, const struct dec_mem *m,
+				   int lane_bytes, int k)
+{
+	emit_lanes(e, 0x6f, 0x80, vec, m, lane_bytes, k);
+}
+
+/** .. from it, the others stay. */
+static inline void emit_store_lanes(struct dec_emit *e, int vec, const struct dec_mem *m,
+				    int lane_bytes, int k)
+{
+	emit_lanes(e, 0x7f, 0, vec, m, lane_bytes, k);
 }
 
 /** vmovdqu64 between ctx:[off] and zmm31; @p opcode 7f stores, 6f loads */

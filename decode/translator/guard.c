@@ -113,6 +113,8 @@ static struct err *add_parts(struct dec_engine *e, uint64_t size)
 		return NULL;
 	if (vec_find(&g->nodes, n, n->is_live && n->size == size))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+	if (!g->parts.size) // calls of string functions were looked at without
+		dec_engine_flush(e);
 	return map_put(&g->parts, size, 1) ? &err_nomem : NULL;
 }
 
@@ -745,7 +747,8 @@ static bool is_of_part(struct guard_do *s, const struct dec_mem *m, uint32_t tag
 static void check_operands(struct guard_do *s)
 {
 	struct dec_guard *g = s->g;
-	bool is_string = is_under_way(s->e, g->string_rsp, g->string_returns);
+	bool is_string =
+		is_under_way(s->e, s->e->ctx->string_call[0], s->e->ctx->string_call[1]);
 
 	if (!is_under_way(s->e, g->fill_rsp, g->fill_returns))
 		g->fill_bytes = 0;
@@ -1101,8 +1104,8 @@ static void enter_string(struct dec_engine *e, uint64_t rip)
 	if (!h->extent[0] &&
 	    dec_guard_parts_spill(g, tag[0], at[0], limit, tag[1], at[1]))
 		dec_guard_doubt(e, DEC_DOUBT_ACCESS, rip);
-	g->string_rsp = e->ctx->gpr[CAP_RSP];
-	memcpy(&g->string_returns, (const void *)g->string_rsp, 8);
+	e->ctx->string_call[0] = e->ctx->gpr[CAP_RSP];
+	memcpy(&e->ctx->string_call[1], (const void *)e->ctx->gpr[CAP_RSP], 8);
 	for (int i = 0; i < 2; i++) {
 		const struct guard_node *n = node_of(g, tag[i]);
 		uint64_t room = room_at(g, tag[i], at[i]);

@@ -220,8 +220,6 @@ struct dec_guard {
 	struct map stops;   ///< where functions of the allocator begin, or return to -> 1
 	uint64_t passed;    ///< what there is to do at this one was done; 0: none
 	struct guard_call call;
-	uint64_t string_rsp,
-		string_returns; ///< the call of a string function, perhaps under way
 	uint64_t low, span, high_low, high_span; ///< where nodes lie: two pieces
 	bool has_high;				 ///< there is a second piece,
 	bool has_low;				 ///< .. or one below 4 GiB
@@ -335,7 +333,8 @@ static inline uint32_t dec_guard_move_at(uint32_t tag, uint32_t site)
 
 /* ---- guard_emit.c: parts of a block --------------------------------------------------------- */
 
-/** @return which registers @p insn needs beside its own. */
+/** @return which registers the beginning of the block needs; which @p insn does beside its own. */
+uint32_t dec_guard_used_first(const struct translation *t);
 uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn);
 
 /* .. of what blank_emit.c emits before instruction @p i: the guest's flags are kept; where it leaves for C to do

@@ -272,22 +272,49 @@ static void cold_step_if_parts(struct translation *t, int i, int s)
 
 /* ---- addresses ------------------------------------------------------------------------------------ */
 
-/* Emit, at @p o: a step, unless [@p m] is within what begins at the address in [s0 + @p row], and has the size behind
- * it. */
-static void compare(struct translation *t, int i, struct dec_emit *o,
-		    const struct dec_mem *m, uint32_t row)
+/* Emit, at @p o: a jump, unless [@p m] is within what begins at the address in [s0 + @p row], and has the size behind
+ * it. @return how many jumps there are. */
+static int compare(struct translation *t, struct dec_emit *o, const struct dec_mem *m,
+		   uint32_t row, uint8_t *jump[2])
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1];
-	uint8_t *stub = step_stub(t, i);
+	int n = 0;
 
 	emit_lea(o, s1, m);
 	emit_mem_op(o, 1, OP_SUB, s1, s0, DEC_REG_NONE, 1, row);
 	if (m->size > 1) {
 		reg_imm(o, 0, s1, m->size - 1);
-		emit_patch_rel(emit_jcc_rel(o, CC_C), stub);
+		jump[n++] = emit_jcc_rel(o, CC_C);
 	}
 	emit_mem_op(o, 1, OP_CMP, s1, s0, DEC_REG_NONE, 1, row + 8);
-	emit_patch_rel(emit_jcc_rel(o, CC_AE), stub);
+	jump[n++] = emit_jcc_rel(o, CC_AE);
+	return n;
+}
+
+/* May instruction @p i be one of a function of strings, that reads ahead? */
+static bool may_read_ahead(const struct translation *t, int i, const struct dec_mem *m)
+{
+	uint64_t rip = t->insn[i].rip;
+
+	return m->is_read && !m->is_write && m->size >= 16 && !t->e->guard->parts.size &&
+	       vec_find(&t->e->guard->foreign, f, rip >= f->rip && rip < f->end);
+}
+
+/* In the cold part: a step, unless a call of a function of strings is under way, which was looked at where it began. */
+static void step_if_no_string(struct translation *t, int i)
+{
+	uint8_t s1 = const_scratch(t)[1], *stub = step_stub(t, i);
+	struct dec_emit *c = &t->cold;
+
+	emit_ctx_load(c, s1, CTX_STRING_CALL);
+	reg_op(c, 0x85, s1, s1); // test
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+	emit_ctx_op(c, OP_CMP, CAP_RSP, CTX_STRING_CALL);
+	emit_patch_rel(emit_jcc_rel(c, CC_A), stub);
+	emit_mem_op(c, 1, OP_MOV, s1, s1, DEC_REG_NONE, 1, 0);
+	emit_ctx_op(c, OP_CMP, s1, CTX_STRING_CALL + 8);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 }
 
 /* Where the tag in the first scratch is that of an index: the part is not known that it is to, unless it was led
@@ -316,7 +343,7 @@ static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m
 	uint8_t s0 = const_scratch(t)[0];
 	struct dec_emit *o = &t->out, *c = &t->cold;
 	bool is_own = g->has_parts && dec_guard_is_own(g, t->insn[i].rip);
-	uint8_t *stub, *start;
+	uint8_t *stub, *start, *jump[2];
 
 	if (!g->has_parts || (is_own && m->index == DEC_REG_NONE))
 		return NULL;
@@ -324,7 +351,8 @@ static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m
 	reg_imm(o, 7, s0, GUARD_PARTS);
 	emit_patch_rel(emit_jcc_rel(o, CC_AE), c->p);
 	if (!is_own) {
-		compare(t, i, c, m, ROW(t, other_start));
+		for (int n = compare(t, c, m, ROW(t, other_start), jump); n;)
+			emit_patch_rel(jump[--n], stub);
 		return emit_jmp_rel(c);
 	}
 	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
@@ -340,9 +368,10 @@ static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m
 /* Is [@p m] the memory of its pointer's node? */
 static void check(struct translation *t, int i, const struct dec_mem *m)
 {
-	uint8_t s0 = const_scratch(t)[0], *over;
-	bool has_index = m->scale == 1 && may(t, m->index);
+	uint8_t s0 = const_scratch(t)[0], *over, *jump[2], *stub;
+	bool has_index = m->scale == 1 && may(t, m->index), is_ahead;
 	struct dec_emit *o = &t->out;
+	int n;
 
 	if (m->base >= DEC_GPRS || m->is_gs || m->is_absolute)
 		return;
@@ -358,9 +387,15 @@ static void check(struct translation *t, int i, const struct dec_mem *m)
 		emit_patch_rel(over, o->p);
 	}
 	over = check_part(t, i, m);
-	compare(t, i, o, m, ROW(t, start));
+	n = compare(t, o, m, ROW(t, start), jump);
 	if (over)
 		emit_patch_rel(over, o->p);
+	stub = step_stub(t, i);
+	is_ahead = may_read_ahead(t, i, m);
+	while (n)
+		emit_patch_rel(jump[--n], is_ahead ? t->cold.p : stub);
+	if (is_ahead)
+		step_if_no_string(t, i);
 }
 
 /* Is the value of @p reg perhaps a pointer? Then it goes on in the cold part, whose end leads back. It loses @p s1.
@@ -914,6 +949,29 @@ static uint32_t vectors(uint64_t other)
 
 enum { RSP_BIT = 1u << CAP_RSP };
 
+/* A step, if one of the words that a mask has instruction @p i load may be a pointer. They are looked at in the context:
+ * what else there is of the operand may not be there. */
+static void step_if_lanes(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	uint8_t s1 = const_scratch(t)[1], *stub, *none;
+	struct dec_emit *o = &t->out;
+
+	keep_flags(t, i);
+	emit_ctx_zmm31(o, 0x7f, CTX_VECTOR);
+	emit_load_lanes(o, 31, insn->mem, insn->lane_bytes, insn->lane_mask);
+	emit_ctx_zmm31(o, 0x7f, CTX_BLANK_LANES);
+	emit_ctx_zmm31(o, 0x6f, CTX_VECTOR);
+	for (int k = 0; k < insn->mem[0].size; k += 8) {
+		emit_ctx_load(o, s1, CTX_BLANK_LANES + k);
+		stub = step_stub(t, i);
+		none = when_pointer(t, s1, s1);
+		emit_patch_rel(emit_jmp_rel(&t->cold), stub);
+		if (none)
+			emit_patch_rel(none, o->p);
+	}
+}
+
 /* Vectors: what is loaded may be pointers, as may what is in them. */
 static void before_vector(struct translation *t, int i)
 {
@@ -926,7 +984,11 @@ static void before_vector(struct translation *t, int i)
 		for (int r = 0; r < DEC_GPRS; r++)
 			if (m->base == r || m->index == r)
 				sources &= ~(1u << r);
-	if (m && m->is_read && m->size >= 8)
+	if (!writes && !insn->gpr_written && !(m && m->is_write))
+		return; // flags and masks are no pointers
+	if (insn->lane_bytes && m->is_read)
+		step_if_lanes(t, i);
+	else if (m && m->is_read && m->size >= 8)
 		step_if_pointers(t, i, m);
 	step_if_tagged(t, i, sources);
 	keep_flags(t, i);
@@ -1323,20 +1385,81 @@ static void stop_here(struct translation *t)
 	resume_here(t);
 }
 
-/* A function begins, perhaps (@p h) one that reads: by pointers. */
-static void enter_string(struct translation *t, const uint64_t *h)
+/* That of a function of strings that begins with the block; NULL: there is none, or nobody needs to know. Fills alone tell
+ * of parts. */
+static const struct dec_hook *string_of(const struct translation *t)
 {
+	const struct dec_guard *g = t->e->guard;
+	const uint64_t *at = map_get(&g->hooks, t->block->rip);
+	const struct dec_hook *h = at ? &g->hook.data[*at - 1] : NULL;
+
+	return h && h->kind == DEC_HOOK_STRING && !h->is_resolver &&
+			       (g->parts.size || h->extent[0] || h->extent[1]) ?
+		       h :
+		       NULL;
+}
+
+/* Does it say in a register how many bytes it reads at most? */
+static bool is_counted(const struct dec_guard *g, const struct dec_hook *h)
+{
+	return !g->parts.size && h->limit && !h->times && h->width == 1;
+}
+
+uint32_t dec_guard_used_first(const struct translation *t)
+{
+	const struct dec_guard *g = t->e->guard;
+	const struct dec_hook *h = g->is_without_pointers ? NULL : string_of(t);
+
+	return h && is_counted(g, h) ? 1u << CAP_RDI | 1u << CAP_RSI | 1u << h->limit : 0;
+}
+
+/* In the cold part: of counted function @p h, is all that it may read its pointers'? Then it goes on in the block,
+ * else behind this. */
+static void check_count(struct translation *t, const struct dec_hook *h)
+{
+	static const uint8_t arg[2] = { CAP_RDI, CAP_RSI };
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over, *jump[4];
+	struct dec_emit *c = &t->cold;
+	int n = 0;
+
+	for (int k = 0; k < 2; k++) {
+		if (!h->extent[k])
+			continue;
+		ctx_op32(c, OP_MOV, s0, TAG(arg[k]));
+		reg_op32(c, 0x85, s0, s0); // test
+		over = emit_jcc_rel(c, CC_E);
+		reg_op(c, OP_MOV, s1, arg[k]);
+		emit_mem_op(c, 1, OP_SUB, s1, s0, DEC_REG_NONE, 1, ROW(t, start));
+		reg_op(c, OP_ADD, s1, h->limit);
+		jump[n++] = emit_jcc_rel(c, CC_C);
+		emit_mem_op(c, 1, OP_CMP, s1, s0, DEC_REG_NONE, 1, ROW(t, size));
+		jump[n++] = emit_jcc_rel(c, CC_A);
+		emit_patch_rel(over, c->p);
+	}
+	emit_ctx_store(c, CTX_STRING_CALL, CAP_RSP);
+	emit_mem_op(c, 1, OP_MOV, s0, CAP_RSP, DEC_REG_NONE, 1, 0);
+	emit_ctx_store(c, CTX_STRING_CALL + 8, s0);
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+	while (n)
+		emit_patch_rel(jump[--n], c->p);
+}
+
+/* A function begins, perhaps one that reads: by pointers. */
+static void enter_string(struct translation *t)
+{
+	const struct dec_hook *h = string_of(t);
 	uint8_t s0 = const_scratch(t)[0], *jump;
 	struct dec_emit *o = &t->out;
 
-	if (!h || t->e->guard->hook.data[*h - 1].kind != DEC_HOOK_STRING ||
-	    t->e->guard->hook.data[*h - 1].is_resolver)
+	if (!h)
 		return;
 	keep_flags(t, 0);
 	ctx_op32(o, OP_MOV, s0, TAG(CAP_RDI));
 	ctx_op32(o, OP_OR, s0, TAG(CAP_RSI));
 	jump = emit_jcc_rel(o, CC_NE);
 	emit_patch_rel(jump, t->cold.p);
+	if (is_counted(t->e->guard, h))
+		check_count(t, h);
 	leave(t, event(t, GUARD_EVENT_STRING, t->block->rip, 0));
 	resume_here(t);
 }
@@ -1354,7 +1477,7 @@ void dec_guard_open(struct translation *t)
 	if (dec_guard_stops_at(t->e->guard, t->block->rip))
 		stop_here(t);
 	if (!t->e->guard->is_without_pointers)
-		enter_string(t, map_get(&t->e->guard->hooks, t->block->rip));
+		enter_string(t);
 	if (t->e->guard->blank)
 		dec_blank_open(t);
 }
@@ -1389,9 +1512,9 @@ static bool is_step(const struct dec_insn *insn)
 {
 	bool is_push = insn->mnemonic == ZYDIS_MNEMONIC_PUSH && insn->n_mem == 2;
 
-	return insn->is_string || insn->is_rep || insn->is_slow_addr ||
-	       insn->lane_bytes || (insn->n_mem > 1 && !is_push) ||
-	       (insn->n_mem && insn->mem[0].is_gs);
+	return insn->is_string || insn->is_rep ||
+	       (insn->is_slow_addr && !insn->lane_bytes) ||
+	       (insn->n_mem > 1 && !is_push) || (insn->n_mem && insn->mem[0].is_gs);
 }
 
 /* C does @p insn, or may: it finds pointers by other rules than are applied here. */
@@ -1409,7 +1532,9 @@ static void before_insn(struct translation *t, int i)
 
 	for (int k = 0; k < insn->n_mem; k++)
 		check(t, i, &insn->mem[k]);
-	if (is_push && insn->n_mem == 2) {
+	if (insn->lane_bytes) {
+		before_vector(t, i);
+	} else if (is_push && insn->n_mem == 2) {
 		step_if_pointers(t, i,
 				 insn->mem[0].is_read ? &insn->mem[0] : &insn->mem[1]);
 	} else if (is_push) {

@@ -69,7 +69,9 @@ struct translation_regs dec_translation_regs_start(const struct translation *t)
 {
 	return (struct translation_regs){
 		.known = dec_known_start(t->e->mode, t->is_watched),
-		.used = t->is_mutable ? 1u << CAP_RCX : 0,
+		.used = t->is_mutable ? 1u << CAP_RCX :
+			t->is_guarded ? dec_guard_used_first(t) :
+					0,
 		.need = t->is_guarded && t->e->guard->is_without_pointers ? 0 :
 			t->is_guarded || t->e->mutes			  ? 3 :
 			t->is_watched || dec_log_counts(t->e->mode)	  ? 2 :
