@@ -17,6 +17,7 @@
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/ptrace.h>
 
@@ -237,6 +238,16 @@ static bool has_done_nothing(const struct rec_syscall *e)
 	return e->ret == -ENOSYS || (e->nr == __NR_ioctl && e->ret == -ENOTTY);
 }
 
+/** A wait that a signal ended wrote nothing. The word that was looked at when it returned is told of when the thread goes
+ * on, and until then (it stops for us at each signal) others may have changed it. */
+static bool is_wait_cut_short(const struct rec_syscall *e)
+{
+	int op = e->regs.gpr[CAP_RSI] & FUTEX_CMD_MASK;
+
+	return e->nr == __NR_futex && ptc_is_restart(e->ret) &&
+	       (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET);
+}
+
 static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 			 const struct rec_syscall *e)
 {
@@ -255,7 +266,9 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		log_again(p, e, &ev);
 		return;
 	}
-	if (e->flags & REC_REREAD) {
+	if (is_wait_cut_short(e)) {
+		is_whole = true;
+	} else if (e->flags & REC_REREAD) {
 		ptc_writes_clear(&t->now);
 		is_whole = ptc_outputs_read(&p->tracee, &t->now, e);
 	} else {

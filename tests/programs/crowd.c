@@ -3,6 +3,7 @@
 //
 // Programs with threads, one a mode; each prints what it computed.
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -329,6 +330,47 @@ static int signals(void)
 	return 0;
 }
 
+static _Atomic int word, round_of;
+
+/* Waits until a signal comes, or the word has changed. Has it, by then? */
+static void *waits(void *arg)
+{
+	const struct timespec second = { .tv_sec = 1 };
+
+	for (int i = 1; i <= 100; i++) {
+		word = 0;
+		round_of = i;
+		syscall(SYS_futex, &word, (long)arg, 0, &second, NULL, 0);
+		sum = sum * 31 + word;
+		while (turn < i)
+			usleep(50);
+	}
+	return NULL;
+}
+
+/* A word changes when its waiter's call is over, and before the handler of the signal that ended it runs. */
+static int interrupted(int op)
+{
+	struct sigaction sa = { .sa_handler = on_usr1 };
+	pthread_t t;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	turn = round_of = 0;
+	spawn(&t, waits, op);
+	for (int i = 1; i <= 100; i++) {
+		while (round_of < i)
+			usleep(50);
+		usleep(200);
+		pthread_kill(t, SIGUSR1);
+		for (int k = 0; k < 20; k++)
+			sched_yield();
+		word = 1;
+	}
+	pthread_join(t, NULL);
+	printf("sum %ld\n", sum);
+	return 0;
+}
+
 static int timers(void)
 {
 	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
@@ -436,6 +478,8 @@ int main(int argc, char **argv)
 		return thousand();
 	if (!strcmp(mode, "signals"))
 		return signals();
+	if (!strcmp(mode, "interrupted"))
+		return interrupted(FUTEX_WAIT_PRIVATE) + interrupted(FUTEX_WAIT);
 	if (!strcmp(mode, "timers"))
 		return timers();
 	if (!strcmp(mode, "robust"))

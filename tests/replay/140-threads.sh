@@ -10,7 +10,7 @@
 need_bpf
 declare -A status=([crash]=139 [leave]=7)
 n_printed=0
-for mode in ping spin race stamps fill calls sleep sem thousand signals timers robust \
+for mode in ping spin race stamps fill calls sleep sem thousand signals interrupted timers robust \
 	twice detached leader become leave crash; do
 	c=$TMPDIR/$mode
 	expect_status "${status[$mode]:-0}" "${RECORD[@]}" -o "$c" -- \
