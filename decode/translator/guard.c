@@ -348,7 +348,8 @@ static bool node_born(struct dec_engine *e, uint64_t start, uint64_t size, uint6
 		dec_engine_flush(e);
 	}
 	if (GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_PARTS_AT ||
-	    vec_add(&g->nodes, ((struct guard_node){ start, size, site, 0, true })) ||
+	    vec_add(&g->nodes,
+		    ((struct guard_node){ start, size, site, .is_live = true })) ||
 	    map_put(&g->live, start, n)) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 		return false;
@@ -369,12 +370,11 @@ static bool node_born(struct dec_engine *e, uint64_t start, uint64_t size, uint6
 	return true;
 }
 
-static void node_died(struct dec_guard *g, uint32_t number, uint64_t site)
+static void node_died(struct dec_guard *g, uint32_t number)
 {
 	struct guard_node *n = &g->nodes.data[number];
 
 	n->is_live = false;
-	n->site = site;
 	g->rows[number].size = 0;
 	if (dec_guard_has_parts(n->tag))
 		dec_guard_parts_died(g, n);
@@ -390,12 +390,15 @@ static bool is_inside(const struct guard_node *n, uint64_t addr, uint64_t size)
 	       size <= n->start + n->size - addr;
 }
 
-/* realloc left it in its place. */
-static bool is_successor(struct dec_guard *g, const struct guard_node *old)
+/* Did realloc leave it in its place, and what it made of it, too? */
+static bool has_stayed(struct dec_guard *g, struct guard_node *old)
 {
-	uint64_t *now = map_get(&g->live, old->start);
+	uint32_t last = old->next;
 
-	return now && g->nodes.data[*now].site == old->site;
+	while (g->nodes.data[last].next)
+		last = g->nodes.data[last].next;
+	old->next = last; // there may be many
+	return g->nodes.data[last].is_live;
 }
 
 /* Is the call that was entered with @p rsp still under way, and returns to @p to? */
@@ -412,12 +415,12 @@ static bool is_under_way(const struct dec_engine *e, uint64_t rsp, uint64_t to)
 /* Is an access of @p size bytes right, by a pointer of @p tag? See hg_astray_check(). */
 static bool is_right(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64_t size)
 {
-	const struct guard_node *n = node_of(g, tag);
+	struct guard_node *n = node_of(g, tag);
 	int64_t offset = addr - n->start;
 
 	if (!tag || offset < -REACH || offset > (int64_t)n->size + REACH)
 		return true;
-	return n->is_live ? is_inside(n, addr, size) : is_successor(g, n);
+	return n->is_live ? is_inside(n, addr, size) : has_stayed(g, n);
 }
 
 static uint32_t tag_of_address(const struct dec_engine *e, const struct dec_mem *m,
@@ -1145,12 +1148,12 @@ static bool asks_for_negative(const struct guard_call *c)
 	return is_negative;
 }
 
-static void release(struct dec_guard *g, uint64_t addr, uint64_t site)
+static void release(struct dec_guard *g, uint64_t addr)
 {
 	uint64_t *root = map_get(&g->live, addr);
 
 	if (addr && root)
-		node_died(g, *root, site);
+		node_died(g, *root);
 }
 
 static void enter_call(struct dec_engine *e, const struct dec_hook *h)
@@ -1179,7 +1182,7 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 		if (asks_for_negative(call))
 			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 		if (h->which == CAP_HEAP_FREE)
-			release(g, call->arg[0], call->returns);
+			release(g, call->arg[0]);
 		if (g->blank && !is_handed)
 			dec_blank_enter(e, h->which);
 		if (!is_handed) {
@@ -1224,10 +1227,11 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 	uint64_t *root = call->hook.which == CAP_HEAP_REALLOC ?
 				 map_get(&g->live, call->arg[0]) :
 				 NULL;
-	uint64_t old_size = root ? g->nodes.data[*root].size : 0;
+	uint32_t old = root ? *root : 0;
+	uint64_t old_size = g->nodes.data[old].size;
 
 	if (call->hook.which == CAP_HEAP_REALLOC)
-		release(g, call->arg[0], call->returns);
+		release(g, call->arg[0]);
 	if (g->blank && addr)
 		dec_blank_born(e, addr, size, old_size,
 			       call->hook.which == CAP_HEAP_CALLOC);
@@ -1235,6 +1239,8 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 		return;
 	if (!node_born(e, addr, size, call->returns))
 		return;
+	if (old && addr == call->arg[0])
+		g->nodes.data[old].next = g->nodes.size - 1;
 	take_over(g, addr, size, call->arg[0], old_size);
 }
 

@@ -151,6 +151,7 @@ struct guard_class {
 struct guard_node {
 	uint64_t start, size, site; ///< site: where the allocator returned to
 	uint32_t tag;		    ///< of a pointer to its start
+	uint32_t next; ///< number of what realloc made of it where it was; 0: nothing
 	bool is_live;
 };
 

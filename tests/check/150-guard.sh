@@ -110,6 +110,32 @@ int main(int argc, char **argv)
 END
 followed handed
 
+# What realloc moved to where a block was is not that block, whoever called it each time.
+cat >"$TMPDIR/moved.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static char *grow(char *block, size_t n)
+{
+	char *now = realloc(block, n);
+	now[0] = 1;
+	return now;
+}
+int main(int argc, char **argv)
+{
+	char *first = malloc(1500), *second = malloc(1500), *volatile was = first, *third;
+	first = grow(first, 3000);
+	third = malloc(4000);
+	free(second);
+	first = grow(first, 3024);
+	if (first != was)
+		return 2;
+	(argc == 1 ? was : first)[1] = 1;
+	free(first);
+	free(third);
+	return 0;
+}
+END
+followed moved
+
 # Pointers that are moved as lanes of a vector.
 cat >"$TMPDIR/lanes.c" <<'END'
 #include <emmintrin.h>
