@@ -161,6 +161,9 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n,
 			  uint64_t *end);
 
+/** @return the bytes of the first field at @p offset of @p t; 0: none begins there. */
+uint32_t hg_fields_element(const struct dec_struct *t, uint64_t offset);
+
 /** Part @p p may be an element of an array of structs: that is from @p start to @p end, with what fills up the last one.
  * @return how far it is from one to the next; 0: it is none, or that is not known. */
 uint64_t hg_fields_elements(const struct dec_struct *t, const struct hg_part *p,

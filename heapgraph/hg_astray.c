@@ -280,13 +280,11 @@ static bool is_as_elements(const struct dec_struct *t, const struct hg_suspect *
 {
 	bool is_of_structs = strchr(p->name + p->length, '.');
 	bool is_indexed = x->m->index != DEC_REG_NONE;
-	uint32_t element = 0;
+	uint32_t element;
 
 	if (at < p->start || (!x->is_write && !is_indexed))
 		return false;
-	for (uint32_t i = 0; i < t->n_fields && !element; i++)
-		if (t->fields[i].offset == p->start)
-			element = t->fields[i].size;
+	element = hg_fields_element(t, p->start);
 	return is_of_structs || x->size == element ||
 	       (x->is_write &&
 		(x->size >= VECTOR_BYTES || (is_indexed && x->m->scale == element)));

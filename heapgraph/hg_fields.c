@@ -38,6 +38,14 @@ uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n
 	return start;
 }
 
+uint32_t hg_fields_element(const struct dec_struct *t, uint64_t offset)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (t->fields[i].offset == offset)
+			return t->fields[i].size;
+	return 0;
+}
+
 /* The array that @p name, of @p n characters, is an element of, which is an array itself: compilers
  * go from one row to another. */
 static size_t outermost(const char *name, size_t n)
@@ -250,35 +258,110 @@ static bool may_begin(const struct dec_field *f)
 	       (f->name[n - 1] != ']' || (n > 2 && !strcmp(f->name + n - 3, "[0]")));
 }
 
-struct err *hg_fields_hooks(const struct dec_struct *t, uint8_t layout, hg_hooks *ret)
+/* Hooks on their way. */
+struct hooks {
+	const struct dec_struct *t;
+	uint8_t layout;
+	hg_hooks *ret;
+	struct map seen; ///< offset + 1 -> 1
+	struct map such; ///< key of a name without indices -> number
+	uint64_t looks;
+};
+
+/* @return a number for what has the first @p n characters of @p name, whatever the indices are; 0: there are none, or
+ * that cannot be kept. */
+static uint32_t such_number(struct hooks *h, const char *name, size_t n)
 {
-	_cleanup_(map_deinit) struct map seen = {};
-	uint64_t looks = 0;
+	uint64_t key = 0, *known;
 
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const struct dec_field *f = &t->fields[i];
-		struct hg_part p;
-		uint32_t element = f->size < UINT8_MAX ? f->size : UINT8_MAX;
+	if (!memchr(name, '[', n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		key = hg_derive_key(key, name[i]);
+		if (name[i] == '[')
+			i += strcspn(name + i, "]");
+	}
+	known = map_get(&h->such, key);
+	if (known)
+		return *known;
+	return map_put(&h->such, key, h->such.size + 1) ? 0 : h->such.size;
+}
 
-		if (!may_begin(f) || map_get(&seen, f->offset + 1ull))
+/* Of field @p f: part @p p begins there. */
+static struct err *add_part(struct hooks *h, const struct dec_field *f,
+			    const struct hg_part *p, uint8_t which)
+{
+	uint32_t element = hg_fields_element(h->t, p->start);
+	const struct dec_hook hook = {
+		.kind = DEC_HOOK_PART,
+		.rip = f->offset,
+		.start = p->start,
+		.end = p->end,
+		.such = such_number(h, p->name, p->length),
+		.which = which,
+		.width = element < UINT8_MAX ? element : UINT8_MAX,
+		.is_array = p->name[p->length] == '[',
+		.is_of_structs = strchr(p->name + p->length, '.') != NULL,
+	};
+
+	return vec_add(h->ret, hook);
+}
+
+/* .. and those in it that begin there, too: pointers to the same of another element are meant for these. */
+static struct err *add_inner(struct hooks *h, const struct dec_field *f, struct hg_part p)
+{
+	struct err *err = NULL;
+	uint64_t end;
+
+	for (size_t n = p.length + 1; !err; n++) {
+		n += strcspn(f->name + n, ".[");
+		if (!f->name[n])
+			break;
+		h->looks += h->t->n_fields;
+		if (outermost(f->name, n) != n || !memchr(f->name, '[', n) ||
+		    hg_fields_extent(h->t, f->name, n, &end) != f->offset)
 			continue;
-		looks += t->n_fields;
-		if (looks > LOOKS_MAX)
+		p.name = f->name;
+		p.length = n;
+		p.start = f->offset;
+		p.end = end_of(h->t, f->name, n, p.start);
+		err = add_part(h, f, &p, DEC_HOOK_AS_SUCH);
+	}
+	return err;
+}
+
+static struct err *add_parts(struct hooks *h)
+{
+	for (uint32_t i = 0; i < h->t->n_fields; i++) {
+		const struct dec_field *f = &h->t->fields[i];
+		struct hg_part p;
+		struct err *err;
+
+		if (!may_begin(f) || map_get(&h->seen, f->offset + 1ull))
+			continue;
+		h->looks += h->t->n_fields;
+		if (h->looks > LOOKS_MAX)
 			return err_new(ERR_UNSUPPORTED, "a struct has too many parts");
-		p = look_up_part(t, f->offset);
+		p = look_up_part(h->t, f->offset);
 		if (!p.name)
 			continue;
-		if (map_put(&seen, f->offset + 1ull, 1) ||
-		    vec_add(ret, ((struct dec_hook){
-					 .kind = DEC_HOOK_PART,
-					 .rip = f->offset,
-					 .start = p.start,
-					 .end = p.end,
-					 .which = layout,
-					 .width = element,
-					 .is_array = p.name[p.length] == '[',
-				 })))
+		if (map_put(&h->seen, f->offset + 1ull, 1))
 			return &err_nomem;
+		err = add_part(h, f, &p, h->layout);
+		if (!err)
+			err = add_inner(h, f, p);
+		if (err)
+			return err;
 	}
 	return NULL;
+}
+
+struct err *hg_fields_hooks(const struct dec_struct *t, uint8_t layout, hg_hooks *ret)
+{
+	struct hooks h = { .t = t, .layout = layout, .ret = ret };
+	struct err *err = add_parts(&h);
+
+	map_deinit(&h.seen);
+	map_deinit(&h.such);
+	return err;
 }

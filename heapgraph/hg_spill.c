@@ -25,14 +25,6 @@ static bool is_text(uint8_t c)
 	return (c >= ' ' && c <= '~') || (c >= '\t' && c <= '\r');
 }
 
-static uint32_t element_of(const struct dec_struct *t, uint64_t offset)
-{
-	for (uint32_t i = 0; i < t->n_fields; i++)
-		if (t->fields[i].offset == offset)
-			return t->fields[i].size;
-	return 0;
-}
-
 /* Is there text, up to @p end, in a field behind @p p that holds none? The end of a text may be a pointer's
  * last byte, which makes it none all the same: no address has seven letters. */
 static bool is_in_other(const struct dec_struct *t, const struct hg_part *p, uint64_t end)
@@ -74,7 +66,7 @@ struct err *hg_spill_check(struct hg_finder *f, struct hg_suspect *x,
 	const struct hg_part *p = hg_fields_part(f, t, offset);
 
 	if (!p->name || p->name[p->length] != '[' || p->start != offset ||
-	    end <= p->end || element_of(t, offset) != 1)
+	    end <= p->end || hg_fields_element(t, offset) != 1)
 		return NULL;
 	text = text_end(f, d->start, p, end);
 	if (text <= p->end || !is_in_other(t, p, text))

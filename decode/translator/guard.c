@@ -1063,15 +1063,11 @@ static bool ends_within(const struct dec_engine *e, const struct dec_hook *h, in
 static uint64_t room_at(struct dec_guard *g, uint32_t tag, uint64_t addr)
 {
 	const struct guard_node *n = node_of(g, tag);
-	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
 
 	if (!n->is_live || addr - n->start >= n->size)
 		return 0;
-	if (!dec_guard_has_parts(tag) || dec_guard_parts_may(g, tag, addr, UINT64_MAX, 0))
-		return n->start + n->size - addr;
-	return addr - row->other_start < row->other_size ?
-		       row->other_start + row->other_size - addr :
-		       0;
+	return dec_guard_has_parts(tag) ? dec_guard_parts_room(g, tag, addr) :
+					  n->start + n->size - addr;
 }
 
 /* A function that was asked for @p bytes (0: not known) begins; what fills memory may call others for that. */

@@ -69,13 +69,19 @@ struct dec_hook {
 	uint8_t kind;
 	uint8_t which; ///< of PART: of which struct, of CLASS: of how many that it may be
 	uint8_t extent[2];
-	uint8_t limit;	     ///< register; 0: none
-	uint8_t times;	     ///< register that it is multiplied with; 0: none
-	uint8_t width;	     ///< bytes of an element; of PART: of its first field
-	bool is_resolver;    ///< what it returns is the function
-	bool is_array;	     ///< of PART; else it is a struct
+	uint8_t limit;	  ///< register; 0: none
+	uint8_t times;	  ///< register that it is multiplied with; 0: none
+	uint8_t width;	  ///< bytes of an element; of PART: of its first field, up to 255
+	bool is_resolver; ///< what it returns is the function
+	bool is_array;	  ///< of PART; else it is a struct
+	bool is_of_structs; ///< .. or an array of such
+	uint32_t
+		such; ///< of PART: a number for what is the same in all elements of an array; 0: there is one
 	uint64_t end, start; ///< start: of PART; of CLASS of one struct a number for it
 };
+
+/** dec_hook.which of parts that pointers are meant for where they are meant for the same of another element. */
+enum { DEC_HOOK_AS_SUCH = 0xff };
 
 /** dec_hook.which of functions of the allocator that allocate nothing; of malloc_usable_size(). */
 enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
@@ -127,7 +133,10 @@ struct guard_parts_row {
 	uint32_t class; ///< index
 	int32_t anchor; ///< to where the first step led, from the node's start
 	uint32_t next;	///< of the node's; 0: none
-	uint32_t pad;
+	uint32_t
+		steps; ///< by an index that were seen to lead there; UINT32_MAX: one led elsewhere
+	uint32_t first; ///< tag of the first step
+	int32_t behind; ///< where a constant led that is part of that step; else as anchor
 };
 
 /** Where an instruction leads from a pointer, or what it may access by it. */
@@ -137,8 +146,9 @@ struct guard_move {
 
 struct guard_part {
 	uint64_t offset, start, end;
+	uint32_t such;
 	uint8_t layout, element;
-	bool is_array;
+	bool is_array, is_of_structs;
 };
 
 /** Blocks of one size: they may be one of several structs, or a certain one. */
@@ -315,6 +325,9 @@ bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
 /** .. by code that is not the user's, which was asked for @p intent bytes (0: not known)? */
 bool dec_guard_parts_may(const struct dec_guard *g, uint32_t tag, uint64_t addr,
 			 uint64_t size, uint64_t intent);
+
+/** @return how much from @p addr on, inside, other code may access that is not known what it was asked for. */
+uint64_t dec_guard_parts_room(const struct dec_guard *g, uint32_t tag, uint64_t addr);
 
 /** A call copies @p size bytes from @p from, of tag @p source, to @p addr: may text go on behind an array? */
 bool dec_guard_parts_spill(const struct dec_guard *g, uint32_t tag, uint64_t addr,

@@ -20,6 +20,8 @@
 #define SPLIT 16
 // From here on a vector.
 #define VECTOR_BYTES 16
+// There are several anchors, or that is not known.
+#define ANCHORS INT32_MIN
 
 /* ---- what is told ------------------------------------------------------------------------------- */
 
@@ -72,13 +74,15 @@ struct err *dec_guard_parts_told(struct dec_guard *g, const struct dec_hook *h)
 	if (h->kind == DEC_HOOK_CLASS)
 		return end_class(g, h);
 	if (h->kind == DEC_HOOK_PART)
-		return vec_add(&g->told,
-			       ((struct guard_part){ .offset = h->rip,
-						     .start = h->start,
-						     .end = h->end,
-						     .layout = h->which,
-						     .element = h->width,
-						     .is_array = h->is_array }));
+		return vec_add(&g->told, ((struct guard_part){
+						 .offset = h->rip,
+						 .start = h->start,
+						 .end = h->end,
+						 .such = h->such,
+						 .layout = h->which,
+						 .element = h->width,
+						 .is_array = h->is_array,
+						 .is_of_structs = h->is_of_structs }));
 	return add_own(g, h);
 }
 
@@ -137,6 +141,11 @@ static void bound(const struct guard_class *c, uint64_t anchor, struct bounds *o
 	}
 }
 
+static bool is_split(int64_t anchor, int64_t behind)
+{
+	return behind > anchor && behind - anchor <= SPLIT;
+}
+
 /* May a constant behind an index that led to @p anchor be part of that step? */
 static bool may_be_split(const struct guard_class *c, uint64_t anchor)
 {
@@ -144,8 +153,7 @@ static bool may_be_split(const struct guard_class *c, uint64_t anchor)
 
 	for (uint32_t i = 0; i < c->n_layouts; i++)
 		is_known &= part_at(c, i, anchor) != NULL;
-	return !is_known &&
-	       vec_find(&c->parts, p, p->offset > anchor && p->offset <= anchor + SPLIT);
+	return !is_known && vec_find(&c->parts, p, is_split(anchor, p->offset));
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------- */
@@ -194,7 +202,9 @@ static uint32_t add_row(struct dec_engine *e, uint32_t n, uint32_t class,
 	*row = (struct guard_parts_row){ .node_start = node->start,
 					 .way = way,
 					 .node = n,
-					 .class = class };
+					 .class = class,
+					 .first = tag,
+					 .behind = ANCHORS };
 	set_bounds(row, own, other);
 	if (node->tag) {
 		first = dec_guard_parts_row(g, node->tag);
@@ -256,9 +266,6 @@ static void keep(struct dec_engine *e, uint32_t tag, uint32_t site, uint32_t to,
 		*(struct guard_move *)((char *)g->moves + dec_guard_move_at(tag, site)) =
 			(struct guard_move){ tag, site, to, 0 };
 }
-
-// There are several.
-#define ANCHORS INT32_MIN
 
 // Numbers that are no instruction's.
 enum { SITE_FREE, SITE_UNKNOWN };
@@ -343,6 +350,42 @@ static uint32_t lead_from_free(struct dec_engine *e, uint32_t tag, uint32_t site
 	return to;
 }
 
+// So many steps by an index that lead to one element say that they always will.
+#define SETTLED 256
+#define VARIED UINT32_MAX
+
+/* By an index a step led to @p anchor that once led to where @p row is. Is it settled whether it leads to several elements
+ * of an array? */
+static bool is_settled(struct guard_parts_row *row, const struct guard_class *c,
+		       uint64_t anchor)
+{
+	const struct guard_part *p = part_at(c, 0, row->anchor);
+
+	p = p ?: vec_find(&c->parts, q, q->such && is_split(row->anchor, q->offset));
+	if (c->n_layouts != 1 || !p || !p->such)
+		return true;
+	if (row->anchor != (int64_t)anchor)
+		row->steps = VARIED;
+	if (row->steps < SETTLED)
+		row->steps++;
+	return row->steps >= SETTLED;
+}
+
+/* The same part of another element as the one that pointers of @p row are to, if steps led to several, where the byte at
+ * offset @p at is. */
+static const struct guard_part *such_at(const struct dec_guard *g,
+					const struct guard_parts_row *row, uint64_t at)
+{
+	const struct guard_class *c = &g->classes.data[row->class];
+	const struct guard_part *p = dec_guard_parts_row(g, row->first)->steps == VARIED ?
+					     part_at(c, 0, row->behind) :
+					     NULL;
+
+	return p ? vec_find(&c->parts, q,
+			    q->such == p->such && at >= q->start && at < q->end) :
+		   NULL;
+}
+
 /* The first step, or the second. */
 static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t anchor,
 		     bool is_indexed)
@@ -350,10 +393,11 @@ static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t
 	struct dec_guard *g = e->guard;
 	const struct guard_parts_row from = *dec_guard_parts_row(g, tag);
 	const struct guard_class *c = &g->classes.data[from.class];
-	bool is_first = from.way == GUARD_WAY_START, is_at_hand = is_first || !is_indexed;
+	bool is_first = from.way == GUARD_WAY_START, is_at_hand = !is_indexed;
 	struct bounds own = own_of(&from), other = { 0, own.end };
 	enum guard_way way = GUARD_WAY_PART;
 	uint32_t to = led(g, tag, site);
+	int64_t behind = anchor;
 
 	if (!to && is_first) {
 		bound(c, anchor, &own, &other);
@@ -361,19 +405,26 @@ static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t
 			way = GUARD_WAY_INDEX;
 	} else if (!to) {
 		other = other_of(&from);
-		if (!is_indexed && (int64_t)anchor > from.anchor &&
-		    (int64_t)anchor - from.anchor <= SPLIT)
+		if (!is_indexed && is_split(from.anchor, anchor))
 			bound(c, anchor, &own, &other);
+		else
+			behind = from.anchor;
 		anchor = from.anchor;
 	}
 	if (!to) {
 		to = add_row(e, from.node, from.class, way, own, other);
-		if (to)
-			dec_guard_parts_row(g, to)->anchor = anchor;
+		if (!to)
+			return 0;
+		dec_guard_parts_row(g, to)->anchor = anchor;
+		dec_guard_parts_row(g, to)->behind = behind;
+		if (!is_first)
+			dec_guard_parts_row(g, to)->first = tag;
 	}
 	if (to ==
 	    tag) // it led nowhere, the first time: what that means for the next step is not known
 		to = dec_guard_parts_unknown(e, tag);
+	else if (is_first && is_indexed)
+		is_at_hand = is_settled(dec_guard_parts_row(g, to), c, anchor);
 	keep(e, tag, site, to, is_at_hand);
 	return to;
 }
@@ -410,16 +461,41 @@ static bool is_within(struct bounds b, uint64_t at, uint64_t size)
 	return at >= b.start && at <= b.end && size <= b.end - at;
 }
 
+static bool is_in_such(const struct dec_guard *g, const struct guard_parts_row *row,
+		       uint64_t at, uint64_t size)
+{
+	const struct guard_part *p = such_at(g, row, at);
+
+	return p && is_within((struct bounds){ p->start, p->end }, at, size);
+}
+
+/* Of an array, with @p own bounds, that is where pointers to @p anchor are meant for: may elements of it be accessed so, by
+ * is_as_elements() of hg_astray.c? */
+static bool is_as_elements(const struct guard_class *c, uint64_t anchor,
+			   struct bounds own, const struct dec_mem *m, uint64_t size)
+{
+	const struct guard_part *p = c->n_layouts == 1 ? part_at(c, 0, anchor) : NULL;
+
+	if (!p || !p->is_array || p->is_of_structs || p->element == UINT8_MAX ||
+	    p->start != own.start || p->end != own.end)
+		return true;
+	return size == p->element ||
+	       (m->is_write && (size >= VECTOR_BYTES ||
+				(m->index != DEC_REG_NONE && m->scale == p->element)));
+}
+
 /* Of an array that the pointer is to but the access is not within: is it quiet by hg_astray.c, whatever was done? */
-static bool is_quiet(const struct guard_parts_row *row, const struct dec_mem *m,
-		     const uint64_t *gpr, struct bounds own, uint64_t at)
+static bool is_quiet(const struct guard_class *c, const struct guard_parts_row *row,
+		     const struct dec_mem *m, const uint64_t *gpr, int64_t anchor,
+		     struct bounds own, uint64_t at, uint64_t size)
 {
 	bool is_indexed = m->index != DEC_REG_NONE;
 
 	if (own.start == own.end) // several, perhaps
 		return false;
 	return at < own.start || (!m->is_write && !is_indexed) ||
-	       (!is_indexed && gpr[m->base] == row->node_start);
+	       (!is_indexed && gpr[m->base] == row->node_start) ||
+	       !is_as_elements(c, anchor, own, m, size);
 }
 
 bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
@@ -432,7 +508,7 @@ bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
 	uint64_t at = addr - row->node_start;
 	bool is_start = row->way <= GUARD_WAY_START;
 	uint64_t whole = node_at(g, row)->size;
-	int64_t anchor = row->anchor;
+	int64_t anchor = row->anchor, behind = row->behind;
 	uint32_t to = tag;
 
 	if (!dec_guard_is_own(g, insn->rip))
@@ -440,7 +516,7 @@ bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
 	if (is_start && m->index == DEC_REG_NONE)
 		return true;
 	if (is_start) {
-		anchor = gpr[m->base] + m->disp - row->node_start;
+		anchor = behind = gpr[m->base] + m->disp - row->node_start;
 		if (anchor < 0)
 			return true;
 		bound(&g->classes.data[row->class], anchor, &own, &other);
@@ -457,7 +533,9 @@ bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
 				     other);
 		keep(e, tag, site, to, true);
 	}
-	if (is_within(own, at, size) || is_quiet(row, m, gpr, own, at))
+	if (is_within(own, at, size) ||
+	    is_quiet(&g->classes.data[row->class], row, m, gpr, behind, own, at, size) ||
+	    is_in_such(g, row, at, size))
 		return true;
 	if (insn->is_rep && row->way == GUARD_WAY_PART && // to the end: all is meant
 	    (anchor + size == whole || (!own.start && at + size == whole)))
@@ -475,8 +553,22 @@ bool dec_guard_parts_may(const struct dec_guard *g, uint32_t tag, uint64_t addr,
 	if (row->way == GUARD_WAY_UNKNOWN)
 		return false;
 	intent = intent ?: g->fill_bytes;
-	return is_within(other_of(row), at, size) ||
+	return is_within(other_of(row), at, size) || is_in_such(g, row, at, size) ||
 	       (intent && (anchor + intent == whole || (!anchor && intent >= whole)));
+}
+
+uint64_t dec_guard_parts_room(const struct dec_guard *g, uint32_t tag, uint64_t addr)
+{
+	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+	uint64_t at = addr - row->node_start;
+	const struct guard_part *p = such_at(g, row, at);
+	struct bounds b = other_of(row);
+
+	if (dec_guard_parts_may(g, tag, addr, UINT64_MAX, 0))
+		return node_at(g, row)->size - at;
+	if (p && (at < b.start || at >= b.end))
+		return p->end - at;
+	return at >= b.start && at < b.end ? b.end - at : 0;
 }
 
 bool dec_guard_parts_spill(const struct dec_guard *g, uint32_t tag, uint64_t addr,

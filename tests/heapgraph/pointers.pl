@@ -89,6 +89,11 @@ my @op = (
 	'mov D, S; and D, -32; sub D, S; add D, S', 'mov D, S; sub D, M; add D, M',
 );
 
+# .. by an index that is another in each round.
+push @op, ('mov rbx, [rsp+136]; imul rbx, rbx, E; lea D, [S+rbx+K]') x 4,
+	('mov rbx, [rsp+136]; imul rbx, rbx, E; mov D, r15; add D, rbx') x 2,
+	('mov rbx, [rsp+136]; imul rbx, rbx, E; lea D, [r14+rbx+K]') x 4 if $parts;
+
 sub low8 {
 	my $r = shift;
 	return "${r}b" if $r =~ /^r\d/;
@@ -107,6 +112,8 @@ sub instruction {
 		X => "xmm$x", Y => "xmm$y", XY => "ymm$x", YY => "ymm$y", D8 => low8($d), D16 => low16($d), S16 => low16($s2),
 		M16 => '[rsp+' . (16 * int rand 4) . ']');
 	$op =~ s/\bI\b/small()/ge;
+	$op =~ s/\bE\b/pick(8, 12, 12, 16, 16)/ge;
+	$op =~ s/\bK\b/pick(8, 8, 60, 64, 68, 72, 88, 96, 104, 112)/ge;
 	$op =~ s/\bZ\b/pick(160, 160, 168, 264, 1096)/ge;
 	$op =~ s/\b(D8|D16|S16|S2|M16|XY|YY|[DSTdstMNXY])\b/$text{$1}/g;
 	return ($d, $op);
