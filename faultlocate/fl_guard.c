@@ -136,31 +136,55 @@ static struct err *add_layout(void *ctx, uint64_t bytes, const char *name)
 	return hg_fields_hooks(t, g->n_layouts++, &g->hooks);
 }
 
-/* What is in blocks of @p bytes that calls returning to @p site get: as fl_types_layout() tells it of the call that
- * heap_calls.c names. That is this one if it says what it allocates; of others they may be any struct. */
-static struct err *add_class(struct guard *g, uint64_t site, uint64_t bytes)
+/* Does the call that returns to @p site say what it gets @p bytes for, or has it called a function that does, and may have
+ * gone on as the allocator? @p name: which struct; NULL: none that is sure to be. */
+static bool is_said(struct dec_symbols *s, uint64_t site, uint64_t bytes,
+		    const char **name)
 {
-	struct dec_symbols *s = g->a->symbols;
-	bool is_sure = false;
-	const char *name = dec_symbols_alloc_type(s, site, bytes, &is_sure);
 	struct dec_place place = {};
-	size_t from = 0;
-	struct err *err = NULL;
+	bool is_sure = false;
 
+	*name = NULL;
 	if (dec_symbols_has_debug(s, site - 1))
 		dec_symbols_place(s, site - 1, &place);
+	if (!place.line)
+		return false;
+	*name = dec_symbols_returned_type(s, site, bytes);
+	if (*name)
+		return true;
+	*name = dec_symbols_alloc_type(s, site, bytes, &is_sure);
+	if (!*name || is_sure)
+		return is_sure;
+	*name = NULL;
+	return true;
+}
+
+/* What is in blocks of @p bytes that calls returning to @p site get: as fl_types_layout() tells it of the call that
+ * heap_calls.c names. That is this one if it says so; else its caller is asked. Where that is not to be found they may be
+ * any struct. */
+static struct err *add_class(struct guard *g, uint64_t site, uint64_t bytes)
+{
+	struct dec_hook h = { .kind = DEC_HOOK_CALLER, .rip = site, .end = bytes };
+	struct dec_caller caller = { .is_none = true };
+	struct err *err = NULL;
+	const char *name;
+	size_t from = 0;
+
 	g->n_layouts = 0;
-	if (place.line && name && is_sure)
-		err = add_layout(g, bytes, name);
-	else if (!place.line || (!name && !is_sure))
-		err = dec_symbols_composites(s, &from, bytes, add_layout, g);
-	return err   ?:
-		       vec_add(&g->hooks,
-			       ((struct dec_hook){ .kind = DEC_HOOK_CLASS,
-						   .rip = site,
-						   .end = bytes,
-						   .start = (uintptr_t)g->layout,
-						   .which = g->n_layouts }));
+	if (is_said(g->a->symbols, site, bytes, &name))
+		err = name ? add_layout(g, bytes, name) : NULL;
+	else if (!dec_symbols_caller(g->a->symbols, site, &caller))
+		err = dec_symbols_composites(g->a->symbols, &from, bytes, add_layout, g);
+	if (caller.is_none) {
+		h.kind = DEC_HOOK_CLASS;
+		h.which = g->n_layouts;
+		h.start = (uintptr_t)g->layout;
+	} else {
+		h.start = caller.bytes;
+		h.limit = caller.reg;
+		h.width = caller.rbp_words;
+	}
+	return err ?: vec_add(&g->hooks, h);
 }
 
 /* The guard stopped to ask. @return ERR_UNSUPPORTED, ERR_AMBIGUOUS: that is not known. */

@@ -399,3 +399,29 @@ const char *dec_sym_alloc_type(struct dec_sym_unit *u, uint64_t return_addr,
 	*is_sure = !name;
 	return name;
 }
+
+// call rel32
+enum { CALL = 0xe8, CALL_BYTES = 5 };
+
+const char *dec_sym_returned_type(struct dec_sym_unit *u, uint64_t return_addr,
+				  uint64_t size)
+{
+	uint8_t code[CALL_BYTES];
+	struct dec_sym_scopes sc;
+	uint64_t bytes = 0;
+	const char *name;
+	Dwarf_Die type;
+	int32_t by;
+
+	if (dec_sym_unit_read(u, return_addr - CALL_BYTES, code, CALL_BYTES) !=
+		    CALL_BYTES ||
+	    code[0] != CALL)
+		return NULL;
+	memcpy(&by, code + 1, sizeof(by));
+	dec_sym_unit_scopes(u, return_addr + by, &sc);
+	if (!sc.n || !dec_sym_type_of(&sc.die[0], &type, NULL) ||
+	    dwarf_tag(&type) != DW_TAG_pointer_type)
+		return NULL;
+	name = dec_sym_pointee(u, &type, &bytes);
+	return bytes == size ? name : NULL;
+}

@@ -685,3 +685,13 @@ const char *dec_symbols_alloc_type(struct dec_symbols *s, uint64_t return_rip,
 		s->allocs.size--;
 	return a.name;
 }
+
+const char *dec_symbols_returned_type(struct dec_symbols *s, uint64_t return_rip,
+				      uint64_t size)
+{
+	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, return_rip - 1);
+
+	return m && !dec_sym_unit_is_systems(m->unit) ?
+		       dec_sym_returned_type(m->unit, return_rip - m->bias, size) :
+		       NULL;
+}

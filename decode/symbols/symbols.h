@@ -232,4 +232,21 @@ bool dec_symbols_near_lines(struct dec_symbols *s, const char *file, int line,
 const char *dec_symbols_alloc_type(struct dec_symbols *s, uint64_t return_rip,
 				   uint64_t size, bool *is_sure);
 
+/** @return the struct of @p size bytes that the function of the user's whose call returns to @p return_rip is declared to
+ * return a pointer to; NULL: none, or that is not known. It may have gone on as one that allocates. */
+const char *dec_symbols_returned_type(struct dec_symbols *s, uint64_t return_rip,
+				      uint64_t size);
+
+/** Where who called is found. Its rsp, behind the return address, is bytes from a register on. */
+struct dec_caller {
+	bool is_none; ///< nobody did: this is where a thread begins
+	uint8_t reg;  ///< CAP_RSP or CAP_RBP
+	int64_t bytes;
+	uint8_t rbp_words; ///< so far below its rsp its rbp is kept; 0: that is as it was
+};
+
+/** @p ret: of the function whose call returns to @p return_rip. @return false: that is not known, or is no such thing. */
+bool dec_symbols_caller(struct dec_symbols *s, uint64_t return_rip,
+			struct dec_caller *ret);
+
 #endif

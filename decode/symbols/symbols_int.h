@@ -302,6 +302,10 @@ int dec_sym_op_breg(const Dwarf_Op *op, int64_t *disp);
 /** The static address (DWARF's) of a DW_OP_addr or, DWARF 5 by clang, DW_OP_addrx operation. */
 bool dec_sym_op_addr(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret);
 
+/** What is known of the frame of the code at @p pc; @p bias: how far @p u is from where that has it. @return for free();
+ * NULL: nothing. */
+Dwarf_Frame *dec_sym_frame(struct dec_sym_unit *u, uint64_t pc, uint64_t *bias);
+
 /** Canonical frame address at @p pc as register + displacement. @return -1: unknown. */
 int dec_sym_cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp);
 
@@ -317,6 +321,10 @@ struct err *dec_sym_layout(struct dec_symbols *s, Dwarf_Die *type, const char *n
 			   const struct dec_struct **ret);
 
 /* ---- allocations (alloc.c) ------------------------------------------------- */
+
+/** dec_symbols_returned_type() within one unit @p u; @p return_addr is a link-time address. */
+const char *dec_sym_returned_type(struct dec_sym_unit *u, uint64_t return_addr,
+				  uint64_t size);
 
 /** dec_symbols_alloc_type() within one unit @p u that has debug information, nothing
  * cached; @p return_addr is a link-time address. */

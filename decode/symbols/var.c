@@ -46,21 +46,28 @@ int dec_sym_op_breg(const Dwarf_Op *op, int64_t *disp)
 	return -1;
 }
 
+Dwarf_Frame *dec_sym_frame(struct dec_sym_unit *u, uint64_t pc, uint64_t *bias)
+{
+	Dwarf_CFI *cfi = dwfl_module_eh_cfi(u->mod, bias);
+	Dwarf_Frame *frame = NULL;
+
+	if (!cfi)
+		cfi = dwfl_module_dwarf_cfi(u->mod, bias);
+	return cfi && !dwarf_cfi_addrframe(cfi, pc - *bias, &frame) ? frame : NULL;
+}
+
 /* The CFA at @p pc as register + *@p disp, and so until *@p end. @return -1: unknown. */
 static int cfa_until(struct dec_sym_unit *u, uint64_t pc, int64_t *disp, uint64_t *end)
 {
 	Dwarf_Addr bias, start, next;
-	Dwarf_CFI *cfi = dwfl_module_eh_cfi(u->mod, &bias);
-	Dwarf_Frame *frame = NULL;
+	Dwarf_Frame *frame = dec_sym_frame(u, pc, &bias);
 	bool is_signal;
 	Dwarf_Op *ops;
 	size_t n;
 	int reg = -1;
 
 	*end = pc + 1;
-	if (!cfi)
-		cfi = dwfl_module_dwarf_cfi(u->mod, &bias);
-	if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame))
+	if (!frame)
 		return -1;
 	if (dwarf_frame_cfa(frame, &ops, &n) == 0 && n == 1)
 		reg = dec_sym_op_breg(&ops[0], disp);

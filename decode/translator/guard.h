@@ -50,6 +50,7 @@ enum dec_hook_kind {
 	DEC_HOOK_OWN,	///< the user's code, up to end
 	DEC_HOOK_PART, ///< of a block that is asked about: at offset rip begins what is in it from offset start to end
 	DEC_HOOK_CLASS, ///< blocks of end bytes that calls returning to rip get have the parts told of since the last one
+	DEC_HOOK_CALLER, ///< .. have what the caller of that function says: limit, start, width as in struct dec_caller
 };
 
 /** Where the reading from one of the first two arguments ends. */
@@ -218,8 +219,10 @@ struct dec_guard {
 	uint64_t asked_site, asked_size; ///< DEC_DOUBT_ASKS
 	VEC(struct guard_part) told;	 ///< for the next class
 	VEC(struct guard_class) classes;
-	struct map class_of; ///< site, size -> index + 1; 0: no parts
-	bool has_parts;	     ///< a node with parts was born
+	struct map class_of; ///< site, size -> index + 1; 0: no parts; or ask the caller
+	VEC(struct dec_hook) callers;
+	struct map caller_of; ///< site -> index
+	bool has_parts;	      ///< a node with parts was born
 	uint32_t n_parts_rows;
 	struct map sites;	  ///< rip -> number
 	struct map led;		  ///< tag << 32 | site -> tag

@@ -14,6 +14,9 @@
 
 #include "decode/translator/guard.h"
 
+#include <string.h>
+#include <sys/mman.h>
+
 #include "decode/translator/engine.h"
 
 // As hg_astray.c: gcc -O0 adds so much of an offset behind the index.
@@ -22,6 +25,10 @@
 #define VECTOR_BYTES 16
 // There are several anchors, or that is not known.
 #define ANCHORS INT32_MIN
+// As heap_calls.c: so many frames of the user's are asked.
+#define WRAPPERS_MAX 8
+// In class_of: the caller says it.
+#define BY_CALLER UINT64_MAX
 
 /* ---- what is told ------------------------------------------------------------------------------- */
 
@@ -69,10 +76,24 @@ static struct err *end_class(struct dec_guard *g, const struct dec_hook *h)
 		       NULL;
 }
 
+static struct err *add_caller(struct dec_guard *g, const struct dec_hook *h)
+{
+	if (g->doubt == DEC_DOUBT_ASKS)
+		g->doubt = DEC_DOUBT_NONE;
+	return vec_add(&g->callers, *h) ||
+			       map_put(&g->caller_of, h->rip, g->callers.size - 1) ||
+			       map_put(&g->class_of, class_key(h->rip, h->end),
+				       BY_CALLER) ?
+		       &err_nomem :
+		       NULL;
+}
+
 struct err *dec_guard_parts_told(struct dec_guard *g, const struct dec_hook *h)
 {
 	if (h->kind == DEC_HOOK_CLASS)
 		return end_class(g, h);
+	if (h->kind == DEC_HOOK_CALLER)
+		return add_caller(g, h);
 	if (h->kind == DEC_HOOK_PART)
 		return vec_add(&g->told, ((struct guard_part){
 						 .offset = h->rip,
@@ -86,16 +107,63 @@ struct err *dec_guard_parts_told(struct dec_guard *g, const struct dec_hook *h)
 	return add_own(g, h);
 }
 
+struct frame {
+	uint64_t site, rsp, rbp; ///< it goes on there, with these registers
+};
+
+static bool read_word(const struct dec_engine *e, uint64_t addr, uint64_t *ret)
+{
+	if (e->world.avail(e->world.ctx, addr, PROT_READ) < sizeof(*ret))
+		return false;
+	memcpy(ret, (const void *)addr, sizeof(*ret));
+	return true;
+}
+
+/* From @p f, of which a hook tells, to its caller. @return false: it is not where it should be. */
+static bool go_out(const struct dec_engine *e, struct frame *f)
+{
+	const struct dec_guard *g = e->guard;
+	const struct dec_hook *h = &g->callers.data[*map_get(&g->caller_of, f->site)];
+	uint64_t rsp = (h->limit == CAP_RBP ? f->rbp : f->rsp) + h->start;
+
+	if (rsp <= f->rsp || !read_word(e, rsp - 8, &f->site) ||
+	    (h->width && !read_word(e, rsp - 8 * h->width, &f->rbp)))
+		return false;
+	f->rsp = rsp;
+	return true;
+}
+
+/* Of which class is the block of @p size bytes that a call has got that returns to @p site, now? The innermost frame
+ * that knows says it. @return as in class_of; NULL: in doubt (DEC_DOUBT_ASKS). */
+static const uint64_t *class_of(struct dec_engine *e, uint64_t site, uint64_t size)
+{
+	static const uint64_t none;
+	struct dec_guard *g = e->guard;
+	struct frame f = { site, e->ctx->gpr[CAP_RSP], e->ctx->gpr[CAP_RBP] };
+
+	for (int n = 0; map_get(&g->parts, size) && n < WRAPPERS_MAX;) {
+		const uint64_t *known = map_get(&g->class_of, class_key(f.site, size));
+
+		if (known && *known != BY_CALLER)
+			return known;
+		if (!known) {
+			g->asked_site = f.site;
+			g->asked_size = size;
+			dec_guard_doubt(e, DEC_DOUBT_ASKS, e->ctx->rip);
+			return NULL;
+		}
+		n += dec_guard_is_own(g, f.site - 1);
+		if (!go_out(e, &f)) {
+			dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+			return NULL;
+		}
+	}
+	return &none;
+}
+
 bool dec_guard_parts_known(struct dec_engine *e, uint64_t site, uint64_t size)
 {
-	struct dec_guard *g = e->guard;
-
-	if (!map_get(&g->parts, size) || map_get(&g->class_of, class_key(site, size)))
-		return true;
-	g->asked_site = site;
-	g->asked_size = size;
-	dec_guard_doubt(e, DEC_DOUBT_ASKS, e->ctx->rip);
-	return false;
+	return class_of(e, site, size) != NULL;
 }
 
 /* ---- bounds --------------------------------------------------------------------------------------- */
@@ -218,10 +286,7 @@ uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n)
 {
 	struct dec_guard *g = e->guard;
 	const struct guard_node *node = &g->nodes.data[n];
-	uint64_t *class =
-		map_get(&g->parts, node->size) ?
-			map_get(&g->class_of, class_key(node->site, node->size)) :
-			NULL;
+	const uint64_t *class = class_of(e, node->site, node->size);
 	struct bounds own = { 0, node->size }, other = own, unused = own;
 
 	if (!class || !*class)

@@ -364,3 +364,84 @@ same "$TMPDIR/text"
 quick=0
 same "$TMPDIR/text" 1
 [ $quick = 1 ] || fail "text: $(cat "$TMPDIR/said")"
+
+# What a block is for is known by who called the function that got it, whatever struct has its size by chance. A step to an
+# element of an array may lead to others; what several bytes are stored to at once need not be one element.
+cat >"$TMPDIR/wrapped.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+struct thing {
+	char name[24];
+	int n;
+	long v[16];
+	char tail[32];
+};
+struct shelf {
+	int n;
+	struct {
+		long id;
+		char label[24];
+		int v[8];
+	} slot[6];
+};
+__attribute__((noinline)) static void *grow(void *old, size_t n)
+{
+	return realloc(old, n);
+}
+__attribute__((noinline)) static void *get(size_t n)
+{
+	void *block = grow(NULL, n);
+	if (!block)
+		abort();
+	return block;
+}
+__attribute__((noinline)) static struct thing *make(void)
+{
+	return malloc(sizeof(struct thing));
+}
+__attribute__((noinline)) static void fill(void *block, int n)
+{
+	struct thing *t = block;
+	for (int i = 0; i < n; i++)
+		t->v[i] = i;
+}
+__attribute__((noinline)) static void label(struct shelf *s, int at, int i, int n)
+{
+	memset(s->slot[at].label, 'a' + i, n);
+	memcpy(&s->slot[at].v[i & 6], &s->slot[at].id, 8);
+}
+int main(int argc, char **argv)
+{
+	int wrong = argc > 1 ? atoi(argv[1]) : 0;
+	char *text = get(sizeof(struct thing));
+	struct thing *t = get(sizeof(*t));
+	struct shelf *s = get(sizeof(*s));
+	void *made = make();
+	memset(s, 0, sizeof(*s));
+	for (unsigned i = 0; i < sizeof(*t); i++)
+		text[i] = 'x';
+	for (unsigned i = 20; i < sizeof(*t) - 1; i++)
+		text[i] += text[i + 1];
+	memset(text + 24, 0, 100);
+	fill(t, 16 + (wrong == 1));
+	for (int at = 3; at >= 0; at--)
+		for (int i = 0; i < 8; i++)
+			label(s, at, i, wrong == 2 && at == 1 && i == 7 ? 40 : 24);
+	free(text);
+	free(t);
+	free(s);
+	fill(made, 16 + (wrong == 3));
+	free(made);
+	return 0;
+}
+END
+for build in "gcc -O0" "clang -O1" "gcc -O2"; do
+	$build -g -fno-builtin -w -o "$TMPDIR/wrapped" "$TMPDIR/wrapped.c" || fail "cannot compile"
+	quick=0
+	same "$TMPDIR/wrapped"
+	[ $quick = 1 ] || fail "wrapped, $build: $(cat "$TMPDIR/said")"
+done
+for i in 1 2 3; do
+	same "$TMPDIR/wrapped" $i
+	[ "$n" = 1 ] || fail "wrapped $i: $(cat "$TMPDIR/slow.found")"
+done
