@@ -32,6 +32,8 @@
 #define PAGE 4096u
 
 #define AREAS 3
+#define STACK_BELOW 4096 ///< bytes that a child on a stack among others has beside it
+#define STACK_ABOVE 2048
 
 struct ptc_snapshot {
 	struct ptc_maps maps;
@@ -86,14 +88,32 @@ static struct err *copy_pages(const struct ptc_process *p, struct ptc_snapshot *
 	return NULL;
 }
 
-/** The mapping that holds the byte below stack pointer @p sp. */
-static struct ptc_range stack_around(const struct ptc_maps *maps, uint64_t sp)
+/** The mapping that holds the byte below stack pointer @p sp; NULL: none does. */
+static const struct ptc_map *map_below(const struct ptc_maps *maps, uint64_t sp)
 {
 	for (size_t i = 0; i < maps->list.size; i++)
 		if (maps->list.data[i]->start < sp && sp <= maps->list.data[i]->end)
-			return (struct ptc_range){ maps->list.data[i]->start,
-						   maps->list.data[i]->end };
-	return (struct ptc_range){};
+			return maps->list.data[i];
+	return NULL;
+}
+
+static struct ptc_range all_of(const struct ptc_map *m)
+{
+	return m ? (struct ptc_range){ m->start, m->end } : (struct ptc_range){};
+}
+
+/** Where a child on its parent's stack may write. Libraries put a thread's control block, to which fs points, above its
+ * stack; elsewhere it is one of many in that mapping (goroutines, coroutines), and only what is near is its. */
+static struct ptc_range parents_stack(const struct ptc_maps *maps,
+				      const struct user_regs_struct *u)
+{
+	const struct ptc_map *m = map_below(maps, u->rsp);
+	bool is_own = m && (!strcmp(m->name, "[stack]") ||
+			    (m->start <= u->fs_base && u->fs_base < m->end));
+
+	return !m || is_own ? all_of(m) :
+			      (struct ptc_range){ (u->rsp - STACK_BELOW) & -8ull,
+						  u->rsp + STACK_ABOVE };
 }
 
 /** Where a child's stack pointer is at first, as the stopped parent asked; 0 = its own. */
@@ -120,16 +140,16 @@ static struct err *find_areas(struct ptc_process *p, pid_t parent,
 		return err;
 	page = u.fs_base & -(uint64_t)PAGE;
 	snap->is_by_word = true;
-	snap->areas[0] = stack_around(&snap->maps, u.rsp);
-	snap->areas[1] = stack_around(&snap->maps, child_stack(p, &u));
+	snap->areas[0] = parents_stack(&snap->maps, &u);
+	snap->areas[1] = all_of(map_below(&snap->maps, child_stack(p, &u)));
 	snap->areas[2] = (struct ptc_range){ page - PAGE, page + PAGE };
 	return NULL;
 }
 
-static bool is_in_areas(const struct ptc_snapshot *snap, uint64_t at)
+static bool is_in_areas(const struct ptc_snapshot *snap, uint64_t at, uint64_t size)
 {
 	for (int k = 0; k < AREAS; k++)
-		if (snap->areas[k].start <= at && at < snap->areas[k].end)
+		if (snap->areas[k].start < at + size && at < snap->areas[k].end)
 			return true;
 	return false;
 }
@@ -144,7 +164,7 @@ static struct err *clip(const struct ptc_snapshot *snap, struct ptc_ranges *r)
 	for (size_t i = 0; i < r->list.size; i++)
 		for (uint64_t at = r->list.data[i].start; at < r->list.data[i].end;
 		     at += PAGE) {
-			bool is_in = is_in_areas(snap, at);
+			bool is_in = is_in_areas(snap, at, PAGE);
 			struct ptc_range *one = is_in ? vec_push(&kept.list) : NULL;
 
 			if (is_in && !one) {
@@ -212,13 +232,22 @@ static const uint8_t *page_before(struct cursor *c, uint64_t addr)
 	return c->bytes + (addr - v->list.data[c->range].start);
 }
 
+/** Where what the child of @p t wrote to [addr, addr + size) goes. */
+static struct ptc_writes *written_at(const struct ptc_snapshot *snap,
+				     struct ptc_thread *t, uint64_t addr, uint64_t size)
+{
+	return !snap->is_by_word || is_in_areas(snap, addr, size) ? &t->from_child :
+								    &t->from_child_alone;
+}
+
 /** Add the words that differ. */
-static void compare_words(const uint8_t *before, const uint8_t *now, uint64_t addr,
-			  struct ptc_writes *w)
+static void compare_words(const struct ptc_snapshot *snap, const uint8_t *before,
+			  const uint8_t *now, uint64_t addr, struct ptc_thread *t)
 {
 	for (size_t at = 0; at < PAGE; at += 8)
 		if (memcmp(before + at, now + at, 8))
-			ptc_writes_add(w, addr + at, now + at, 8);
+			ptc_writes_add(written_at(snap, t, addr + at, 8), addr + at,
+				       now + at, 8);
 }
 
 /** Add the pages of a range that are not as they were to what the child of @p t wrote. */
@@ -234,15 +263,11 @@ static void compare(struct ptc_process *p, struct cursor *c, const struct ptc_ra
 		for (size_t i = 0; i < n; i += PAGE) {
 			const uint8_t *before = page_before(c, at + i);
 
-			struct ptc_writes *w =
-				!c->snap->is_by_word || is_in_areas(c->snap, at + i) ?
-					&t->from_child :
-					&t->from_child_alone;
-
 			if (before && c->snap->is_by_word)
-				compare_words(before, now + i, at + i, w);
+				compare_words(c->snap, before, now + i, at + i, t);
 			else if (!before || memcmp(now + i, before, PAGE))
-				ptc_writes_add(w, at + i, now + i, PAGE);
+				ptc_writes_add(written_at(c->snap, t, at + i, PAGE),
+					       at + i, now + i, PAGE);
 		}
 		at += n;
 	}

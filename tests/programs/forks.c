@@ -29,6 +29,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -38,8 +40,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -497,6 +501,60 @@ static int borrow(void)
 	return heap[5000] != (char)pid;
 }
 
+enum { ARENA = 1 << 20, OWN_STACK = 64 << 10 };
+static long *arena;
+static atomic_bool is_over;
+static ucontext_t outside, inside;
+
+static void *count_there(void *unused)
+{
+	while (!is_over)
+		for (int i = 0; i < ARENA / 2 / 4096; i++)
+			arena[i * 512]++;
+	return unused;
+}
+
+static void vfork_inside(void)
+{
+	int status = 0;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		usleep(500);
+		_exit(3);
+	}
+	waitpid(pid, &status, 0);
+	arena[1] += WEXITSTATUS(status);
+}
+
+/** Children are made on a stack of the program's own making, as of coroutines, beside which another thread writes
+ * while they run. */
+static int lent(void)
+{
+	pthread_t t;
+	volatile long sum = 0;
+
+	arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (arena == MAP_FAILED || pthread_create(&t, NULL, count_there, NULL))
+		return 2;
+	setpriority(PRIO_PROCESS, 0, 10); // the other one runs first when a child is done
+	for (int i = 0; i < 60; i++) {
+		getcontext(&inside);
+		inside.uc_link = &outside;
+		inside.uc_stack.ss_sp = (char *)arena + ARENA / 2;
+		inside.uc_stack.ss_size = OWN_STACK;
+		makecontext(&inside, vfork_inside, 0);
+		swapcontext(&outside, &inside);
+	}
+	is_over = true;
+	pthread_join(t, NULL);
+	for (int i = 0; i < ARENA / 2 / 4096; i++)
+		sum += arena[i * 512] * (i + 1);
+	printf("%ld %ld\n", arena[1], sum);
+	return arena[1] != 180;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -516,6 +574,8 @@ int main(int argc, char **argv)
 		return restart();
 	if (!strcmp(what, "borrow"))
 		return borrow();
+	if (!strcmp(what, "lent"))
+		return lent();
 	if (!strcmp(what, "threads"))
 		return threads();
 	if (!strcmp(what, "shared"))
