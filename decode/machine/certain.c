@@ -422,14 +422,13 @@ enum certain dec_certain_check_plainly(struct dec_replay *r, uint64_t budget)
 
 /* ---- here ----------------------------------------------------------------------------- */
 
-/* Is nothing else than protections and contents of pages to be taken back? What a store to a private mapping of
- * memory that is shared elsewhere does cannot be; who watches protections, or works inside of the engine, is not
- * asked to share them. */
+/* Is nothing else than protections and contents of pages to be taken back? Who watches protections, or works inside of
+ * the engine, is not asked to share them. */
 static bool here_can(const struct dec_replay *r)
 {
 	return r->engine.mode == DEC_LOG_NONE && !r->engine.guard && !r->engine.nat &&
 	       !r->is_by_registers && !r->guest.remapping && !r->guest.hidden &&
-	       r->guest.alias_fd <= 0 && !dec_engine_is_asked_first();
+	       !dec_engine_is_asked_first();
 }
 
 /* Protect what the guest may write but for code, which is protected. */
@@ -439,7 +438,9 @@ static bool here_protect(struct dec_guest *g, int prot)
 
 	for (size_t i = 0; i < g->ranges.size; i++) {
 		const struct guest_range *range = &g->ranges.data[i];
-		bool has_code = g->code.size && range->prot & PROT_EXEC;
+		// Where code is mapped again it need not be executable.
+		bool has_code = g->code.size &&
+				(range->prot & PROT_EXEC || g->alias_fd > 0);
 		uint64_t from = range->start;
 
 		if (!(range->prot & PROT_WRITE))
@@ -493,13 +494,22 @@ static bool certain_here(struct dec_replay *r, uint64_t budget, enum certain *re
 
 /* ---- the whole ------------------------------------------------------------------------ */
 
+/* A private mapping of memory that is shared elsewhere would not be what it was after a store that is taken back. */
+static bool can_take_back(const struct dec_guest *g)
+{
+	for (size_t i = 0; i < g->aliases.size && g->alias_fd > 0; i++)
+		if (g->aliases.data[i].is_real && !g->aliases.data[i].is_shared)
+			return false;
+	return true;
+}
+
 enum certain dec_certain_check(struct dec_replay *r, uint64_t budget)
 {
 	enum certain ret;
 
-	// A private mapping of memory that is shared elsewhere would not be what it was after
-	// a store that is taken back.
-	if (r->guest.alias_fd <= 0 && certain_ahead(r, budget))
+	if (!can_take_back(&r->guest))
+		return dec_certain_check_plainly(r, budget);
+	if (certain_ahead(r, budget))
 		return ahead.result;
 	return certain_here(r, budget, &ret) ? ret : dec_certain_check_plainly(r, budget);
 }
