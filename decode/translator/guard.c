@@ -75,6 +75,7 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 	g->loads[0].number = g->stores[0].number = UINT64_MAX;
 	g->roots = (struct guard_root *)((char *)at + GUARD_ROOTS_AT);
 	g->lanes = (uint32_t(*)[8])((char *)at + GUARD_LANES_AT);
+	g->starts = (uint32_t *)((char *)at + GUARD_STARTS_AT);
 	g->rows = (struct guard_row *)((char *)at + GUARD_ROWS_AT);
 	g->moves = (struct guard_move *)((char *)at + GUARD_MOVES_AT);
 	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
@@ -355,6 +356,7 @@ static bool node_born(struct dec_engine *e, uint64_t start, uint64_t size, uint6
 		return false;
 	}
 	g->rows[n] = (struct guard_row){ start, size };
+	g->starts[start / 16 % GUARD_STARTS / 32] |= 1u << start / 16 % 32;
 	tag = dec_guard_parts_born(e, n);
 	g->nodes.data[n].tag = tag ?: n * sizeof(*g->rows);
 	forget_root(g, start);

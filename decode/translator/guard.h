@@ -91,7 +91,9 @@ enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
 #define GUARD_ROOTS 16384 ///< of one
 #define GUARD_ROOTS_AT (2 * GUARD_LOADS * 16)
 #define GUARD_LANES_AT (GUARD_ROOTS_AT + GUARD_ROOTS * 16)
-#define GUARD_ROWS_AT (GUARD_LANES_AT + 32 * 8 * 4)
+#define GUARD_STARTS (1u << 23) ///< bits: of addresses of 16 bytes
+#define GUARD_STARTS_AT (GUARD_LANES_AT + 32 * 8 * 4)
+#define GUARD_ROWS_AT (GUARD_STARTS_AT + GUARD_STARTS / 8)
 #define GUARD_PARTS_AT (192u << 20)
 #define GUARD_PARTS (GUARD_PARTS_AT - GUARD_ROWS_AT) ///< the first such tag
 #define GUARD_MOVES 65536
@@ -205,6 +207,9 @@ struct dec_guard {
 	struct guard_page *loads,
 		*stores; ///< at GUARD_AT: found in the one, in the other to be written
 	struct guard_root *roots;
+	/** Where no bit is set (at that of the address / 16) no node begins, nor ever did. An interpreter's memory is full of
+	 * pointers that are to none. */
+	uint32_t *starts;
 	struct guard_row *rows;
 	VEC(struct guard_node) nodes; ///< as rows
 	struct map live;	      ///< start -> node

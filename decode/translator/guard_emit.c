@@ -707,14 +707,27 @@ static uint8_t *find_word(struct translation *t, int s0, int s1, int s2, uint32_
 	return miss;
 }
 
-/* In the cold part: the tag of the root with the value in @p reg, to @p s1. @return the jump that is taken when it is
- * not there. */
-static uint8_t *find_root(struct translation *t, int reg, int s1)
+/* In the cold part: the tag of the root with the value in @p reg, to @p s1; it loses @p s2. @p none: the jump that is
+ * taken where there is none, and 0 in @p s1. @return the one that is taken when that is not known. */
+static uint8_t *find_root(struct translation *t, int reg, int s1, int s2, uint8_t **none)
 {
 	const uint32_t roots = t->e->guard->at + GUARD_ROOTS_AT;
 	struct dec_emit *c = &t->cold;
 	uint8_t *miss;
 
+	reg_op(c, OP_MOV, s1, reg);
+	reg_shift(c, 5, s1, 4);
+	reg_imm(c, 4, s1, GUARD_STARTS - 1);
+	reg_op(c, OP_MOV, s2, s1);
+	reg_shift(c, 5, s2, 5);
+	emit_mem_op(c, 0, OP_MOV, s2, DEC_REG_NONE, s2, 4,
+		    t->e->guard->at + GUARD_STARTS_AT);
+	emit_bytes(c, (uint8_t[]){ 0x40 | (s1 >> 3) << 2 | s2 >> 3, 0x0f, 0xa3,
+				   0xc0 | (s1 & 7) << 3 | (s2 & 7) },
+		   4); // bt s2, s1
+	emit_bytes(c, (uint8_t[]){ 0x40 | s1 >> 3, 0xb8 | (s1 & 7), 0, 0, 0, 0 },
+		   6); // mov s1, 0
+	*none = emit_jcc_rel(c, CC_AE);
 	reg_op(c, OP_MOV, s1, reg);
 	reg_imm(c, 4, s1, (GUARD_ROOTS - 1) * 8);
 	reg_op(c, OP_ADD, s1, s1);
@@ -753,7 +766,8 @@ static void loaded(struct translation *t, int i, int reg, const struct dec_mem *
 	ctx_store32(c, TAG(reg), s1);
 	emit_patch_rel(emit_jmp_rel(c), back);
 	emit_patch_rel(other, c->p);
-	other = find_root(t, reg, s1);
+	other = find_root(t, reg, s1, s2, &none);
+	emit_patch_rel(none, c->p);
 	ctx_store32(c, TAG(reg), s1);
 	emit_patch_rel(emit_jmp_rel(c), back);
 	emit_patch_rel(miss, c->p);
