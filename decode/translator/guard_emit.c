@@ -317,6 +317,40 @@ static void step_if_no_string(struct translation *t, int i)
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 }
 
+/* In the cold part: is what the mask of instruction @p i has accessed of [@p m] within the row in the first scratch? Then it
+ * goes on, else behind this. */
+static void check_lanes(struct translation *t, int i, const struct dec_mem *m)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *jump[3];
+	const struct dec_insn *insn = &t->insn[i];
+	struct dec_emit *c = &t->cold;
+
+	// Behind the last lane: kmovw or kmovq s1, k; lzcnt s1, s1; 64 less that.
+	emit_bytes(c,
+		   (uint8_t[]){ 0xc4, 0x61 | (s1 < 8) << 7,
+				insn->lane_bytes <= 2 ? 0xfb : 0x78, 0x93,
+				0xc0 | (s1 & 7) << 3 | insn->lane_mask },
+		   5);
+	emit_bytes(c,
+		   (uint8_t[]){ 0xf3, 0x48 | (s1 >> 3) << 2 | s1 >> 3, 0x0f, 0xbd,
+				0xc0 | (s1 & 7) << 3 | (s1 & 7) },
+		   5);
+	emit_bytes(c, (uint8_t[]){ 0x48 | s1 >> 3, 0xf7, 0xd8 | (s1 & 7) }, 3); // neg
+	reg_imm(c, 0, s1, 64);
+	reg_shift(c, 4, s1, __builtin_ctz(insn->lane_bytes));
+	emit_lea(c, s2, m);
+	emit_mem_op(c, 1, OP_SUB, s2, s0, DEC_REG_NONE, 1, ROW(t, start));
+	jump[0] = emit_jcc_rel(c, CC_C);
+	reg_op(c, OP_ADD, s1, s2);
+	jump[1] = emit_jcc_rel(c, CC_C);
+	emit_mem_op(c, 1, OP_CMP, s1, s0, DEC_REG_NONE, 1, ROW(t, size));
+	jump[2] = emit_jcc_rel(c, CC_A);
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+	for (int k = 0; k < 3; k++)
+		emit_patch_rel(jump[k], c->p);
+}
+
 /* Where the tag in the first scratch is that of an index: the part is not known that it is to, unless it was led
  * there. */
 static void check_index(struct translation *t, int i)
@@ -369,7 +403,7 @@ static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m
 static void check(struct translation *t, int i, const struct dec_mem *m)
 {
 	uint8_t s0 = const_scratch(t)[0], *over, *jump[2], *stub;
-	bool has_index = m->scale == 1 && may(t, m->index), is_ahead;
+	bool has_index = m->scale == 1 && may(t, m->index), is_ahead, has_lanes;
 	struct dec_emit *o = &t->out;
 	int n;
 
@@ -392,10 +426,15 @@ static void check(struct translation *t, int i, const struct dec_mem *m)
 		emit_patch_rel(over, o->p);
 	stub = step_stub(t, i);
 	is_ahead = may_read_ahead(t, i, m);
+	has_lanes = t->insn[i].lane_bytes && !t->e->guard->has_parts;
 	while (n)
-		emit_patch_rel(jump[--n], is_ahead ? t->cold.p : stub);
+		emit_patch_rel(jump[--n], is_ahead || has_lanes ? t->cold.p : stub);
+	if (has_lanes)
+		check_lanes(t, i, m);
 	if (is_ahead)
 		step_if_no_string(t, i);
+	else if (has_lanes)
+		emit_patch_rel(emit_jmp_rel(&t->cold), stub);
 }
 
 /* Is the value of @p reg perhaps a pointer? Then it goes on in the cold part, whose end leads back. It loses @p s1.
@@ -722,8 +761,9 @@ static uint8_t *find_root(struct translation *t, int reg, int s1, int s2, uint8_
 	reg_shift(c, 5, s2, 5);
 	emit_mem_op(c, 0, OP_MOV, s2, DEC_REG_NONE, s2, 4,
 		    t->e->guard->at + GUARD_STARTS_AT);
-	emit_bytes(c, (uint8_t[]){ 0x40 | (s1 >> 3) << 2 | s2 >> 3, 0x0f, 0xa3,
-				   0xc0 | (s1 & 7) << 3 | (s2 & 7) },
+	emit_bytes(c,
+		   (uint8_t[]){ 0x40 | (s1 >> 3) << 2 | s2 >> 3, 0x0f, 0xa3,
+				0xc0 | (s1 & 7) << 3 | (s2 & 7) },
 		   4); // bt s2, s1
 	emit_bytes(c, (uint8_t[]){ 0x40 | s1 >> 3, 0xb8 | (s1 & 7), 0, 0, 0, 0 },
 		   6); // mov s1, 0
@@ -1206,6 +1246,102 @@ static bool may_be_operand(const struct dec_insn *insn, int reg)
 	return insn->is_vex || ((p[1] >> 3 & 7) | high) == reg;
 }
 
+/* The opcode of @p insn, behind prefixes. @p rex: that one; 0: it has none. */
+static const uint8_t *opcode_of(const struct dec_insn *insn, uint8_t *rex)
+{
+	const uint8_t *p = insn->bytes;
+
+	*rex = 0;
+	while (dec_insn_is_legacy_prefix(*p))
+		p++;
+	if ((*p & 0xf0) == 0x40)
+		*rex = *p++;
+	return p;
+}
+
+/* A byte is loaded into a register, or made of a flag, which may have been a pointer: it still is if it has the
+ * same value. @return whether it was dealt with. */
+static bool before_byte(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+	uint8_t s0 = const_scratch(t)[0], rex, *jump, *same;
+	const uint8_t *op = opcode_of(insn, &rex);
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	int to = one(insn->gpr_written);
+	bool is_load = *op == 0x8a && m && !m->is_absolute;
+	bool is_set = op[0] == 0x0f && (op[1] & 0xf0) == 0x90 && !m;
+	int encoded = is_load ? op[1] >> 3 & 7 : op[1 + 1] & 7;
+
+	if ((!is_load && !is_set) || __builtin_popcount(insn->gpr_written) != 1 ||
+	    insn->is_vex || (!rex && encoded >= 4)) // ah to bh
+		return false;
+	if (!may(t, to))
+		return true;
+	keep_flags(t, i);
+	ctx_is_zero(o, TAG(to));
+	jump = emit_jcc_rel(o, CC_NE);
+	step_stub(t, i); // before what is cold here
+	emit_patch_rel(jump, c->p);
+	if (is_load) {
+		emit_load_zx(c, s0, m);
+		emit_bytes(c,
+			   (uint8_t[]){ 0x40 | (s0 >> 3) << 2 | to >> 3, 0x38,
+					0xc0 | (s0 & 7) << 3 | (to & 7) },
+			   3); // cmp
+		same = emit_jcc_rel(c, CC_E);
+		emit_patch_rel(same, o->p);
+	} else {
+		emit_bytes(c, (uint8_t[]){ 0x40 | to >> 3, 0xf6, 0xc0 | (to & 7), 0xfe },
+			   4); // test
+		emit_patch_rel(emit_jcc_rel(c, CC_E), step_stub(t, i));
+	}
+	emit_ctx_store_imm32(c, TAG(to), 0);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+	return true;
+}
+
+/* cmov between whole registers. Flags tell which it will be. */
+static bool before_cmov(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	uint8_t s0 = const_scratch(t)[0], rex, *jump;
+	const uint8_t *op = opcode_of(insn, &rex);
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	int to, from;
+
+	if (insn->n_mem || !(rex & 8) || op[0] != 0x0f || (op[1] & 0xf0) != 0x40 ||
+	    insn->is_vex)
+		return false;
+	to = (op[2] >> 3 & 7) | (rex & 4) << 1;
+	from = (op[2] & 7) | (rex & 1) << 3;
+	if (to == CAP_RSP || from == CAP_RSP)
+		return false;
+	if (!may(t, to) && !may(t, from))
+		return true;
+	keep_flags(t, i);
+	ctx_op32(o, OP_MOV, s0, TAG(from));
+	ctx_op32(o, OP_CMP, s0, TAG(to));
+	jump = emit_jcc_rel(o, CC_NE);
+	emit_patch_rel(jump, c->p);
+	return_flags(t, c);
+	emit_patch_rel(emit_jcc_rel(c, (op[1] & 15) ^ 1), o->p);
+	ctx_store32(c, TAG(to), s0);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+	t->zero &= ~(1u << to);
+	return true;
+}
+
+/* Does it round a pointer down, to what may be far less than a page? It is one to the same, then. */
+static bool is_rounding(const struct translation *t, const struct dec_insn *insn)
+{
+	uint8_t rex;
+	const uint8_t *op = opcode_of(insn, &rex);
+
+	return !t->e->guard->has_parts && !insn->n_mem && rex & 8 && op[0] == 0x83 &&
+	       (op[1] >> 3 & 7) == 4 && op[2] >= 0x80 && !(insn->gpr_written & RSP_BIT);
+}
+
 /* All that has no other way: a step if it has to do with pointers, no pointer if not. */
 static void before_any(struct translation *t, int i)
 {
@@ -1217,6 +1353,8 @@ static void before_any(struct translation *t, int i)
 
 	if (!writes && !(m && m->is_write && m->size >= 8) &&
 	    !(insn->gpr_written & RSP_BIT))
+		return;
+	if (before_byte(t, i) || before_cmov(t, i) || is_rounding(t, insn))
 		return;
 	if (!dec_insn_is_wide(insn) && !insn->is_vex &&
 	    !(m && m->is_write && m->size >= 8) && !(insn->gpr_written & RSP_BIT)) {
