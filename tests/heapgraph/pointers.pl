@@ -14,6 +14,9 @@ use warnings;
 my ($seed, $n, $parts) = @ARGV;
 srand $seed;
 
+# Can the processor load and store under a mask?
+my $masks = do { local (@ARGV, $/) = ('/proc/cpuinfo'); my $flags = <>; $flags =~ /avx512bw/ && $flags =~ /avx512vl/ };
+
 my %short = (rax => 'eax', rcx => 'ecx', rdx => 'edx', rsi => 'esi', rdi => 'edi', rbp => 'ebp',
 	r14 => 'r14d', r15 => 'r15d');
 $short{"r$_"} = "r${_}d" for 8 .. 13;
@@ -25,8 +28,15 @@ my $size = 160;
 sub look {
 	my ($d) = @_;
 	my $at = pick(0, 0, 8, 120, 152, 159, 160, 176, -8, -24);
-	return "cmp byte ptr [$d+$at], 0\n" if !$parts || rand() < 0.2;
-	if (rand() < 0.15) {
+	if ($masks && !$parts && rand() < 0.1) {
+		my ($lane, $v) = (pick('8', '16', '32', '64'), pick('xmm6', 'ymm6', 'zmm6'));
+		my $mask = pick(0, 1, 3, 0xf, 0xff, 0xffff, 0xffff0000, 0xfffffffe, 0xffffffff, 2, 0xf0);
+		return "mov ebx, $mask\nkmovq k1, rbx\n" . pick("vmovdqu$lane $v\{k1}{z}, [$d+$at]\n",
+			"vmovdqu$lane $v\{k1}, [$d+$at]\n", "vpcmpub k2{k1}, $v, [$d+$at], 4\n",
+			"vmovdqu$lane $v\{k1}, [$d+$at]\nvmovdqu$lane [$d+$at]{k1}, $v\n");
+	}
+	return "cmp byte ptr [$d+$at], 0\n" if rand() < ($parts ? 0.2 : 0.9);
+	if (!$parts || rand() < 0.15) {
 		my $call = pick('call strlen@plt', 'mov rsi, rdi; mov edx, K; call memmove@plt', 'mov rsi, r15; mov edx, K; call memcmp@plt');
 		$call =~ s/K/pick(4, 8, 32, 33, 40, 120, 128, 160)/e;
 		return "lea rdi, [$d+$at]\n" . join("\n", split /; /, $call) . "\n";
@@ -93,6 +103,8 @@ my @op = (
 push @op, ('mov rbx, [rsp+136]; imul rbx, rbx, E; lea D, [S+rbx+K]') x 4,
 	('mov rbx, [rsp+136]; imul rbx, rbx, E; mov D, r15; add D, rbx') x 2,
 	('mov rbx, [rsp+136]; imul rbx, rbx, E; lea D, [r14+rbx+K]') x 4 if $parts;
+push @op, map { "mov ebx, I; kmovq k1, rbx; $_" } ('vmovdqu8 X{k1}, M', 'vmovdqu8 XY{k1}{z}, M', 'vmovdqu64 X{k1}, M',
+	'vmovdqu64 M{k1}, XY', 'vmovdqu8 M{k1}, X', 'vpaddq X{k1}, Y, M') if $masks;
 
 sub low8 {
 	my $r = shift;
