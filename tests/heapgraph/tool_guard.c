@@ -10,7 +10,8 @@
  *
  * Where the program has lines, blocks of some sizes are structs (layout[]).
  *
- * Prints `name count` lines; the addresses of what the guard let pass to stderr, with exit status 1.
+ * Prints `name count` lines; the addresses of what the guard let pass to stderr, with exit status 1; 3: there is no room
+ * for the guard.
  */
 #include <stdio.h>
 #include <string.h>
@@ -214,16 +215,15 @@ static void watch(struct look *l, uint32_t how, struct map *doubted)
 	size_t n = 1;
 
 	run(l, how, &w);
-	// Where the machine lies is chance: there may be no room for the shadow.
-	for (int i = 0; i < 4 && how && (w.doubt == DEC_DOUBT_ROOM || !w.is_guarded);
-	     i++) {
+	// Where the machine lies is chance: there may be no room for the shadow, or the program wants it.
+	for (int i = 0; i < 4 && (w.doubt == DEC_DOUBT_ROOM || !w.is_guarded); i++) {
 		end_run(l);
 		run(l, how, &w);
 	}
 	if (!w.is_guarded || w.doubt || w.at != DEC_AT_END) {
 		fprintf(stderr, "tool_guard: it stopped at %#lx, doubt %d\n", w.rip,
 			w.doubt);
-		exit(w.doubt == DEC_DOUBT_ROOM ? 3 : 2);
+		exit(w.doubt == DEC_DOUBT_ROOM || !w.is_guarded ? 3 : 2);
 	}
 	for (size_t at = 0; n; at += n) {
 		check(dec_machine_guard_accesses(l->machine, at, rip, 256, &n));
