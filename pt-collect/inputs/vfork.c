@@ -32,7 +32,10 @@
 #define PAGE 4096u
 
 #define AREAS 3
-#define STACK_BELOW 4096 ///< bytes that a child on a stack among others has beside it
+
+// Bytes of a stack among others that are compared: the red zone, below which all is nobody's when the parent goes on, and
+// what its callers have to whom the child may return.
+#define STACK_BELOW 128
 #define STACK_ABOVE 2048
 
 struct ptc_snapshot {
@@ -103,7 +106,7 @@ static struct ptc_range all_of(const struct ptc_map *m)
 }
 
 /** Where a child on its parent's stack may write. Libraries put a thread's control block, to which fs points, above its
- * stack; elsewhere it is one of many in that mapping (goroutines, coroutines), and only what is near is its. */
+ * stack; elsewhere it is one of many in that mapping (goroutines, coroutines), with others' next to it. */
 static struct ptc_range parents_stack(const struct ptc_maps *maps,
 				      const struct user_regs_struct *u)
 {
