@@ -96,11 +96,17 @@ struct err *dec_engine_take_signals(void)
 	struct kernel_action sa = { .handler = engine_on_fault,
 				    .flags = SA_SIGINFO | SA_ONSTACK | KERNEL_RESTORER,
 				    .restorer = dec_sigreturn };
+	sigset_t faults;
 
+	sigemptyset(&faults);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		if (syscall(SYS_rt_sigaction, signals[i], &sa, NULL, sizeof(sa.mask)))
 			return err_errno("cannot handle signal %d", signals[i]);
+		sigaddset(&faults, signals[i]);
 	}
+	// Blocked, as by a recorder that judges what it has just recorded, a fault ends the process.
+	if (sigprocmask(SIG_UNBLOCK, &faults, NULL))
+		return err_errno("cannot unblock the signals of faults");
 	return NULL;
 }
 
