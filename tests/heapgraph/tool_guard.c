@@ -40,7 +40,8 @@ static void check(struct err *err)
 	if (!err)
 		return;
 	fprintf(stderr, "tool_guard: %s\n", err->message);
-	exit(2);
+	// Where no distance fits the shadow, the next recording lies elsewhere.
+	exit(err->code == ERR_UNSUPPORTED ? 3 : 2);
 }
 
 static void put(struct map *m, uint64_t rip)
