@@ -227,20 +227,19 @@ static bool ahead_take_back(struct dec_guest *g)
 	return is_equal;
 }
 
-/* The registers of @p t are the guest's again. @return whether those that the place does
- * not tell were the same. */
-static bool ahead_load(struct dec_replay *r, const struct replay_thread *t)
+/* @p h is the guest's again. @return whether the registers that the place does not tell were the same. */
+static bool ahead_return(struct dec_replay *r, const struct certain_here *h)
 {
 	uint8_t there[CERTAIN_REGS][160], here[CERTAIN_REGS][160];
 	uint64_t rflags = r->engine.ctx->rflags;
 
 	if (ahead.result == CERTAIN_EQUAL)
 		certain_read_regs(&r->engine, there);
-	dec_threads_load(r, t);
+	certain_return(r, h);
 	if (ahead.result != CERTAIN_EQUAL)
 		return false;
 	certain_read_regs(&r->engine, here);
-	return !((rflags ^ t->rflags) & certain_flags(r)) &&
+	return !((rflags ^ h->thread.rflags) & certain_flags(r)) &&
 	       !memcmp(there, here, sizeof(there));
 }
 
@@ -257,8 +256,7 @@ static bool certain_ahead(struct dec_replay *r, uint64_t budget)
 	r->engine.world.fault = ahead_fault;
 	ahead_run(r, budget < CERTAIN_STEPS ? budget : CERTAIN_STEPS);
 	has_memory = ahead_take_back(&r->guest);
-	has_registers = ahead_load(r, &here.thread);
-	certain_return(r, &here);
+	has_registers = ahead_return(r, &here);
 	if (ahead.result == CERTAIN_EQUAL && !(has_memory && has_registers))
 		ahead.result = CERTAIN_NOT;
 	return ahead.can_tell;
@@ -363,6 +361,33 @@ static enum dec_verdict certain_stop(void *ctx, struct dec_engine *e)
 	return certain_end(certain_is_equal(ctx) ? CERTAIN_EQUAL : CERTAIN_NOT);
 }
 
+/* Protect what the guest may write but for code, which is protected. */
+static bool certain_protect(struct dec_guest *g, int prot)
+{
+	bool ret = true;
+
+	for (size_t i = 0; i < g->ranges.size; i++) {
+		const struct guest_range *range = &g->ranges.data[i];
+		// Where code is mapped again it need not be executable.
+		bool has_code = g->code.size &&
+				(range->prot & PROT_EXEC || g->alias_fd > 0);
+		uint64_t from = range->start;
+
+		if (!(range->prot & PROT_WRITE))
+			continue;
+		for (uint64_t page = from; page < range->end && has_code;
+		     page += CERTAIN_PAGE) {
+			if (!map_get(&g->code, page >> 12))
+				continue;
+			ret &= page == from || !mprotect((void *)from, page - from, prot);
+			from = page + CERTAIN_PAGE;
+		}
+		ret &= from == range->end ||
+		       !mprotect((void *)from, range->end - from, prot);
+	}
+	return ret;
+}
+
 /* All that may be written is read-only. */
 static enum certain certain_run(struct dec_replay *r, uint64_t budget)
 {
@@ -373,7 +398,6 @@ static enum certain certain_run(struct dec_replay *r, uint64_t budget)
 	e->world.fault = certain_fault;
 	e->world.stop_at = certain_stop;
 	probe.rflags = e->ctx->rflags;
-	probe.written.size = 0;
 	certain_read_regs(e, probe.regs);
 	dec_threads_await(r);
 	probe.result = CERTAIN_UNKNOWN;
@@ -397,14 +421,8 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 	if (dec_alias_fork(&r->guest))
 		return CERTAIN_UNKNOWN;
 	dec_guest_remap(&r->guest, 0, UINT64_MAX);
-	for (size_t i = 0; i < r->guest.ranges.size; i++) {
-		const struct guest_range *g = &r->guest.ranges.data[i];
-
-		if (g->prot & PROT_WRITE &&
-		    mprotect((void *)g->start, g->end - g->start, PROT_READ))
-			return CERTAIN_UNKNOWN;
-	}
-	return certain_run(r, budget);
+	return certain_protect(&r->guest, PROT_READ) ? certain_run(r, budget) :
+						       CERTAIN_UNKNOWN;
 }
 
 enum certain dec_certain_check_plainly(struct dec_replay *r, uint64_t budget)
@@ -431,33 +449,6 @@ static bool here_can(const struct dec_replay *r)
 	       !dec_engine_is_asked_first();
 }
 
-/* Protect what the guest may write but for code, which is protected. */
-static bool here_protect(struct dec_guest *g, int prot)
-{
-	bool ret = true;
-
-	for (size_t i = 0; i < g->ranges.size; i++) {
-		const struct guest_range *range = &g->ranges.data[i];
-		// Where code is mapped again it need not be executable.
-		bool has_code = g->code.size &&
-				(range->prot & PROT_EXEC || g->alias_fd > 0);
-		uint64_t from = range->start;
-
-		if (!(range->prot & PROT_WRITE))
-			continue;
-		for (uint64_t page = from; page < range->end && has_code;
-		     page += CERTAIN_PAGE) {
-			if (!map_get(&g->code, page >> 12))
-				continue;
-			ret &= page == from || !mprotect((void *)from, page - from, prot);
-			from = page + CERTAIN_PAGE;
-		}
-		ret &= from == range->end ||
-		       !mprotect((void *)from, range->end - from, prot);
-	}
-	return ret;
-}
-
 /* The pages hold what they held. Of some code was made since. */
 static bool here_restore(struct dec_guest *g)
 {
@@ -471,6 +462,7 @@ static bool here_restore(struct dec_guest *g)
 		else
 			memcpy((void *)p->addr, p->bytes, CERTAIN_PAGE);
 	}
+	probe.written.size = 0; // the next question begins with none
 	err_destroy(err);
 	return !err;
 }
@@ -479,14 +471,14 @@ static bool here_restore(struct dec_guest *g)
 static bool certain_here(struct dec_replay *r, uint64_t budget, enum certain *ret)
 {
 	struct certain_here here;
-	bool is_protected;
 
 	if (!here_can(r))
 		return false;
 	certain_leave(r, &here);
-	is_protected = here_protect(&r->guest, PROT_READ);
-	*ret = is_protected ? certain_run(r, budget) : CERTAIN_UNKNOWN;
-	if (!here_restore(&r->guest) | !here_protect(&r->guest, PROT_READ | PROT_WRITE))
+	*ret = certain_protect(&r->guest, PROT_READ) ? certain_run(r, budget) :
+						       CERTAIN_UNKNOWN;
+	if (!certain_protect(&r->guest, PROT_READ | PROT_WRITE) ||
+	    !here_restore(&r->guest))
 		abort();
 	certain_return(r, &here);
 	return true;
