@@ -3,6 +3,7 @@
 
 /*
  * More than a recorder can take: `pressure calls N` makes N system calls in a row,
+ * `pressure alike N` as many of which one is like the other to the last flag,
  * `pressure pipe BYTES` reads so much that a child writes into a pipe. Prints what it
  * counted itself: calls, or reads, bytes and their checksum.
  */
@@ -69,12 +70,34 @@ static int read_all(uint64_t bytes)
 	return status;
 }
 
+/** With the same registers each time: what counts is in memory. */
+static void call_alike(unsigned long long n)
+{
+	static volatile unsigned long long made;
+
+	while (made < n) {
+		long ret = SYS_getppid;
+
+		__asm__ volatile("xor %%edi, %%edi\n\t" // and the flags
+				 "syscall"
+				 : "+a"(ret)
+				 :
+				 : "rcx", "rdi", "r11", "memory");
+		made++;
+	}
+	printf("calls %llu\n", made);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long long n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, made = 0;
 
 	if (n && !strcmp(argv[1], "pipe"))
 		return read_all(n);
+	if (n && !strcmp(argv[1], "alike")) {
+		call_alike(n);
+		return 0;
+	}
 	while (made < n)
 		made += syscall(SYS_getppid) >= 0;
 	printf("calls %llu\n", made);
