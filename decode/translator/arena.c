@@ -103,6 +103,31 @@ static struct engine_arena *arena_add_near(struct dec_engine *e, uint64_t rip)
 	return NULL;
 }
 
+/* Part of the address space in which what lies is within reach of mostly the same. */
+static uint64_t neighbourhood(uint64_t rip)
+{
+	return rip / ARENA_BYTES;
+}
+
+/* Looking for room costs a system call a place: what had none near it is not asked about for each
+ * block. That there may be some since only makes code a little slower. */
+static bool is_crowded(const struct dec_engine *e, uint64_t rip)
+{
+	for (size_t i = 0; i < e->crowded.size; i++)
+		if (e->crowded.data[i] == neighbourhood(rip))
+			return true;
+	return false;
+}
+
+static void note_crowded(struct dec_engine *e, uint64_t rip)
+{
+	uint64_t *slot = vec_push(&e->crowded);
+
+	if (slot)
+		*slot = neighbourhood(rip);
+	log_debug("no room for an arena around %#lx", neighbourhood(rip) * ARENA_BYTES);
+}
+
 /* The program has filled all within reach of some of its code, as a non-PIE one does
  * whose heap grows beyond 2 GiB. Any place will do then (far.c). */
 static struct engine_arena *arena_add_far(struct dec_engine *e)
@@ -114,8 +139,11 @@ struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip, si
 {
 	struct engine_arena *a = arena_find(e, rip, ARENA_REACH, room);
 
-	if (!a)
+	if (!a && !is_crowded(e, rip)) {
 		a = arena_add_near(e, rip);
+		if (!a)
+			note_crowded(e, rip);
+	}
 	if (!a)
 		a = arena_find(e, rip, UINT64_MAX, room);
 	if (!a)

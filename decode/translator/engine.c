@@ -203,6 +203,7 @@ void dec_engine_flush(struct dec_engine *e)
 	if (e->guard)
 		e->guard->events.size = 0;
 	e->n_gone = 0;
+	e->crowded.size = 0;
 	for (size_t i = 0; i < e->arenas.size; i++)
 		dec_engine_arena_empty(&e->arenas.data[i]);
 	for (size_t i = 0; i < 65536; i++)

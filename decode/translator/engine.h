@@ -211,6 +211,7 @@ struct dec_engine {
 	VEC(struct engine_exit) exits;
 	VEC(uint32_t) insn_host;
 	VEC(struct engine_arena) arenas;
+	VEC(uint64_t) crowded; ///< arena.c: where code has no room for an arena near it
 	VEC(struct engine_was) was; ///< see dec_engine_keep_code()
 	bool keeps_code;
 	/** Unless NULL registers and memory may be NaT: what is C's then is a breakpoint to

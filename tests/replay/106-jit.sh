@@ -8,3 +8,10 @@
 record_and_replay "$BUILD/tests/programs/jit"
 rm -r "$TMPDIR/c"
 record_and_replay "$BUILD/tests/programs/jitcrew"
+
+# Whoever has left no room near its code: that is found out once for all code of a place.
+rm -r "$TMPDIR/c"
+record_and_replay "$BUILD/tests/programs/surrounded"
+FAULTLINE_LOG=decode:2 "$FAULTLINE" replay "$TMPDIR/c" 2>&1 | grep 'no room for an arena' >"$TMPDIR/crowded"
+[ -s "$TMPDIR/crowded" ] || fail "there was room"
+[ -z "$(sort "$TMPDIR/crowded" | uniq -d)" ] || fail "looked for again: $(sort "$TMPDIR/crowded" | uniq -c)"
