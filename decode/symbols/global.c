@@ -139,7 +139,9 @@ const struct dec_sym_mapping *dec_sym_module_of(struct dec_symbols *s, uint64_t 
 	return NULL;
 }
 
-bool dec_symbols_global(struct dec_symbols *s, uint64_t addr, struct dec_global *ret)
+/* The one that @p addr is in, which @p bias is to be added to the addresses of. */
+static struct dec_sym_global *global_at(struct dec_symbols *s, uint64_t addr,
+					uint64_t *bias)
 {
 	const struct dec_sym_mapping *m;
 	struct err *err = need_globals(s);
@@ -150,16 +152,35 @@ bool dec_symbols_global(struct dec_symbols *s, uint64_t addr, struct dec_global 
 	err_destroy(err);
 	m = err ? NULL : dec_sym_module_of(s, addr);
 	if (!m)
-		return false;
+		return NULL;
+	*bias = m->bias;
 	at = addr - m->bias;
 	n = vec_rank(s->globals.size, i,
 		     s->globals.data[i].unit < m->unit ||
 			     (s->globals.data[i].unit == m->unit &&
 			      s->globals.data[i].addr <= at));
 	g = n ? &s->globals.data[n - 1] : NULL;
-	if (!g || g->unit != m->unit || at - g->addr >= g->size)
+	return g && g->unit == m->unit && at - g->addr < g->size ? g : NULL;
+}
+
+bool dec_symbols_global(struct dec_symbols *s, uint64_t addr, struct dec_global *ret)
+{
+	uint64_t bias;
+	struct dec_sym_global *g = global_at(s, addr, &bias);
+
+	if (!g)
 		return false;
-	*ret = (struct dec_global){ text_name(dwarf_diename(&g->die)), g->addr + m->bias,
-				    g->size, is_atomic(&g->die, at - g->addr) };
+	*ret = (struct dec_global){ text_name(dwarf_diename(&g->die)), g->addr + bias,
+				    g->size, is_atomic(&g->die, addr - bias - g->addr) };
 	return true;
+}
+
+bool dec_sym_global_die(struct dec_symbols *s, uint64_t addr, Dwarf_Die *ret)
+{
+	uint64_t bias;
+	const struct dec_sym_global *g = global_at(s, addr, &bias);
+
+	if (g)
+		*ret = g->die;
+	return g;
 }

@@ -67,7 +67,9 @@ static void find_static(struct dec_symbols *s, uint64_t addr, struct dec_around 
 		     m->unit->objects.data[i].addr <= addr - m->bias);
 	for (int back = 0; n && back < 4; back++, n--) {
 		const struct dec_sym_symbol *x = &m->unit->objects.data[n - 1];
-		struct dec_object o = { x->name, x->addr + m->bias, x->size, 0, 0 };
+		struct dec_object o = { .name = x->name,
+					.start = x->addr + m->bias,
+					.size = x->size };
 
 		if (addr - o.start < o.size && o.size >= ret->at.size)
 			ret->at = o;
@@ -140,7 +142,10 @@ static void look_at(struct search *s, Dwarf_Die *block, Dwarf_Die *die, int scop
 	if (!name || !dec_sym_type_of(die, &type, NULL))
 		return;
 	dec_sym_locate(s->at, die, &l);
-	o = (struct dec_object){ name, l.value, dec_sym_type_bytes(&type), 0, 0 };
+	o = (struct dec_object){ .name = name,
+				 .start = l.value,
+				 .size = dec_sym_type_bytes(&type),
+				 .die = die->addr };
 	set_scope(s, block, &o);
 	if (l.kind == DEC_SYM_AT && !o.size && scope && o.start <= s->addr &&
 	    o.start > s->unsized)
@@ -278,19 +283,27 @@ static bool is_in_memory(Dwarf_Die *die)
 	       dec_sym_op_reg(&ops[0]) < 0;
 }
 
-/* Says the compiler that it was to optimize? gcc tells its options; clang keeps the frame by the stack's
- * end then. */
-static bool is_optimized(const struct dec_sym_frame *at)
+/* Who compiled it, and, if that is gcc, by which options. */
+static const char *producer(const struct dec_sym_frame *at)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Op *ops;
-	size_t n;
 	const char *by =
 		at->scopes.cu && dwarf_attr(&at->scopes.cu->die, DW_AT_producer, &attr) ?
 			dwarf_formstring(&attr) :
 			NULL;
 
-	by = by ? strstr(by, " -O") : NULL;
+	return by ? by : "";
+}
+
+/* Says the compiler that it was to optimize? gcc tells its options; clang keeps the frame by the stack's
+ * end then. */
+static bool is_optimized(const struct dec_sym_frame *at)
+{
+	const char *by = strstr(producer(at), " -O");
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+
 	if (by && by[3] != '0')
 		return true;
 	return dwarf_attr(at->function, DW_AT_frame_base, &attr) &&
@@ -303,9 +316,11 @@ bool dec_symbols_is_literal(struct dec_symbols *s, uint64_t rip)
 	struct dec_sym_frame at = {};
 	Dwarf_Die child;
 
-	if (!enter(s, rip, &at) || is_optimized(&at) ||
-	    dwarf_child(at.function, &child) != 0)
+	if (!enter(s, rip, &at) || is_optimized(&at))
 		return false;
+	// Without variables gcc's options are all that tells.
+	if (dwarf_child(at.function, &child) != 0)
+		return strstr(producer(&at), " -m");
 	do {
 		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine ||
 		    (is_variable(&child) && !is_in_memory(&child)))

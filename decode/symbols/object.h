@@ -18,6 +18,7 @@ struct dec_object {
 	/** In code that was not optimized: the code of the block that declares it. Both 0: its whole
 	 * function's, or not known. */
 	uint64_t scope_start, scope_end;
+	const void *die; ///< of a frame's: what DWARF says of it
 };
 
 /** What may be meant by an address: what lies there, or what ends there. */
@@ -37,6 +38,12 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 
 /** @return whether a static object begins at @p addr, which is @p ret. */
 bool dec_symbols_begins(struct dec_symbols *s, uint64_t addr, struct dec_object *ret);
+
+/** @p o, as dec_symbols_around() told of it to code at @p rip, is a struct, and what @p addr is in is a member of it, an
+ * array: that is @p ret. The last member has all that is behind it, too. @p is_pointed_to: it is not @p o, but at
+ * start, that a pointer leads to. @return false: it is not, or that is not known. */
+bool dec_symbols_array_at(struct dec_symbols *s, uint64_t rip, const struct dec_object *o,
+			  bool is_pointed_to, uint64_t addr, struct dec_object *ret);
 
 /** @return whether both are in one module: code or data. */
 bool dec_symbols_same_module(struct dec_symbols *s, uint64_t a, uint64_t b);

@@ -11,6 +11,9 @@
 #include "decode/symbols/symbols_int.h"
 #include "decode/symbols/variable.h"
 
+/** What DWARF says of the global or static variable that @p addr is in. @return false: it knows none. */
+bool dec_sym_global_die(struct dec_symbols *s, uint64_t addr, Dwarf_Die *ret);
+
 /** DIEs from a compile unit's child down to a variable, which is the last. */
 struct dec_var_path {
 	struct dec_sym_unit *unit;
