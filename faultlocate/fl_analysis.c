@@ -253,7 +253,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = explain_end(a);
 	if (!err && o->check)
 		err = fl_check_bytes(o->check, a->capture, a->symbols,
-				     a->run.instructions, o->with_progress);
+				     a->run.instructions, &a->accesses, o->with_progress);
 	if (!err && o->check)
 		err = fl_check_fault(o->check, a->symbols, &a->end, &a->accesses);
 	if (!err && o->check)

@@ -110,11 +110,12 @@ struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, const struct fl_race_options *o);
 
 /** Look at variables and at what has no value, if a rule asks for that: one more replay. Of runs of more than
- * FL_BYTES_MOST (or FL_BYTES_MOST_VALUES) instructions only if one of those rules is named.
+ * FL_BYTES_MOST (or FL_BYTES_MOST_VALUES) instructions only if one of those rules is named. What is wrong with a block at a
+ * statement of @p accesses is told already.
  * @return what fl_bytes_find() does. */
 struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, uint64_t instructions,
-			   bool with_progress);
+			   const hg_accesses *accesses, bool with_progress);
 
 /** @return the @p i-th load that looks through the stack, as a collector does; 0: there are no more. */
 uint64_t fl_check_look(const struct fl_check *c, size_t i);

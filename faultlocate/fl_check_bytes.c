@@ -12,12 +12,13 @@
 #include "faultlocate/fl_check_int.h"
 #include "faultlocate/fl_end.h"
 
-enum { STORAGE_FRAME = 1, STORAGE_STATIC };
+enum { STORAGE_FRAME = 1, STORAGE_STATIC, STORAGE_BLOCK };
 
 struct asked {
 	struct fl_check *c;
 	struct dec_symbols *symbols;
 	size_t n_before; ///< errors of other rules
+	const hg_accesses *accesses;
 };
 
 static const char *const uses[] = {
@@ -73,6 +74,23 @@ static struct err *add(struct asked *a, const struct fl_bytes_place *p, size_t r
 	return fl_check_add(a->c, p->frames, &e);
 }
 
+/* Did rules of the heap tell already what is wrong there? */
+static bool is_told(struct asked *a, const struct fl_bytes_place *p)
+{
+	uint64_t at = statement_of(a, p->statement);
+
+	for (size_t i = 0; i < a->accesses->size; i++) {
+		const struct hg_access *x = &a->accesses->data[i];
+
+		if (x->pc == p->pc || statement_of(a, x->rip) == at)
+			return true;
+		for (size_t k = 0; k < x->n_others && k < HG_ACCESS_OTHERS; k++)
+			if (statement_of(a, x->other[k].rip) == at)
+				return true;
+	}
+	return false;
+}
+
 static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 			     const struct fl_bytes_access *x)
 {
@@ -81,7 +99,9 @@ static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 	const struct spec_bug_world w = {
 		.time = p->time,
 		.width = x->size,
-		.storage = x->is_static ? STORAGE_STATIC : STORAGE_FRAME,
+		.storage = x->is_block	? STORAGE_BLOCK :
+			   x->is_static ? STORAGE_STATIC :
+					  STORAGE_FRAME,
 		.var_start = x->object.start,
 		.var_end = x->object.start + x->object.size,
 		.is_gone = x->is_gone,
@@ -90,6 +110,8 @@ static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 	};
 	char detail[256];
 
+	if (x->is_block && is_told(a, p))
+		return NULL;
 	snprintf(detail, sizeof(detail),
 		 "%s of %llu byte%s at byte %lld of %.100s, which has %llu",
 		 x->is_write ? "write" : "read", (unsigned long long)x->size,
@@ -121,7 +143,7 @@ struct err *fl_check_smash(struct fl_check *c, struct dec_symbols *symbols,
 					  .var_start = x->addr,
 					  .var_end = x->addr,
 					  .ctx = c };
-	struct asked a = { c, symbols, 0 };
+	struct asked a = { .c = c, .symbols = symbols };
 	struct fl_bytes_place p = { .time = s->time, .pc = s->rip, .statement = s->rip };
 	struct dec_place place = {};
 	char detail[256];
@@ -221,9 +243,9 @@ bool fl_check_is_short(const struct fl_check *c)
 
 struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, uint64_t instructions,
-			   bool with_progress)
+			   const hg_accesses *accesses, bool with_progress)
 {
-	struct asked a = { c, symbols, c->errors.size };
+	struct asked a = { c, symbols, c->errors.size, accesses };
 	struct fl_bytes_events events = { .ctx = &a, .again = on_again };
 	bool is_named = false;
 

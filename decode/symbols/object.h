@@ -40,10 +40,11 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 bool dec_symbols_begins(struct dec_symbols *s, uint64_t addr, struct dec_object *ret);
 
 /** @p o, as dec_symbols_around() told of it to code at @p rip, is a struct, and what @p addr is in is a member of it, an
- * array: that is @p ret. The last member has all that is behind it, too. @p is_pointed_to: it is not @p o, but at
- * start, that a pointer leads to. @return false: it is not, or that is not known. */
-bool dec_symbols_array_at(struct dec_symbols *s, uint64_t rip, const struct dec_object *o,
-			  bool is_pointed_to, uint64_t addr, struct dec_object *ret);
+ * array of more than one: that is @p ret. The last member has all that is behind it, too. @p is_pointed_to: it is not
+ * @p o, but at start, that a pointer leads to. @return how many bytes an element has; 0: it is not, or that is not known. */
+uint32_t dec_symbols_array_at(struct dec_symbols *s, uint64_t rip,
+			      const struct dec_object *o, bool is_pointed_to,
+			      uint64_t addr, struct dec_object *ret);
 
 /** @return whether both are in one module: code or data. */
 bool dec_symbols_same_module(struct dec_symbols *s, uint64_t a, uint64_t b);

@@ -49,6 +49,7 @@ static struct err *switch_thread(struct bytes_walk *w, uint32_t tid)
 	if (w->thread && w->thread->tid == tid)
 		return NULL;
 	if (w->events->access) {
+		w->objects.made = (struct bytes_made){};
 		hg_derive_thread(&w->objects.derive, tid);
 		if (!w->objects.derive.regs)
 			return &err_nomem;
@@ -307,6 +308,8 @@ static struct err *on_insn(struct bytes_walk *w, const struct dec_step *s)
 		enter_kernel(w, s);
 	if (!err)
 		err = track(w, s);
+	if (is_syscall) // it may be rt_sigreturn
+		w->objects.made = (struct bytes_made){ .given = UINT32_MAX };
 	if (!err && is_syscall)
 		err = leave_kernel(w, s, number);
 	t->has_jumped = s->insn->flow != DEC_FLOW_NEXT;
@@ -352,6 +355,7 @@ static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t 
 	(void)time, (void)rip, (void)pc;
 	w->has_released = known != NULL;
 	w->released_size = known ? *known : 0;
+	map_remove(&w->blocks, addr);
 	return NULL;
 }
 
@@ -366,6 +370,10 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 	w->has_released = false;
 	if (map_put(&w->blocks, addr, size))
 		return &err_nomem;
+	if (!w->first_block || addr < w->first_block)
+		w->first_block = addr;
+	if (addr > w->last_block)
+		w->last_block = addr;
 	kept = kept < size ? kept : size;
 	return fl_values_set(&w->values, addr + kept, size - kept, is_zeroed);
 }
@@ -387,6 +395,7 @@ static void walk_destroy(struct bytes_walk *w)
 	hg_strings_deinit(&w->strings);
 	fl_values_deinit(&w->values);
 	fl_objects_deinit(&w->objects);
+	fl_named_deinit(w);
 	free(w);
 }
 

@@ -26,6 +26,7 @@
 struct fl_bytes_access {
 	struct dec_object object;
 	bool is_static;
+	bool is_block; ///< object is of the heap: a block, or an array in it
 	bool is_gone;  ///< its function has returned
 	bool is_ended; ///< the block that declares it has ended
 	bool is_write;

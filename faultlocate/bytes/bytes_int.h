@@ -89,21 +89,57 @@ struct bytes_object {
 	struct dec_object is; ///< that of the two which was meant; no name: not known yet
 	struct frame frame;   ///< of the function whose it is
 	uint32_t tid;
-	uint64_t site;		///< where the pointer was made; 0: not known
-	bool is_literal;	///< .. the code there
+	uint64_t site;	 ///< where the pointer was made; 0: not known
+	bool is_literal; ///< .. the code there
+	/** It is an array in a variable, which the statement there names: bytes of an element; 0: it is none. */
+	uint32_t element;
+	uint64_t outer; ///< .. the variable starts here
+	uint32_t whole; ///< .. and has this number; 0: it is a block
+	struct dec_object
+		block; ///< what a pointer leads to: it is in this, or this itself; no name: it is no block
+	bool is_given_out;	///< the call under way was given an address outside of it
 	bool is_pending;	///< it is none until the stack's end is lowered to it
 	struct map_slot met[4]; ///< instructions that accessed it as they should, lately
 	uint8_t n_met;
 };
 
+/** What an instruction means that makes a pointer. */
+struct bytes_site {
+	struct dec_around around;
+	uint64_t addr;		  ///< that it was asked for by
+	struct dec_object member; ///< an array in around.at that is meant
+	uint32_t element;	  ///< .. bytes of an element; 0: there is none
+};
+
+#define BYTES_BLOCKS \
+	4096 // that pointers are to in code without optimization: the first of them
+
+/** What general registers hold, of the thread that runs: what code without optimization made of variables'
+ * addresses within a statement, as long as the register's derivation is not 0. */
+struct bytes_made {
+	uint32_t
+		fresh; ///< bits: an address that is a constant in the frame or in static data
+	uint32_t astray; ///< bits: a pointer with its distance to another variable added
+	uint32_t given;	 ///< bits: what another function left there
+	bool has_distance; ///< the next had any since the last call
+	uint32_t distance_from
+		[DEC_GPRS]; ///< of a pointer less another: the other one; 0: it is none
+};
+
 struct bytes_objects {
 	struct hg_derive derive;
+	struct bytes_made made;
+	uint32_t n_blocks; ///< of all, that are of blocks
+	bool has_literal;  ///< some of all were made in code without optimization
 	VEC(struct bytes_object) all;
 	struct map known; ///< hash of the place, address and call -> number
 	struct map sites; ///< rip -> index + 1 of site, or 0
-	VEC(struct dec_around) site;
-	VEC(uint64_t) site_addr; ///< that was asked for
-	struct map literal;	 ///< function's statement -> 1 no, 2 yes
+	VEC(struct bytes_site) site;
+	struct map literal; ///< function's statement -> 1 no, 2 yes
+	struct {
+		uint64_t rip;
+		bool is_literal;
+	} at_hand[1024]; ///< .. of those met lately
 	struct {
 		uint64_t value;
 		uint32_t number;
@@ -118,6 +154,13 @@ struct bytes_dynamic {
 	bool is_taken;	      ///< a register said by how much
 	bool is_made;	      ///< a pointer to it was made
 	bool is_copied;	      ///< the end was copied to a register, to be lowered there
+};
+
+/** A source file. */
+struct bytes_source {
+	const char *file, *directory; ///< as DWARF has them; borrowed
+	char *text;
+	VEC(size_t) lines; ///< where in text each begins, which a 0 ends
 };
 
 /* ---- the walk --------------------------------------------------------------------------------- */
@@ -154,11 +197,13 @@ struct bytes_walk {
 	struct bytes_values values;
 	struct bytes_objects objects;
 	struct bytes_looks looks;
-	struct map models;	///< rip -> struct insn_model *
-	struct arena arena;	///< of those
-	struct map replaced;	///< rip -> whether memcheck would run another function
-	struct map blocks;	///< start -> size
-	uint64_t released_size; ///< of the block released just before
+	VEC(struct bytes_source) sources;
+	struct map models;   ///< rip -> struct insn_model *
+	struct arena arena;  ///< of those
+	struct map replaced; ///< rip -> whether memcheck would run another function
+	struct map blocks;   ///< start -> size
+	uint64_t first_block, last_block; ///< of those there were
+	uint64_t released_size;		  ///< of the block released just before
 	bool has_released;
 	bool is_live; ///< live.c
 };
@@ -281,7 +326,10 @@ bool fl_looks_is_known(const struct bytes_walk *w, uint64_t pc);
 struct err *fl_looks_step(struct bytes_walk *w, const struct dec_step *s);
 
 /* ---- objects.c */
-enum { BYTES_NOBODY = 1 }; ///< a pointer whose object is not known yet
+enum {
+	BYTES_NOBODY = 1, ///< a pointer whose object is not known yet
+	BYTES_DISTANCE,	  ///< what is not known, less a pointer
+};
 
 struct err *fl_objects_init(struct bytes_walk *w);
 void fl_objects_deinit(struct bytes_objects *o);
@@ -297,11 +345,88 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 uint32_t fl_objects_number(struct bytes_walk *w, const struct dec_around *around,
 			   uint64_t rip);
 
+/** @return whether the code at @p rip was not optimized: dec_symbols_is_literal(), asked once. */
+bool fl_objects_is_literal(struct bytes_walk *w, uint64_t rip);
+
+/** A dec_frame.read that knows nothing: where memory tells where a variable is, that may change. */
+bool fl_objects_read_nothing(void *ctx, uint64_t addr, void *buf, size_t size);
+
 /** @return the call that is under way. */
 struct frame fl_objects_frame(const struct bytes_walk *w);
 
 /** @return how many bytes of object @p number are from @p addr on; 0: none. */
 uint64_t fl_objects_room(const struct bytes_walk *w, uint32_t number, uint64_t addr);
+
+/* ---- made.c: of the user's code; what is not of code without optimization is none of it */
+
+/** Registers that a function gets pointers in. */
+#define BYTES_ARGUMENTS                                                                 \
+	(1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX | 1u << CAP_RCX | 1u << CAP_R8 | \
+	 1u << CAP_R9)
+
+/** @return whether @p insn calls a function. */
+static inline bool fl_made_is_call(const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND;
+}
+
+/** @return whether register @p reg holds a distance from object @p x (NULL: none) to elsewhere. */
+bool fl_made_is_distance(struct bytes_walk *w, int reg, const struct bytes_object *x);
+
+/** Registers @p a and @p b are added. @return which of them is a pointer that the other, a distance from what it is to,
+ * leads astray; -1: neither. */
+int fl_made_led(struct bytes_walk *w, int a, int b);
+
+/** @return whether @p insn may load a pointer from the frame or static data, as code without optimization does. */
+bool fl_made_may_load(const struct dec_insn *insn);
+
+/** @return whether @p value is the start of a block of the heap. */
+bool fl_made_is_block(const struct bytes_walk *w, uint64_t value);
+
+/** @return whether it matters to which block code at @p rip loads a pointer so, or may. */
+bool fl_made_is_asked(struct bytes_walk *w, uint64_t rip);
+
+/** @return the number of the block that begins at @p value, which the instruction of @p s loaded; 0: none. */
+uint32_t fl_made_block(struct bytes_walk *w, const struct dec_step *s, uint64_t value);
+
+/** @return the number of what is at @p addr in @p block, which the instruction of @p s computes: an array that its line
+ * names, or @p block; 0: it is not to be known. */
+uint32_t fl_made_in_block(struct bytes_walk *w, const struct dec_step *s,
+			  const struct dec_object *block, uint64_t addr);
+
+/** What an instruction began with. */
+struct bytes_before {
+	struct bytes_made made;
+	uint32_t number[DEC_GPRS]; ///< of registers
+	uint32_t was_live;	   ///< bits: has any
+	uint32_t hidden;	   ///< bits: BYTES_DISTANCE, which is no pointer
+	int led; ///< the one of those it adds that is led astray; -1: none
+};
+
+/** The instruction of @p s is to be carried on; a call notes which arguments are outside of what they are to. */
+void fl_made_begin(struct bytes_walk *w, const struct dec_step *s,
+		   struct bytes_before *b);
+
+/** It was; @p is_fixed: it made an address that is a constant in what it is to. */
+void fl_made_end(struct bytes_walk *w, const struct dec_step *s,
+		 const struct bytes_before *b, bool is_fixed);
+
+/* ---- named.c */
+
+void fl_named_deinit(struct bytes_walk *w);
+
+/** Code at @p rip computes @p addr, which is in @p o: does its line name an array that is a member of it, and has that
+ * address? That is @p ret, as long as the walk lives. @p is_pointed_to: @p o is named as the pointer that leads there.
+ * @return how many bytes an element has; 0: it does not, or that is not known. */
+uint32_t fl_named_array(struct bytes_walk *w, uint64_t rip, const struct dec_object *o,
+			bool is_pointed_to, uint64_t addr, struct dec_object *ret);
+
+/** @return whether the line of @p rip has a difference, or names a member by pointer @p name: else it does not matter what that is
+ * to. */
+bool fl_named_may(struct bytes_walk *w, uint64_t rip, const char *name);
+
+/** @return whether the line of @p rip sets something to where @p name begins. */
+bool fl_named_start(struct bytes_walk *w, uint64_t rip, const char *name);
 
 /* ---- dynamic.c: alloca(), arrays of variable length */
 

@@ -39,6 +39,8 @@ static void learn(struct bytes_walk *w, struct bytes_seen *q, struct frames *fra
 				  .moves_stack = insn->gpr_written >> CAP_RSP & 1,
 				  .reads_flags = insn->reads_flags,
 				  .writes_flags = insn->writes_flags };
+	q->is_call = w->events->access && fl_made_is_call(insn) &&
+		     dec_frames_is_own(frames, insn->rip);
 	if (q->kind == KIND_INERT || !hg_glance_is_plain(insn) ||
 	    (w->events->access && (may_make_pointer(insn) || fl_dynamic_may_take(insn)) &&
 	     dec_frames_is_own(frames, insn->rip)))
@@ -52,6 +54,8 @@ static void learn(struct bytes_walk *w, struct bytes_seen *q, struct frames *fra
 		q->mem = hg_glance_mem_of(insn);
 	// What a plain load reads is what it defines.
 	q->word_at = at.load ? at.load : insn->is_plain_load ? at.define : 0;
+	q->may_load = w->events->access && w->events->use && fl_made_may_load(insn) &&
+		      dec_frames_is_own(frames, insn->rip);
 	q->words = w->events->access && q->mem.is_read ? q->mem.size / 8 : 0;
 	if ((q->words && (!q->word_at || (!at.load && at.n_defs != 1))) ||
 	    (q->mem.is_write && !q->store_at))
@@ -86,7 +90,7 @@ static void learn_block(struct bytes_walk *w, struct frames *frames,
 /* ---- instructions ------------------------------------------------------------------------------- */
 
 static bool loads_pointer(struct bytes_walk *w, const struct dec_glance *g,
-			  const struct bytes_seen *q, uint64_t addr)
+			  struct bytes_seen *q, uint64_t rip, uint64_t addr)
 {
 	struct hg_derive *d = &w->objects.derive;
 
@@ -97,6 +101,11 @@ static bool loads_pointer(struct bytes_walk *w, const struct dec_glance *g,
 		if (hg_derive_word(d, addr + 8 * i, word) ||
 		    d->pointer(d->pointer_ctx, word))
 			return true;
+		if (!q->may_load || !fl_made_is_block(w, word))
+			continue;
+		if (fl_made_is_asked(w, rip))
+			return true;
+		q->may_load = false;
 	}
 	return false;
 }
@@ -109,17 +118,19 @@ static bool follows_words(const struct bytes_walk *w)
 
 /* Has it to do with what is followed? */
 static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
-			 const struct bytes_seen *q, uint64_t addr)
+			 struct bytes_seen *q, uint64_t rip, uint64_t addr)
 {
 	const struct bytes_regs *r = &w->thread->regs;
 	const struct hg_derived_regs *d = w->objects.derive.regs;
 	bool has_objects = w->events->access;
 
-	return q->gpr & (r->live | (has_objects ? d->live : 0)) ||
+	return (q->is_call && w->objects.has_literal && d->live & BYTES_ARGUMENTS) ||
+	       q->gpr & (r->live | (has_objects ? d->live : 0)) ||
 	       q->vec & (r->vec_live | (has_objects ? d->vec_live : 0)) ||
 	       (q->reads_flags && !fl_has_flags(r)) ||
-	       (q->mem.is_read && (!fl_values_are_there(&w->values, addr, q->mem.size) ||
-				   (follows_words(w) && loads_pointer(w, g, q, addr))));
+	       (q->mem.is_read &&
+		(!fl_values_are_there(&w->values, addr, q->mem.size) ||
+		 (follows_words(w) && loads_pointer(w, g, q, rip, addr))));
 }
 
 static struct err *put(struct bytes_walk *w, const struct dec_glance *g,
@@ -161,14 +172,14 @@ uint32_t fl_glance_go_on(struct bytes_walk *w, const struct dec_glance *g, uint3
 	bool is_in_string = w->thread->string.rsp;
 
 	for (; i < g->n_ran && !*err; i++) {
-		const struct bytes_seen *q = fl_seen(g, i);
+		struct bytes_seen *q = fl_seen(g, i);
 		uint64_t addr = q->mem.is_there ? hg_glance_address(&q->mem, g) : 0;
 
 		if (q->kind == KIND_STEP ||
 		    (is_in_string && (q->mem.is_read || q->moves_stack)) ||
 		    (q->mem.is_read &&
 		     fl_looks_is_watched(&w->looks, g->block->insn[i].rip)) ||
-		    is_concerned(w, g, q, addr))
+		    is_concerned(w, g, q, g->block->insn[i].rip, addr))
 			break;
 		if (q->writes_flags)
 			r->no_zero = r->no_sign = r->no_carry = r->no_overflow =

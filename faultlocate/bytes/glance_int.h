@@ -19,6 +19,8 @@ enum bytes_kind { KIND_STEP, KIND_INERT, KIND_PLAIN };
 struct bytes_seen {
 	uint8_t kind;
 	bool may_store; ///< dec_heap_may_store()
+	bool may_load;	///< see fl_made_may_load()
+	bool is_call;	///< .. and fl_made_give_out()
 	bool reads_flags, writes_flags, moves_stack;
 	uint8_t words; ///< of 8 bytes that it reads, at word_at; 0: nobody looks at them
 	uint8_t def;   ///< as struct hg_slots_at has it

@@ -12,6 +12,8 @@
  * another variable, or leaves the frame, is told; and of accesses in the function itself those of an instruction that
  * was inside before, or begins inside.
  */
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "faultlocate/bytes/bytes_int.h"
@@ -28,14 +30,22 @@ static bool is_in(const struct dec_object *o, uint64_t addr, uint64_t size)
 	       size <= o->size - (addr - o->start);
 }
 
-static bool is_literal(struct bytes_walk *w, uint64_t rip)
+bool fl_objects_is_literal(struct bytes_walk *w, uint64_t rip)
 {
-	const uint64_t *known = map_get(&w->objects.literal, rip);
-	bool ret = known ? *known == 2 : dec_symbols_is_literal(w->symbols, rip);
+	size_t at = (rip ^ rip >> 10) %
+		    (sizeof(w->objects.at_hand) / sizeof(w->objects.at_hand[0]));
+	const uint64_t *known;
+	bool ret;
 
+	if (w->objects.at_hand[at].rip == rip)
+		return w->objects.at_hand[at].is_literal;
+	known = map_get(&w->objects.literal, rip);
+	ret = known ? *known == 2 : dec_symbols_is_literal(w->symbols, rip);
 	// What cannot be kept is asked again.
 	if (!known)
 		map_put(&w->objects.literal, rip, 1 + ret);
+	w->objects.at_hand[at].rip = rip;
+	w->objects.at_hand[at].is_literal = ret;
 	return ret;
 }
 
@@ -62,7 +72,8 @@ static uint32_t number_of(struct bytes_walk *w, const struct dec_around *around,
 
 	if (known)
 		return *known;
-	x.is_literal = rip && is_literal(w, rip);
+	x.is_literal = rip && fl_objects_is_literal(w, rip);
+	o->has_literal |= x.is_literal;
 	// An index goes from what lies there, if nothing was optimized.
 	if (!around->before.name || (is_indexed && x.is_literal))
 		x.is = around->at;
@@ -100,7 +111,7 @@ static uint32_t pointer_of(void *ctx, uint64_t value)
 }
 
 /* Where memory tells where a variable is, that may change. */
-static bool read_nothing(void *ctx, uint64_t addr, void *buf, size_t size)
+bool fl_objects_read_nothing(void *ctx, uint64_t addr, void *buf, size_t size)
 {
 	(void)ctx, (void)addr, (void)buf, (void)size;
 	return false;
@@ -111,6 +122,21 @@ static void move_object(struct dec_object *o, int64_t by)
 	o->start += o->name ? by : 0;
 }
 
+/* Does the statement name an array that is a member of the variable? Or that variable, and not what ends where it begins? */
+static void name_member(struct bytes_walk *w, uint64_t rip, struct bytes_site *site)
+{
+	struct dec_object *o = &site->around.at, *before = &site->around.before;
+
+	if (!o->name || !fl_objects_is_literal(w, rip))
+		return;
+	site->element = fl_named_array(w, rip, o, false, site->addr, &site->member);
+	site->member.scope_start = o->scope_start;
+	site->member.scope_end = o->scope_end;
+	if (site->element ||
+	    (before->name && o->start == site->addr && fl_named_start(w, rip, o->name)))
+		*before = (struct dec_object){};
+}
+
 /* The number of the variable that code at @p rip means by @p addr; 0: none. Where in a frame variables are
  * does not change, so it is asked once. */
 static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t addr,
@@ -119,32 +145,49 @@ static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t
 	struct bytes_objects *o = &w->objects;
 	uint64_t rip = s->insn->rip, key = hg_derive_key(rip, s->insn->flow);
 	const uint64_t *known = map_get(&o->sites, key);
-	struct dec_frame f = { .rip = rip, .read = read_nothing };
-	struct dec_around around = {};
-	size_t index;
+	struct dec_frame f = { .rip = rip, .read = fl_objects_read_nothing };
+	struct bytes_site site = { .addr = addr };
+	struct dec_around *around = &site.around;
+	uint64_t by, outer;
+	uint32_t number, whole;
 	bool is_one;
 
 	if (!known) {
 		memcpy(f.gpr, gpr, sizeof(f.gpr));
-		is_one = dec_symbols_around(w->symbols, &f, addr, &around);
-		if (is_one && (vec_add(&o->site, around) || vec_add(&o->site_addr, addr)))
-			return 0;
+		is_one = dec_symbols_around(w->symbols, &f, addr, around);
+		if (is_one) {
+			name_member(w, rip, &site);
+			if (vec_add(&o->site, site))
+				return 0;
+		}
 		if (map_put(&o->sites, key, is_one ? o->site.size : 0))
 			return 0;
 		known = map_get(&o->sites, key);
 	}
 	if (!known || !*known)
 		return 0;
-	index = *known - 1;
-	around = o->site.data[index];
-	if (around.is_static && addr != o->site_addr.data[index])
+	site = o->site.data[*known - 1];
+	by = addr - site.addr;
+	if (around->is_static && by)
 		return 0;
-	move_object(&around.at, addr - o->site_addr.data[index]);
-	move_object(&around.before, addr - o->site_addr.data[index]);
-	around.other_end += addr - o->site_addr.data[index];
-	if (around.other_start != UINT64_MAX)
-		around.other_start += addr - o->site_addr.data[index];
-	return number_of(w, &around, rip, is_indexed);
+	move_object(&around->at, by);
+	move_object(&around->before, by);
+	around->other_end += by;
+	if (around->other_start != UINT64_MAX)
+		around->other_start += by;
+	whole = number_of(w, around, rip, is_indexed);
+	if (!whole || !site.element)
+		return whole;
+	outer = around->at.start;
+	around->at = site.member;
+	move_object(&around->at, by);
+	number = number_of(w, around, rip, is_indexed);
+	if (number) {
+		o->all.data[number - 1].element = site.element;
+		o->all.data[number - 1].outer = outer;
+		o->all.data[number - 1].whole = whole;
+	}
+	return number;
 }
 
 /* ---- judgement ---------------------------------------------------------------------------------- */
@@ -237,6 +280,15 @@ static bool is_own_function(struct bytes_walk *w, const struct bytes_object *x,
 	return now.rsp == x->frame.rsp && now.time == x->frame.time;
 }
 
+/* May what leaves an array that is a member be meant for others? Whoever is called may be given the first of several,
+ * as may a copy that the compiler made: what begins there, and is wider than an element. */
+static bool may_be_others(const struct bytes_object *x, uint64_t addr, uint64_t size,
+			  bool is_call)
+{
+	return x->element &&
+	       (is_call ? !x->is_given_out : size > x->element && addr == x->is.start);
+}
+
 /* Do compilers make such accesses of right ones? */
 static bool is_compilers(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc,
 			 uint64_t addr, uint64_t size, bool is_call)
@@ -253,12 +305,14 @@ static bool is_compilers(struct bytes_walk *w, const struct bytes_object *x, uin
 	return is_own_function(w, x, pc);
 }
 
-struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
-			     uint32_t number, uint64_t addr, uint64_t size, bool is_write,
-			     bool is_call)
+/* @p is_astray: by a pointer that a distance led away. */
+static struct err *check(struct bytes_walk *w, struct fl_bytes_place p, uint32_t number,
+			 uint64_t addr, uint64_t size, bool is_write, bool is_call,
+			 bool is_astray)
 {
 	struct bytes_object *x = &w->objects.all.data[number - 1];
 	struct fl_bytes_access a = { .is_static = x->around.is_static,
+				     .is_block = x->block.name,
 				     .is_write = is_write,
 				     .addr = addr,
 				     .size = size };
@@ -266,6 +320,8 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 	if (x->is_pending)
 		return NULL;
 	a.is_gone = is_gone(w, x);
+	if (!x->is.name && is_astray)
+		x->is = x->around.at;
 	if (!x->is.name)
 		choose(x, addr, size);
 	a.object = x->is.name	     ? x->is :
@@ -280,14 +336,25 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 	// Behind what ends there may be something that has no name.
 	if (!a.object.name || (!x->is.name && !x->around.at.name && !a.is_gone))
 		return NULL;
-	if (addr + OFF_MAX < a.object.start ||
-	    addr > a.object.start + a.object.size + OFF_MAX)
+	is_astray |= is_call && x->is_literal && x->is_given_out;
+	if (!is_astray && (addr + OFF_MAX < a.object.start ||
+			   addr > a.object.start + a.object.size + OFF_MAX))
+		return NULL;
+	if (x->block.name && !x->element && !is_astray) // heapgraph/ judges those
+		return NULL;
+	if (!a.is_gone && !a.is_ended && may_be_others(x, addr, size, is_call))
 		return NULL;
 	if (!a.is_gone && !a.is_ended && is_compilers(w, x, p.pc, addr, size, is_call))
 		return NULL;
 	return fl_bytes_is_own(w, &p) ? w->events->access(w->events->ctx, &p, &a) : NULL;
 }
 
+struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
+			     uint32_t number, uint64_t addr, uint64_t size, bool is_write,
+			     bool is_call)
+{
+	return check(w, p, number, addr, size, is_write, is_call, false);
+}
 uint64_t fl_objects_room(const struct bytes_walk *w, uint32_t number, uint64_t addr)
 {
 	const struct bytes_object *x = &w->objects.all.data[number - 1];
@@ -327,11 +394,81 @@ static uint32_t pointer_in(const struct bytes_walk *w, const struct dec_mem *m,
 
 	if (!base || !index)
 		return base ? base : index;
+	if (base == BYTES_DISTANCE || index == BYTES_DISTANCE)
+		return 0;
 	// Of two, one is the distance to the other.
 	if (is_in(&w->objects.all.data[base - 1].is, ref->addr, ref->size))
 		return base;
 	return is_in(&w->objects.all.data[index - 1].is, ref->addr, ref->size) ? index :
 										 0;
+}
+
+/* ---- accesses ----------------------------------------------------------------------------------- */
+
+/* The number of what is at @p addr, a constant behind a pointer of number @p from. */
+static uint32_t made_at(struct bytes_walk *w, const struct dec_step *s, uint32_t from,
+			uint64_t addr, const uint64_t *gpr, bool is_indexed)
+{
+	const struct dec_object block = w->objects.all.data[from - 1].block;
+
+	return block.name ? fl_made_in_block(w, s, &block, addr) :
+			    at_site(w, s, addr, gpr, is_indexed);
+}
+
+/* The number of what the address of @p m is made of, in the user's code that is not optimized: @p number is what its
+ * registers tell. A constant behind a struct's start is another member's, or may be. */
+static uint32_t member_in(struct bytes_walk *w, const struct dec_step *s,
+			  const struct dec_mem *m, uint32_t number, bool *is_astray)
+{
+	const struct bytes_objects *o = &w->objects;
+	const struct hg_derived_regs *r = o->derive.regs;
+	uint32_t other;
+	int led;
+
+	if (m->base >= DEC_GPRS)
+		return number;
+	led = m->scale == 1 ? fl_made_led(w, m->base, m->index) : -1;
+	if (led >= 0 && !(o->made.fresh >> led & 1))
+		return 0;
+	*is_astray = led >= 0 || (r->gpr[m->base] && o->made.astray >> m->base & 1);
+	if (led >= 0)
+		number = r->gpr[led];
+	if (led == m->index || !m->disp || !r->gpr[m->base])
+		return number;
+	if (!(o->made.fresh >> m->base & 1)) {
+		const struct bytes_object *x = &o->all.data[r->gpr[m->base] - 1];
+
+		return x->element && (uint64_t)llabs(m->disp) != x->element ? x->whole :
+									      number;
+	}
+	other = made_at(w, s, r->gpr[m->base], r->value[m->base] + m->disp, r->value,
+			m->index != DEC_REG_NONE);
+	return other && (o->all.data[other - 1].element ||
+			 o->all.data[r->gpr[m->base] - 1].element) ?
+		       other :
+		       number;
+}
+
+/* The variable in the frame that @p m indexes by how far it is from there to elsewhere; 0: none. */
+static uint32_t indexed_by_distance(struct bytes_walk *w, const struct dec_step *s,
+				    const struct dec_mem *m)
+{
+	const struct hg_derived_regs *r = w->objects.derive.regs;
+	struct dec_mem plain = *m;
+	uint32_t number;
+	uint64_t base;
+
+	if (m->index >= DEC_GPRS || m->scale != 1 || !r->gpr[m->index] ||
+	    !w->objects.made.distance_from[m->index])
+		return 0;
+	plain.index = DEC_REG_NONE;
+	if (!base_of(r, &plain, &base))
+		return 0;
+	number = at_site(w, s, base, r->value, true);
+	return number && fl_made_is_distance(w, m->index,
+					     &w->objects.all.data[number - 1]) ?
+		       number :
+		       0;
 }
 
 /* @p r, a pointer's or an indexed variable's access. */
@@ -341,6 +478,7 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 	const struct hg_derived_regs *regs = w->objects.derive.regs;
 	const struct fl_bytes_place p = { .time = s->position, .pc = s->insn->rip };
 	uint32_t number = 0;
+	bool is_astray = false;
 	uint64_t base;
 
 	for (int i = 0; i < s->insn->n_mem && !number; i++) {
@@ -348,7 +486,13 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 
 		if (!(r->is_def ? m->is_write : m->is_read))
 			continue;
+		number = is_own ? indexed_by_distance(w, s, m) : 0;
+		is_astray = number;
+		if (number)
+			break;
 		number = pointer_in(w, m, r);
+		if (is_own && (number || m->index < DEC_GPRS))
+			number = member_in(w, s, m, number, &is_astray);
 		if (!number && is_own && m->index != DEC_REG_NONE &&
 		    base_of(regs, m, &base))
 			number = at_site(w, s, base, regs->value, true);
@@ -357,7 +501,7 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 		return NULL;
 	if (!r->is_def && fl_looks_is_known(w, s->insn->rip))
 		return NULL;
-	return fl_objects_check(w, p, number, r->addr, r->size, r->is_def, !is_own);
+	return check(w, p, number, r->addr, r->size, r->is_def, !is_own, is_astray);
 }
 
 /* Does it make a pointer to a variable? Then @p ret is the address, in register @p reg. */
@@ -383,39 +527,115 @@ static bool makes_pointer(struct bytes_walk *w, const struct dec_step *s, int *r
 		m->op[0].reg != CAP_RBP);
 }
 
-/* To what does @p addr lead, which is made there of registers that were @p gpr? */
+/* To what does @p addr lead, which is made there of registers that were @p gpr? @p is_fixed: it is always the same
+ * in the frame. */
 static uint32_t object_at(struct bytes_walk *w, const struct dec_step *s, uint64_t addr,
-			  const uint64_t *gpr)
+			  const uint64_t *gpr, bool *is_fixed)
 {
 	uint32_t number = fl_dynamic_pointer(w, s, addr);
 
-	if (!number)
+	if (!number) {
 		number = at_site(w, s, addr, gpr, false);
+		*is_fixed = number;
+	}
 	return number || addr != s->gpr[CAP_RSP] ? number : BYTES_NOBODY;
+}
+
+/* As makes_pointer(), by a constant that is added to such an address: of a struct to that of its member. */
+static bool makes_member(struct bytes_walk *w, const struct dec_step *s, int *reg,
+			 uint32_t *number, uint64_t *ret)
+{
+	const struct bytes_objects *o = &w->objects;
+	const struct insn_model *m;
+	int from;
+
+	if (!(o->made.fresh & o->derive.regs->live) ||
+	    (s->insn->mnemonic != ZYDIS_MNEMONIC_LEA &&
+	     s->insn->mnemonic != ZYDIS_MNEMONIC_ADD))
+		return false;
+	m = fl_bytes_model(w, s->insn);
+	if (!m || m->op[0].kind != MODEL_GPR || m->op[0].bytes != 8)
+		return false;
+	*reg = from = m->op[0].reg;
+	if (s->insn->mnemonic == ZYDIS_MNEMONIC_LEA) {
+		if (m->address.index != DEC_REG_NONE || m->address.base >= DEC_GPRS)
+			return false;
+		from = m->address.base;
+		*ret = o->derive.regs->value[from] + m->address.disp;
+	} else if (m->op[1].kind == MODEL_IMM) {
+		*ret = o->derive.regs->value[from] + m->op[1].imm;
+	} else {
+		return false;
+	}
+	*number = o->derive.regs->gpr[from];
+	return *number && o->all.data[*number - 1].is_literal &&
+	       o->made.fresh >> from & 1;
+}
+
+/* The general register that the instruction of @p s writes all of; -1: it does not. */
+static int defined_by(struct bytes_walk *w, const struct dec_step *s)
+{
+	const struct insn_model *m = fl_bytes_model(w, s->insn);
+
+	return m && m->op[0].kind == MODEL_GPR && m->op[0].bytes == 8 ? m->op[0].reg : -1;
+}
+
+/* An instruction of the user's, which is to be carried on. */
+static void step_own(struct bytes_walk *w, const struct dec_step *s)
+{
+	struct hg_derive *d = &w->objects.derive;
+	struct bytes_before b;
+	uint64_t before[DEC_GPRS], addr;
+	uint32_t other, from;
+	bool is_literal = fl_objects_is_literal(w, s->insn->rip), is_new,
+	     is_fixed = false, is_member = false;
+	int reg = 0;
+
+	memcpy(before, d->regs->value, sizeof(before));
+	is_new = makes_pointer(w, s, &reg, &addr);
+	if (is_literal) {
+		is_member = !is_new && makes_member(w, s, &reg, &from, &addr);
+		fl_made_begin(w, s, &b);
+	}
+	hg_derive_step(d, s);
+	// Where the stack ends is no pointer to what lies there, whatever it was set from.
+	hg_derived_set(d->regs, CAP_RSP, 0);
+	if (is_new && !d->regs->gpr[reg])
+		hg_derived_set(d->regs, reg, object_at(w, s, addr, before, &is_fixed));
+	if (is_member && (other = made_at(w, s, from, addr, before, false))) {
+		hg_derived_set(d->regs, reg, other);
+		is_fixed = true;
+	}
+	if (is_literal && fl_made_may_load(s->insn) && (reg = defined_by(w, s)) >= 0 &&
+	    !d->regs->gpr[reg] && fl_made_is_block(w, d->regs->value[reg]) &&
+	    fl_made_is_asked(w, s->insn->rip)) {
+		hg_derived_set(d->regs, reg, fl_made_block(w, s, d->regs->value[reg]));
+		is_fixed = d->regs->gpr[reg];
+	}
+	if (is_literal)
+		fl_made_end(w, s, &b, is_fixed);
+	if (s->insn->gpr_written)
+		fl_dynamic_step(w, s);
 }
 
 struct err *fl_objects_step(struct bytes_walk *w, const struct dec_step *s)
 {
 	struct hg_derive *d = &w->objects.derive;
-	bool is_own = dec_frames_is_own(w->frames, s->insn->rip), is_new;
-	uint64_t before[DEC_GPRS], addr;
+	bool is_own = dec_frames_is_own(w->frames, s->insn->rip);
 	struct err *err = NULL;
-	int reg;
 
 	for (size_t i = 0; i < s->n_refs && !err; i++)
 		if (s->refs[i].is_mem && s->refs[i].size)
 			err = check_ref(w, s, &s->refs[i], is_own);
-	is_new = !err && is_own && makes_pointer(w, s, &reg, &addr);
-	if (is_new)
-		memcpy(before, d->regs->value, sizeof(before));
-	hg_derive_step(d, s);
-	// Where the stack ends is no pointer to what lies there, whatever it was set from.
-	hg_derived_set(d->regs, CAP_RSP, 0);
-	if (is_new && !d->regs->gpr[reg])
-		hg_derived_set(d->regs, reg, object_at(w, s, addr, before));
-	if (is_own && s->insn->gpr_written)
-		fl_dynamic_step(w, s);
-	return err ? err : d->is_out_of_memory ? &err_nomem : NULL;
+	if (err)
+		return err;
+	if (is_own) {
+		step_own(w, s);
+	} else {
+		hg_derive_step(d, s);
+		hg_derived_set(d->regs, CAP_RSP, 0);
+	}
+	return d->is_out_of_memory ? &err_nomem : NULL;
 }
 
 /* ---- life --------------------------------------------------------------------------------------- */
@@ -425,8 +645,11 @@ struct err *fl_objects_init(struct bytes_walk *w)
 	const struct bytes_object nobody = { .is_pending = true };
 
 	hg_derive_init_plain(&w->objects.derive, pointer_of, w);
-	return w->objects.derive.is_out_of_memory ? &err_nomem :
-						    vec_add(&w->objects.all, nobody);
+	if (w->objects.derive.is_out_of_memory || vec_add(&w->objects.all, nobody) ||
+	    vec_add(&w->objects.all, nobody))
+		return &err_nomem;
+	assert(w->objects.all.size == BYTES_DISTANCE);
+	return NULL;
 }
 
 void fl_objects_deinit(struct bytes_objects *o)
@@ -434,7 +657,6 @@ void fl_objects_deinit(struct bytes_objects *o)
 	hg_derive_deinit(&o->derive);
 	vec_deinit(&o->all);
 	vec_deinit(&o->site);
-	vec_deinit(&o->site_addr);
 	map_deinit(&o->known);
 	map_deinit(&o->sites);
 	map_deinit(&o->literal);

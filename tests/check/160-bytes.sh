@@ -79,6 +79,24 @@ for cc in "gcc -x c" "gcc -x c++" "clang -x c" "clang -x c++"; do
 	done
 done
 
+# Arrays that are members, and distances between variables.
+named=tests/check/programs/named.c
+grep -n '// expect: ' $named | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' >"$TMPDIR/want"
+[ "$(wc -l <"$TMPDIR/want")" -ge 19 ] || fail "$named expects nothing"
+for cc in gcc clang; do
+	$cc -g -O0 -fno-builtin -w -o "$TMPDIR/named" $named || fail "cannot compile"
+	for kind in right wrong; do
+		rm -rf "$TMPDIR/c"
+		make_capture "$TMPDIR/c" "$TMPDIR/named" $kind
+		"$BUILD/tests/check/tool_bytes" "$TMPDIR/c" >"$TMPDIR/counts" || fail "$cc: as fast as it goes is not the same"
+		"$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" | sort -u | sort -n >"$TMPDIR/found" ||
+			fail "$cc $kind: $(cat "$TMPDIR/err")"
+		[ $kind = wrong ] || [ ! -s "$TMPDIR/found" ] || fail "$cc: $(cat "$TMPDIR/found")"
+		[ $kind = right ] || diff "$TMPDIR/want" "$TMPDIR/found" || fail "$cc"
+	done
+done
+
 # While clang pushes arguments rsp is lower, but what DWARF says is by rsp means what it was before.
 cat >"$TMPDIR/pushed.c" <<-'END'
 	#include <stdio.h>
