@@ -1268,7 +1268,7 @@ static bool before_byte(struct translation *t, int i)
 	uint8_t s0 = const_scratch(t)[0], rex, *jump, *same;
 	const uint8_t *op = opcode_of(insn, &rex);
 	struct dec_emit *o = &t->out, *c = &t->cold;
-	int to = one(insn->gpr_written);
+	int to;
 	bool is_load = *op == 0x8a && m && !m->is_absolute;
 	bool is_set = op[0] == 0x0f && (op[1] & 0xf0) == 0x90 && !m;
 	int encoded = is_load ? op[1] >> 3 & 7 : op[1 + 1] & 7;
@@ -1276,6 +1276,7 @@ static bool before_byte(struct translation *t, int i)
 	if ((!is_load && !is_set) || __builtin_popcount(insn->gpr_written) != 1 ||
 	    insn->is_vex || (!rex && encoded >= 4)) // ah to bh
 		return false;
+	to = one(insn->gpr_written);
 	if (!may(t, to))
 		return true;
 	keep_flags(t, i);
