@@ -689,8 +689,9 @@ static int64_t engine_budget_left(const struct dec_engine *e)
 	return sum;
 }
 
-/* The guest left with an event of the guard's: see to it, and go on. @return false: it does not go on. */
-static bool engine_event(struct dec_engine *e, const struct engine_block *b)
+/* The guest left, having entered at block @p block, with an event of the guard's: see to it, and go on. @return false:
+ * it does not go on. */
+static bool engine_event(struct dec_engine *e, uint32_t block)
 {
 	struct dec_ctx *c = e->ctx;
 	bool is_quick = c->exit_id == DEC_EXIT_GUARD_QUICK;
@@ -701,7 +702,8 @@ static bool engine_event(struct dec_engine *e, const struct engine_block *b)
 	if (is_quick)
 		dec_enter_quick(c);
 	else if (to)
-		dec_engine_go(e, b);
+		dec_engine_go(
+			e, &e->blocks.data[block]); // what was done may have made blocks
 	return to != NULL;
 }
 
@@ -716,7 +718,7 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	c->entry = (uint64_t)e->blocks.data[block].entry;
 	dec_engine_go(e, &e->blocks.data[block]);
 	while (c->exit_id == DEC_EXIT_GUARD || c->exit_id == DEC_EXIT_GUARD_QUICK) {
-		if (engine_event(e, &e->blocks.data[block]))
+		if (engine_event(e, block))
 			continue;
 		if (e->guard->doubt && e->guard->doubt != DEC_DOUBT_ASKS)
 			return DEC_PAUSE;
