@@ -202,7 +202,8 @@ void dec_engine_flush(struct dec_engine *e)
 	e->blocks.size = e->exits.size = e->insn_host.size = 0;
 	if (e->guard)
 		e->guard->events.size = 0;
-	e->n_gone = 0;
+	map_deinit(&e->gone_of);
+	e->n_gone = e->gone.size = 0;
 	e->crowded.size = 0;
 	for (size_t i = 0; i < e->arenas.size; i++)
 		dec_engine_arena_empty(&e->arenas.data[i]);

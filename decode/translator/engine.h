@@ -166,6 +166,14 @@ struct engine_was {
 	uint8_t *at, bytes[8];
 };
 
+/** What dropped blocks of one address lead to, which are alike (forget.c). */
+struct engine_gone {
+	uint32_t block;		  ///< the first of them
+	uint32_t exit, fast_exit; ///< .. linked to what is there now, if anything is
+	uint8_t *to, *fast_to;	  ///< from their hosts, from fast; NULL: they have none
+	uint32_t next;		  ///< there, of others: index + 1; 0: last
+};
+
 struct engine_arena {
 	uint8_t *start, *end;
 	uint8_t *cursor, *hot_end; ///< blocks, up to where they may go
@@ -207,6 +215,8 @@ struct dec_engine {
 	struct map code_pages; ///< guest page that holds translated code -> index + 1
 			       ///< of a block there, 0: none
 	uint32_t n_gone;       ///< of the blocks
+	VEC(struct engine_gone) gone;
+	struct map gone_of; ///< guest rip -> index + 1 of one there
 	VEC(struct engine_block) blocks;
 	VEC(struct engine_exit) exits;
 	VEC(uint32_t) insn_host;

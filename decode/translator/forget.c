@@ -45,8 +45,8 @@ static uint32_t forget_exit(struct dec_engine *e, uint32_t b, uint8_t *patch)
 	return x - e->exits.data;
 }
 
-/* At @p out: leave the guest for the address of block @p b. */
-static void forget_stub(struct dec_engine *e, uint32_t b, struct dec_emit *out)
+/* At @p out: leave the guest for the address of block @p b. @return the exit. */
+static uint32_t forget_stub(struct dec_engine *e, uint32_t b, struct dec_emit *out)
 {
 	uint8_t *patch = emit_jmp_rel(out);
 	uint32_t x = forget_exit(e, b, patch);
@@ -54,10 +54,11 @@ static void forget_stub(struct dec_engine *e, uint32_t b, struct dec_emit *out)
 	emit_patch_rel(patch, out->p);
 	emit_ctx_store_imm32(out, CTX_EXIT_ID, x);
 	emit_ctx_jmp(out, CTX_COMMON);
+	return x;
 }
 
-/* @return false: no room, or too far. */
-static bool forget_block(struct dec_engine *e, uint32_t b)
+/* What block @p b leaves. @return false: no room. */
+static bool forget_stubs(struct dec_engine *e, uint32_t b, struct engine_gone *g)
 {
 	struct engine_block *block = &e->blocks.data[b];
 	struct engine_arena *arena = dec_engine_arena_for(e, block->rip, FORGET_ROOM);
@@ -66,20 +67,83 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 	if (!arena)
 		return false;
 	out = emit_start(arena->cold, e->ctx);
-	if (!forget_redirect(e, block->host, out.p))
-		return false;
+	*g = (struct engine_gone){ .block = b, .to = out.p };
 	if (block->is_carried)
 		emit_ctx_give_back(&out);
-	forget_stub(e, b, &out);
+	g->exit = forget_stub(e, b, &out);
 	if (block->fast) {
 		// Who comes here holds the log pointer in the block's register.
-		if (!forget_redirect(e, block->fast, out.p))
-			return false;
+		g->fast_to = out.p;
 		emit_ctx_store(&out, CTX_LOG, block->scratch[0]);
 		emit_ctx_load(&out, block->scratch[0], CTX_SPILL);
-		forget_stub(e, b, &out);
+		g->fast_exit = forget_stub(e, b, &out);
 	}
 	arena->cold = (uint8_t *)(((uintptr_t)out.p + 15) & ~15ull);
+	return true;
+}
+
+/* Exit @p x is no longer linked. */
+static void forget_link(struct dec_engine *e, uint32_t x)
+{
+	uint8_t *patch = e->exits.data[x].patch;
+
+	dec_engine_keep(e, patch);
+	emit_patch_rel(patch, patch + 4);
+	e->exits.data[x].n_taken = 0;
+	e->exits.data[x].is_linked = false;
+}
+
+/* What a block as @p block, that was at the same place, has left: so that who led to any of them goes on behind one jump,
+ * not behind one for each. NULL: nothing. */
+static struct engine_gone *forget_find(struct dec_engine *e,
+				       const struct engine_block *block)
+{
+	uint64_t *at = map_get(&e->gone_of, block->rip);
+
+	for (uint32_t i = at ? *at : 0; i; i = e->gone.data[i - 1].next) {
+		struct engine_gone *g = &e->gone.data[i - 1];
+		const struct engine_block *was = &e->blocks.data[g->block];
+
+		if (was->is_carried == block->is_carried &&
+		    was->pending == block->pending && !was->fast == !block->fast &&
+		    was->scratch[0] == block->scratch[0])
+			return g;
+	}
+	return NULL;
+}
+
+/* @return false: out of memory. */
+static bool forget_note(struct dec_engine *e, struct engine_gone g)
+{
+	uint64_t rip = e->blocks.data[g.block].rip, *at = map_get(&e->gone_of, rip);
+
+	g.next = at ? *at : 0;
+	return !vec_add(&e->gone, g) && !map_put(&e->gone_of, rip, e->gone.size);
+}
+
+/* @return false: too far. */
+static bool forget_lead(struct dec_engine *e, const struct engine_block *block,
+			const struct engine_gone *g)
+{
+	return forget_redirect(e, block->host, g->to) &&
+	       (!block->fast || forget_redirect(e, block->fast, g->fast_to));
+}
+
+/* @return false: no room, or too far. */
+static bool forget_block(struct dec_engine *e, uint32_t b)
+{
+	struct engine_block *block = &e->blocks.data[b];
+	struct engine_gone *known = forget_find(e, block), made;
+
+	if (known && forget_lead(e, block, known)) {
+		forget_link(e, known->exit);
+		if (known->fast_to)
+			forget_link(e, known->fast_exit);
+	} else {
+		if (!forget_stubs(e, b, &made) || !forget_lead(e, block, &made) ||
+		    !forget_note(e, made))
+			return false;
+	}
 	block->is_gone = true;
 	e->n_gone++;
 	return true;

@@ -384,6 +384,27 @@ static void test_carried(void **state)
 	end_log();
 }
 
+/* A block that is given up time and again leaves one place that leads on, not a chain of them. */
+static void test_given_up(void **state)
+{
+	size_t left = 0;
+
+	(void)state;
+	begin(count_carried);
+	use_mode(DEC_LOG_NONE);
+	for (int i = 0; i < 64; i++) {
+		enter_start();
+		assert_int_equal(dec_engine_run(&c.engine, c.n), DEC_STOP_POSITION);
+		assert_at(c.n);
+		dec_engine_invalidate(&c.engine, guest(count_leaf), 1);
+		if (i == 8)
+			left = c.engine.gone.size;
+	}
+	assert_int_not_equal(left, 0);
+	assert_int_equal(c.engine.gone.size, left);
+	end_log();
+}
+
 /* Forward in strides, with the code cache warm and the log growing. */
 static void test_strides(void **state)
 {
@@ -768,6 +789,7 @@ int main(void)
 		cmocka_unit_test(test_every_position_warm),
 		cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_carried),
+		cmocka_unit_test(test_given_up),
 	};
 
 	return cmocka_run_group_tests_name("low", tests, setup, teardown) ||
