@@ -54,9 +54,10 @@ same() {
 	accesses "$*"
 }
 
-# followed NAME: program NAME.c is wrong as it stands, right with an argument; both ways know, the right one quickly.
+# followed NAME [OPTION...]: program NAME.c is wrong as it stands, right with an argument; both ways know, the right one
+# quickly.
 followed() {
-	gcc -O1 -s -fno-builtin -w -o "$TMPDIR/$1" "$TMPDIR/$1.c" || fail "cannot compile"
+	gcc -O1 -s -fno-builtin -w "${@:2}" -o "$TMPDIR/$1" "$TMPDIR/$1.c" || fail "cannot compile"
 	same "$TMPDIR/$1"
 	[ "$n" = 1 ] || fail "$1: $(cat "$TMPDIR/slow.found")"
 	quick=0
@@ -135,6 +136,42 @@ int main(int argc, char **argv)
 }
 END
 followed moved
+
+# What was no pointer in a block is one behind an instruction that is done elsewhere.
+cat >"$TMPDIR/loaded.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *block = malloc(36), *volatile there = block, *got;
+	char *volatile *at = &there;
+	__asm__ volatile("xor %%eax, %%eax\n lodsq\n movb $1, (%%rax, %2)"
+			 : "+S"(at), "=&a"(got)
+			 : "r"(argc == 1 ? 36l : 35l)
+			 : "memory");
+	free(got);
+	return 0;
+}
+END
+followed loaded
+
+# A call of memcpy that is done elsewhere, as something in front of it in its block has no value.
+cat >"$TMPDIR/copied.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	long *block = malloc(64), *other = malloc(64), none = ((volatile long *)other)[7];
+	memset(block, 1, 64);
+	if (argc > 9)
+		abort();
+	other[0] = none;
+	memcpy((char *)block + 8, (char *)block + (argc == 1 ? 12 : 40), 8);
+	free(block);
+	free(other);
+	return 0;
+}
+END
+followed copied -fno-plt
 
 # Pointers that are moved as lanes of a vector.
 cat >"$TMPDIR/lanes.c" <<'END'
