@@ -211,12 +211,40 @@ static void guest_protect_page(struct dec_guest *g, uint64_t page)
 		map_put(&g->code, page, 1);
 }
 
-void dec_guest_protect_code(struct dec_guest *g, uint64_t page)
+// As many stores to one page, each within so many instructions of the one before (a fault costs what 20,000 do), have
+// more to come.
+enum { STORES = 16, STORES_APART = 4096 };
+
+static void guest_stored(struct dec_guest *g, uint64_t page)
+{
+	const uint64_t *known = map_get(&g->stores, page);
+	uint64_t now = g->engine->now, n = 0;
+
+	if (known && now - (*known >> 8) <= STORES_APART)
+		n = (*known & 0xff) + ((*known & 0xff) < STORES);
+	if (map_put(&g->stores, page, now << 8 | n))
+		map_remove(&g->stores, page); // it goes on being protected
+}
+
+static bool guest_is_restless(struct dec_guest *g, uint64_t page)
+{
+	uint64_t *known = map_get(&g->stores, page);
+
+	if (!known || (*known & 0xff) < STORES)
+		return false;
+	*known &= ~0xffull; // next time it is tried again
+	return true;
+}
+
+bool dec_guest_protect_code(struct dec_guest *g, uint64_t page)
 {
 	if (g->is_changing_code)
-		return;
+		return true;
+	if (guest_is_restless(g, page))
+		return false;
 	guest_protect_page(g, page);
 	dec_alias_each(g, page, guest_protect_page);
+	return true;
 }
 
 static void guest_invalidate_page(struct dec_guest *g, uint64_t page)
@@ -230,6 +258,7 @@ bool dec_guest_unprotect_code(struct dec_guest *g, uint64_t addr)
 
 	if (!map_remove(&g->code, page))
 		return false;
+	guest_stored(g, page);
 	dec_guest_remap(g, addr, addr + 1);
 	mprotect((void *)PAGE_DOWN(addr), PAGE, PROT_READ | PROT_WRITE);
 	guest_invalidate_page(g, page);

@@ -40,10 +40,12 @@ struct dec_guest {
 	VEC(struct guest_range) ranges; ///< ascending, disjoint
 	int *file_fds;			///< of kept files, by index; -1: not kept
 	size_t n_files;
-	uint64_t brk;	       ///< 0 until the first brk call tells
-	struct map code;       ///< writable pages (address >> 12) whose code was
-			       ///< translated: made read-only here, so that a
-			       ///< change of it is noticed
+	uint64_t brk;	 ///< 0 until the first brk call tells
+	struct map code; ///< writable pages (address >> 12) whose code was
+			 ///< translated: made read-only here, so that a
+			 ///< change of it is noticed
+	struct map
+		stores; ///< .. stored to: page -> when last << 8 | how often in quick succession
 	bool is_changing_code; ///< protect no page now
 	/** As dec_guest_remap(), or NULL. */
 	void (*remapping)(uint64_t start, uint64_t end);
@@ -108,8 +110,9 @@ bool dec_guest_meets_ours(struct dec_guest *g, uint64_t addr);
 /** Decode the instruction at @p rip. @return false: there is none. */
 bool dec_guest_insn(struct dec_guest *g, uint64_t rip, struct dec_insn *ret);
 
-/** Code of @p page (address >> 12) is being translated: notice when it changes. */
-void dec_guest_protect_code(struct dec_guest *g, uint64_t page);
+/** Code of @p page (address >> 12) is being translated: notice when it changes. @return false: not this time, as there
+ * are stores to it all the time. */
+bool dec_guest_protect_code(struct dec_guest *g, uint64_t page);
 
 /** The guest wrote at @p addr. @return whether that is a page protected by
  * dec_guest_protect_code(): it is writable again, and its translations are gone. */

@@ -296,11 +296,11 @@ void dec_replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
 
 /* ---- the world ----------------------------------------------------------------------------- */
 
-static void replay_code_seen(void *ctx, uint64_t page)
+static bool replay_code_seen(void *ctx, uint64_t page)
 {
 	struct dec_replay *r = ctx;
 
-	dec_guest_protect_code(&r->guest, page);
+	return dec_guest_protect_code(&r->guest, page);
 }
 
 static uint64_t replay_avail(void *ctx, uint64_t addr, int prot)

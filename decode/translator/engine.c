@@ -199,12 +199,12 @@ void dec_engine_flush(struct dec_engine *e)
 	map_deinit(&e->block_of);
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
+	map_deinit(&e->checked_pages);
 	e->blocks.size = e->exits.size = e->insn_host.size = 0;
 	if (e->guard)
 		e->guard->events.size = 0;
 	map_deinit(&e->gone_of);
-	e->n_gone = e->gone.size = 0;
-	e->crowded.size = 0;
+	e->n_gone = e->gone.size = e->checked.size = e->crowded.size = 0;
 	for (size_t i = 0; i < e->arenas.size; i++)
 		dec_engine_arena_empty(&e->arenas.data[i]);
 	for (size_t i = 0; i < 65536; i++)
@@ -603,7 +603,7 @@ static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way 
 				       map_get(&e->block_of, x->rip) :
 				       NULL;
 
-		if (to)
+		if (to && !e->blocks.data[*to].is_checked)
 			engine_link(e, x, b, &e->blocks.data[*to]);
 	}
 	return made;
@@ -617,7 +617,7 @@ static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip, enum engine
 {
 	uint64_t *known = map_get(&e->block_of, rip);
 
-	if (known)
+	if (known && dec_engine_is_current(e, *known))
 		return *known;
 	if (!e->world.avail(e->world.ctx, rip, PROT_EXEC))
 		return ENGINE_NO_CODE;
@@ -783,9 +783,11 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 	uint64_t *slot = &e->ctx->targets[b->rip & 0xffff];
 	struct engine_exit *x;
 
+	if (b->is_checked)
+		return;
 	if (exit_id != DEC_EXIT_INDIRECT) {
 		to = engine_continuation(e, exit_id, to);
-		if (to == UINT32_MAX)
+		if (to == UINT32_MAX || e->blocks.data[to].is_checked)
 			return;
 		x = &e->exits.data[exit_id];
 		engine_link(e, x, &e->blocks.data[x->block], &e->blocks.data[to]);

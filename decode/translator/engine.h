@@ -88,8 +88,9 @@ struct dec_world {
 	 * 0: none. */
 	uint64_t (*avail)(void *ctx, uint64_t addr, int prot);
 	/** Code of guest page @p page (address >> 12) is about to be translated: from now
-	 * on a change of it must reach dec_engine_invalidate(). May be NULL. */
-	void (*code_seen)(void *ctx, uint64_t page);
+	 * on a change of it must reach dec_engine_invalidate(). @return false: it will not; it is to be looked
+	 * at each time. May be NULL. */
+	bool (*code_seen)(void *ctx, uint64_t page);
 	/** The log holds @p bytes; take them and give the next buffer. */
 	uint8_t *(*log_full)(void *ctx, size_t bytes);
 	/** Code that may run now: @p n instructions that follow each other. May be NULL. */
@@ -132,6 +133,10 @@ struct engine_block {
 	uint32_t nat_held;  ///< this is set while instruction n executes; DEC_REG_NONE
 	uint8_t n_exits;
 	bool is_gone; ///< dec_engine_forget() was here: its entries lead elsewhere
+	/** Its page may change unseen (dec_world.code_seen): it is entered from C alone, which compares what it was made of
+	 * (so many bytes, kept from there on) with what is there, and ends behind a store. */
+	bool is_checked;
+	uint32_t checked_at, checked_bytes;
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
 	bool is_quiet;		  ///< its instructions are in no record
 	bool is_mutable; ///< perhaps (mute.h): its record has a header only if it stays
@@ -212,9 +217,12 @@ struct dec_engine {
 	bool mutes;	      ///< pages may be muted: mute.h
 	bool tells_some_jumps; ///< dec_engine_tell_jumps() said which:
 	VEC(struct engine_code) told_jumps;
-	struct map code_pages; ///< guest page that holds translated code -> index + 1
-			       ///< of a block there, 0: none
-	uint32_t n_gone;       ///< of the blocks
+	struct map code_pages;	  ///< guest page that holds translated code -> index + 1
+				  ///< of a block there, 0: none
+	struct map checked_pages; ///< .. of those that may change unseen -> 1
+	VEC(uint8_t) checked;	  ///< see engine_block.is_checked
+	uint32_t n_checked;	  ///< times that such blocks were looked at
+	uint32_t n_gone;	  ///< of the blocks
 	VEC(struct engine_gone) gone;
 	struct map gone_of; ///< guest rip -> index + 1 of one there
 	VEC(struct engine_block) blocks;
@@ -328,6 +336,10 @@ void dec_engine_arm(struct dec_engine *e, struct engine_block *b, bool is_on);
 /** Guest memory [addr, addr+size) changed behind the code cache's back: what was made of
  * its pages is dropped, and code_seen() will hear of them again. */
 void dec_engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size);
+
+/** @return whether block @p b is of what is there now; else it is dropped. Of what may change unseen it is no longer after
+ * a while: the world is asked anew. */
+bool dec_engine_is_current(struct dec_engine *e, uint32_t b);
 
 /** Drop the blocks that hold code of [addr, addr+size). */
 void dec_engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size);

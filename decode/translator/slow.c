@@ -106,7 +106,7 @@ enum dec_verdict dec_engine_step(struct dec_engine *e)
 	struct dec_insn insn;
 	uint32_t block;
 
-	if (known)
+	if (known && dec_engine_is_current(e, *known))
 		return dec_engine_enter(e, *known, 1);
 	avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &insn) ||

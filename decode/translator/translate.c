@@ -54,13 +54,41 @@ static bool translation_is_special(const struct dec_engine *e,
 	}
 }
 
-static void translation_see_page(struct dec_engine *e, uint64_t page)
+static void translation_see_page(struct translation *t, uint64_t page)
 {
-	if (map_get(&e->code_pages, page))
-		return;
-	map_put(&e->code_pages, page, 0);
-	if (e->world.code_seen)
-		e->world.code_seen(e->world.ctx, page);
+	struct dec_engine *e = t->e;
+
+	if (!map_get(&e->code_pages, page)) {
+		map_put(&e->code_pages, page, 0);
+		if (e->world.code_seen && !e->world.code_seen(e->world.ctx, page) &&
+		    map_put(&e->checked_pages, page, 1))
+			assert(!"out of memory for pages");
+	}
+	t->block->is_checked |= map_get(&e->checked_pages, page) != NULL;
+}
+
+/* Keep what the block was made of, to compare it with what will be there. */
+static void translation_keep(struct translation *t)
+{
+	struct dec_engine *e = t->e;
+	struct engine_block *b = t->block;
+	uint64_t n = e->world.avail(e->world.ctx, b->rip, PROT_EXEC);
+
+	b->checked_at = e->checked.size;
+	b->checked_bytes = n < b->guest_bytes ? n : b->guest_bytes;
+	for (uint32_t i = 0; i < b->checked_bytes; i++)
+		if (vec_add(&e->checked, ((const uint8_t *)b->rip)[i]))
+			assert(!"out of memory for code");
+}
+
+/* Behind a store code that may change unseen is looked at. */
+static bool translation_stores(const struct translation *t, const struct dec_insn *insn)
+{
+	bool is_any = false;
+
+	for (int i = 0; i < insn->n_mem; i++)
+		is_any |= insn->mem[i].is_write;
+	return is_any && t->block->is_checked;
 }
 
 /* The block ends before the instruction at @p rip, through an exit of kind @p kind. */
@@ -100,7 +128,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 		struct dec_insn *insn = &t->insn[t->n];
 		uint64_t *stop = map_get(&e->breaks, rip);
 
-		translation_see_page(e, rip >> 12);
+		translation_see_page(t, rip >> 12);
 		if (stop && (t->n || !t->is_single)) {
 			*insn = (struct dec_insn){};
 			translation_end_special(t, ENGINE_EXIT_STOP, rip);
@@ -109,7 +137,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 		if (t->n && (map_get(&e->watched, rip) || map_get(&e->asyncs, rip) ||
 			     (t->is_guarded && dec_guard_stops_at(e->guard, rip))))
 			break;
-		translation_see_page(e, (rip + 14) >> 12);
+		translation_see_page(t, (rip + 14) >> 12);
 		*insn = *dec_engine_insn(e, rip);
 		if (!insn->len || (t->is_single ? insn->flow >= DEC_FLOW_SYSCALL ||
 							  dec_engine_lacks(e, insn) :
@@ -126,6 +154,10 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			break;
 		}
 		rip += insn->len;
+		if (translation_stores(t, insn) && !dec_insn_ends_block(insn)) {
+			t->n++;
+			break;
+		}
 		if (!dec_insn_ends_block(insn))
 			continue;
 		t->goes_beyond = translation_goes_on(t, insn);
@@ -586,6 +618,8 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
 	    dec_guard_stops_at(e->guard, rip)) // has no block
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
 	t.block->guest_bytes = translation_end(&t) - rip;
+	if (t.block->is_checked)
+		translation_keep(&t);
 	t.block->is_quiet = translation_is_quiet(&t);
 	t.is_logged &= !t.block->is_quiet;
 	t.is_mutable &= t.is_logged;

@@ -167,6 +167,12 @@ static enum dec_verdict on_rdtsc(void *ctx, struct dec_engine *e,
 	return DEC_GO;
 }
 
+static bool on_code(void *ctx, uint64_t page)
+{
+	(void)ctx, (void)page;
+	return false;
+}
+
 static enum dec_verdict on_place(void *ctx, struct dec_engine *e)
 {
 	(void)ctx, (void)e;
@@ -403,6 +409,21 @@ static void test_given_up(void **state)
 	assert_int_not_equal(left, 0);
 	assert_int_equal(c.engine.gone.size, left);
 	end_log();
+}
+
+static void test_every_position(void **state);
+
+/* Code that may change unseen: it is looked at each time, and ends behind a store. */
+static void test_looked_at(void **state)
+{
+	uint32_t n = c.engine.n_checked;
+
+	dec_engine_flush(&c.engine);
+	c.engine.world.code_seen = on_code;
+	test_every_position(state);
+	assert_int_not_equal(c.engine.n_checked, n);
+	c.engine.world.code_seen = NULL;
+	dec_engine_flush(&c.engine);
 }
 
 /* Forward in strides, with the code cache warm and the log growing. */
@@ -790,6 +811,7 @@ int main(void)
 		cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_carried),
 		cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_looked_at),
 	};
 
 	return cmocka_run_group_tests_name("low", tests, setup, teardown) ||

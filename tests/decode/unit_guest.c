@@ -79,11 +79,41 @@ static void test_ours(void **state)
 	assert_false(dec_guest_meets_ours(&guest, at));
 }
 
+/* Code on a page that is stored to again and again is not protected, for once; where stores are few it is. */
+static void test_restless(void **state)
+{
+	struct dec_guest guest = { .engine = &engine };
+	uint64_t at = (uint64_t)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int n[2] = {};
+
+	(void)state;
+	assert_int_equal(
+		vec_add(&guest.ranges,
+			((struct guest_range){ .start = at,
+					       .end = at + 4096,
+					       .prot = PROT_READ | PROT_WRITE })),
+		0);
+	for (int i = 0; i < 2; i++)
+		for (int k = 0; k < 100; k++) {
+			n[i] += !dec_guest_protect_code(&guest, at >> 12);
+			engine.now += i ? 100 : 100000;
+			dec_guest_unprotect_code(&guest, at);
+		}
+	assert_int_equal(n[0], 0);
+	assert_in_range(n[1], 3, 10);
+	vec_deinit(&guest.ranges);
+	map_deinit(&guest.code);
+	map_deinit(&guest.stores);
+	assert_int_equal(munmap((void *)at, 4096), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_ours),
+		cmocka_unit_test(test_restless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,12 +3,35 @@
 
 /**
  * @file
- * Code that the program writes itself: functions made, called and overwritten in place.
+ * Code that the program writes itself: functions made, called and overwritten in place; and one that stores to its
+ * own page all the time, sometimes to itself.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+/* It stores its argument to where one of its instructions has it, the next one, and returns it. */
+static uint64_t store_all_the_time(unsigned char *page)
+{
+	// mov [rip+1], dil; mov al, N; movzx eax, al; ret; mov eax, N; ret
+	static const unsigned char code[] = { 0x40, 0x88, 0x3d, 1,    0,    0,	  0,
+					      0xb0, 0,	  0x0f, 0xb6, 0xc0, 0xc3, 0xb8,
+					      0,    0,	  0,	0,    0xc3 };
+	int (*own)(int) = (int (*)(int))(uintptr_t)page;
+	int (*other)(void) = (int (*)(void))(uintptr_t)(page + 13);
+	volatile uint32_t *counter = (volatile uint32_t *)(page + 64);
+	uint64_t sum = 0;
+
+	memcpy(page, code, sizeof(code));
+	for (int i = 0; i < 20000; i++) {
+		*counter += i;
+		if (i % 64 == 0)
+			memcpy(page + 14, &i, sizeof(i));
+		sum = sum * 3 + (i % 8 ? other() : own(i));
+	}
+	return sum + *counter;
+}
 
 int main(void)
 {
@@ -28,5 +51,6 @@ int main(void)
 		sum = sum * 3 + function(i * 7);
 	}
 	printf("sum %lx\n", sum);
+	printf("sum %lx\n", store_all_the_time(page));
 	return 0;
 }
