@@ -555,6 +555,10 @@ void hg_access_destroy(struct hg_finder *f)
 	hg_derive_deinit(&f->derive);
 	hg_strings_deinit(&f->strings);
 	vec_deinit(&f->layouts);
+	for (size_t i = 0; i < f->fields.capacity; i++)
+		if (f->fields.slots[i].key != MAP_EMPTY_KEY)
+			hg_fields_destroy((struct hg_fields *)f->fields.slots[i].value);
+	map_deinit(&f->fields);
 	map_deinit(&f->entries);
 	hg_reports_deinit(&f->reports);
 	free(f);

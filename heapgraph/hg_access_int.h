@@ -63,7 +63,8 @@ struct hg_reports {
 struct hg_part {
 	const struct dec_struct *in; ///< NULL: nobody asked yet
 	const char *name;	     ///< NULL: no array, no struct
-	size_t length;		     ///< of the name
+	uint32_t field;		     ///< whose name that is
+	size_t length;		     ///< of it
 	uint64_t offset;
 	uint64_t start, end; ///< of the array in it that it is an element of
 };
@@ -104,6 +105,7 @@ struct hg_finder {
 	struct map usable;     ///< node -> bytes that malloc_usable_size() told of it
 	VEC(uint8_t) families; ///< by node; 0: not known
 	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet
+	struct map fields;			///< of each layout -> struct hg_fields *
 	struct hg_reports reports;
 	struct hg_part parts[HG_PARTS];	       ///< by struct and offset
 	struct hg_such such[HG_SUCH];	       ///< by struct and offsets
@@ -157,25 +159,35 @@ uint32_t hg_access_derivation(const struct hg_finder *f, const struct dec_mem *m
 const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struct *t,
 				     uint64_t offset);
 
-/** @return where what @p name, of @p n characters, names begins in @p t. @p end: behind it. */
-uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n,
-			  uint64_t *end);
+/** The fields of a struct, to be found by offset and by name. */
+struct hg_fields;
 
-/** @return the bytes of the first field at @p offset of @p t; 0: none begins there. */
-uint32_t hg_fields_element(const struct dec_struct *t, uint64_t offset);
+/** Those of @p t (borrowed). @return ERR_NOMEM. */
+struct err *hg_fields_create(const struct dec_struct *t, struct hg_fields **ret);
+void hg_fields_destroy(struct hg_fields *o);
+
+/** @return those of @p t, a layout that @p f was given. */
+struct hg_fields *hg_access_fields(const struct hg_finder *f, const struct dec_struct *t);
+
+/** @return where the outermost array, or the field, begins that has byte @p offset; UINT64_MAX: there is
+ * none. @p end: behind it. */
+uint64_t hg_fields_outermost(struct hg_fields *o, uint64_t offset, uint64_t *end);
+
+/** @return the bytes of the first field at @p offset; 0: none begins there. */
+uint32_t hg_fields_element(const struct hg_fields *o, uint64_t offset);
 
 /** Part @p p may be an element of an array of structs: that is from @p start to @p end, with what fills up the last one.
  * @return how far it is from one to the next; 0: it is none, or that is not known. */
-uint64_t hg_fields_elements(const struct dec_struct *t, const struct hg_part *p,
-			    uint64_t *start, uint64_t *end);
+uint64_t hg_fields_elements(struct hg_fields *o, const struct hg_part *p, uint64_t *start,
+			    uint64_t *end);
 
 /** @return whether @p size bytes at @p at are within part @p p of this or of another element of the arrays that it
  * is in: of a[2].name in some a[i].name. */
 bool hg_fields_is_in_such(struct hg_finder *f, const struct hg_part *p, uint64_t at,
 			  uint64_t size);
 
-/** @return whether @p t is known to have fields among @p size bytes at @p at. */
-bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size);
+/** @return whether fields are known among @p size bytes at @p at. */
+bool hg_fields_is_any(const struct hg_fields *o, uint64_t at, uint64_t size);
 
 /** Up to where accesses of an instruction, by the same pointer, are right. */
 struct hg_meant {

@@ -122,20 +122,43 @@ static bool means_container(struct hg_finder *f, const struct hg_suspect *x,
 	       ((uint64_t)last->offset < p->start || (uint64_t)last->offset >= p->end);
 }
 
+struct hg_fields *hg_access_fields(const struct hg_finder *f, const struct dec_struct *t)
+{
+	return (struct hg_fields *)*map_get(&f->fields, (uintptr_t)t);
+}
+
+static struct err *need_fields(struct hg_finder *f, const struct dec_struct *t)
+{
+	struct hg_fields *fields;
+	struct err *err;
+
+	if (map_get(&f->fields, (uintptr_t)t))
+		return NULL;
+	err = hg_fields_create(t, &fields);
+	if (!err && map_put(&f->fields, (uintptr_t)t, (uintptr_t)fields)) {
+		hg_fields_destroy(fields);
+		err = &err_nomem;
+	}
+	return err;
+}
+
 static struct err *layout_of(struct hg_finder *f, struct hg_node_id id,
 			     const struct dec_struct **ret)
 {
 	static const struct dec_struct not_known;
+	struct err *err;
 
 	while (f->layouts.size < id.v)
 		if (!vec_push(&f->layouts))
 			return &err_nomem;
 	*ret = f->layouts.data[id.v - 1];
-	if (!*ret)
-		*ret = f->layout(f->layout_ctx, hg_graph_node(f->graph, id)) ?:
-									       &not_known;
-	f->layouts.data[id.v - 1] = *ret;
-	return NULL;
+	if (*ret)
+		return NULL;
+	*ret = f->layout(f->layout_ctx, hg_graph_node(f->graph, id)) ?: &not_known;
+	err = need_fields(f, *ret);
+	if (!err)
+		f->layouts.data[id.v - 1] = *ret;
+	return err;
 }
 
 static bool is_within(const struct hg_suspect *x, uint64_t at, uint64_t start,
@@ -154,19 +177,12 @@ static bool is_field(const struct dec_struct *t, const struct hg_suspect *x, uin
 }
 
 /* Is @p x within the outermost array, or the field, at @p offset? */
-static bool is_in_what_is_at(const struct dec_struct *t, const struct hg_suspect *x,
-			     uint64_t at, uint64_t offset)
+static bool is_in_what_is_at(struct hg_fields *o, const struct hg_suspect *x, uint64_t at,
+			     uint64_t offset)
 {
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const struct dec_field *f = &t->fields[i];
-		uint64_t start, end;
+	uint64_t end, start = hg_fields_outermost(o, offset, &end);
 
-		if (offset < f->offset || offset >= f->offset + f->size)
-			continue;
-		start = hg_fields_extent(t, f->name, strcspn(f->name, "["), &end);
-		return is_within(x, at, start, end);
-	}
-	return false;
+	return is_within(x, at, start, end);
 }
 
 /* Compilers reach one array from another of the same index, or a field behind an index, by a
@@ -195,7 +211,8 @@ static bool is_by_constant(struct hg_finder *f, const struct dec_struct *t,
 	if (base >= p->start && base < p->end &&
 	    (base + x->m->disp < p->start || base + x->m->disp >= p->end))
 		return true;
-	return is_in_what_is_at(t, x, x->addr - node, p->offset + x->m->disp);
+	return is_in_what_is_at(hg_access_fields(f, t), x, x->addr - node,
+				p->offset + x->m->disp);
 }
 
 /* Did a pointer to the struct, whose first step led to @p anchor, begin to write bytes into what begins
@@ -275,7 +292,7 @@ static const struct hg_part *part_of(struct hg_finder *f, const struct dec_struc
 /* Is @p x as the program's own code uses elements of @p p: by their size, or several at once; and if
  * it reads by an index? What reads otherwise may compare, sum up, or encode several fields. Nor
  * is what lies before it: loops count up to zero, from an array's end. */
-static bool is_as_elements(const struct dec_struct *t, const struct hg_suspect *x,
+static bool is_as_elements(const struct hg_fields *o, const struct hg_suspect *x,
 			   const struct hg_part *p, uint64_t at)
 {
 	bool is_of_structs = strchr(p->name + p->length, '.');
@@ -284,7 +301,7 @@ static bool is_as_elements(const struct dec_struct *t, const struct hg_suspect *
 
 	if (at < p->start || (!x->is_write && !is_indexed))
 		return false;
-	element = hg_fields_element(t, p->start);
+	element = hg_fields_element(o, p->start);
 	return is_of_structs || x->size == element ||
 	       (x->is_write &&
 		(x->size >= VECTOR_BYTES || (is_indexed && x->m->scale == element)));
@@ -387,8 +404,8 @@ static bool are_elements(struct hg_finder *f, const struct dec_struct *t,
 			 const struct hg_suspect *x, uint64_t at, int64_t offset)
 {
 	uint64_t size = call_bytes(f, x), start, end;
-	uint64_t stride =
-		hg_fields_elements(t, hg_fields_part(f, t, offset), &start, &end);
+	uint64_t stride = hg_fields_elements(hg_access_fields(f, t),
+					     hg_fields_part(f, t, offset), &start, &end);
 
 	if (!stride || (x->is_write && (!size || size % stride)))
 		return false;
@@ -414,6 +431,7 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	const struct hg_part *p;
 	struct hg_part part;
 	const struct dec_struct *t;
+	struct hg_fields *o;
 	int64_t anchor;
 	bool is_own;
 	struct err *err = layout_of(f, id, &t);
@@ -432,6 +450,7 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 		return NULL;
 	part = *p;
 	p = &part;
+	o = hg_access_fields(f, t);
 	x->kind = HG_ACCESS_FIELD;
 	x->part_start = n->start + p->start;
 	x->part_end = n->start + p->end;
@@ -440,9 +459,9 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	x->to = id;
 	is_own = x->insn && dec_frames_is_own(f->frames, x->pc);
 	x->whole_end = !p->start && is_own ? n->start + n->size : 0;
-	x->is_quiet = (is_own && !is_as_elements(t, x, p, at)) || is_led_on(f, x, p) ||
+	x->is_quiet = (is_own && !is_as_elements(o, x, p, at)) || is_led_on(f, x, p) ||
 		      means_container(f, x, t, p) || is_by_constant(f, t, x, p) ||
-		      !hg_fields_is_any(t, at, x->size);
+		      !hg_fields_is_any(o, at, x->size);
 	return x->is_quiet && !x->whole_end ? NULL : hg_reports_add(f, x);
 }
 

@@ -12,38 +12,149 @@
 
 #include <string.h>
 
-/* Is @p name, of @p n characters, the name of @p f or of something that @p f is part of? */
+#define RUNS 64
+
+/* The fields of what has a name, or is part of it: they follow each other. */
+struct run {
+	const char *name; // NULL: nobody asked yet
+	size_t n;	  // its characters
+	uint32_t first, behind;
+	uint64_t start, end;
+	uint64_t filled; // the end, with what fills it up; 0: nobody asked yet
+};
+
+/* A field, in order of where they begin, and the largest end of those up to it. */
+struct placed {
+	uint32_t field;
+	uint64_t reach;
+};
+
+struct hg_fields {
+	const struct dec_struct *t;
+	VEC(struct placed) placed;
+	struct run runs[RUNS]; // by name
+};
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct dec_field *const *f = a, *const *g = b;
+
+	return (*f)->offset != (*g)->offset ? ((*f)->offset < (*g)->offset ? -1 : 1) :
+					      (*f < *g ? -1 : *f > *g);
+}
+
+void hg_fields_destroy(struct hg_fields *o)
+{
+	if (!o)
+		return;
+	vec_deinit(&o->placed);
+	free(o);
+}
+
+struct err *hg_fields_create(const struct dec_struct *t, struct hg_fields **ret)
+{
+	struct hg_fields *o = calloc(1, sizeof(*o));
+	VEC(const struct dec_field *) fields = {};
+	struct err *err = o ? NULL : &err_nomem;
+	uint64_t reach = 0;
+
+	for (uint32_t i = 0; !err && i < t->n_fields; i++)
+		err = vec_add(&fields, &t->fields[i]);
+	vec_sort(&fields, by_offset);
+	for (uint32_t i = 0; !err && i < t->n_fields; i++) {
+		const struct dec_field *f = fields.data[i];
+		uint64_t end = (uint64_t)f->offset + f->size;
+
+		reach = end > reach ? end : reach;
+		err = vec_add(&o->placed, ((struct placed){ f - t->fields, reach }));
+	}
+	vec_deinit(&fields);
+	if (err) {
+		hg_fields_destroy(o);
+		return err;
+	}
+	o->t = t;
+	*ret = o;
+	return NULL;
+}
+
+/* The @p k th field of @p o by offset. */
+static const struct dec_field *field(const struct hg_fields *o, size_t k)
+{
+	return &o->t->fields[o->placed.data[k].field];
+}
+
+/* @return how many fields of @p o begin before @p offset. */
+static size_t n_before(const struct hg_fields *o, uint64_t offset)
+{
+	return vec_rank(o->placed.size, k, field(o, k)->offset < offset);
+}
+
+/* With @p f each field of @p o that has bytes of [@p start, @p end), backwards. */
+#define EACH_AMONG(o, start, end, f)                           \
+	for (size_t k_ = n_before(o, end);                     \
+	     k_-- && (o)->placed.data[k_].reach > (start);)    \
+		for (const struct dec_field *f = field(o, k_); \
+		     f && f->offset + (uint64_t)f->size > (start); f = NULL)
+
+/* Is @p name, of @p n characters, the name of something that @p f is part of? */
 static bool is_part(const struct dec_field *f, const char *name, size_t n)
 {
 	return !strncmp(f->name, name, n) && strchr(".[", f->name[n]);
 }
 
-/* Where @p name, of @p n characters, begins in @p t. @p end: behind it. */
-uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n,
-			  uint64_t *end)
+/* What the first @p n characters of the name of field @p i are the name of; until the next call. */
+static struct run *run_of(struct hg_fields *o, uint32_t i, size_t n)
 {
-	uint64_t start = UINT64_MAX;
+	const struct dec_struct *t = o->t;
+	const char *name = t->fields[i].name;
+	uint64_t key = n;
+	struct run *r;
 
-	*end = 0;
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const struct dec_field *f = &t->fields[i];
+	for (size_t k = 0; k < n; k++)
+		key = hg_derive_key(key, name[k]);
+	r = &o->runs[key % RUNS];
+	if (r->name && r->n == n && i >= r->first && i < r->behind &&
+	    !strncmp(r->name, name, n))
+		return r;
+	*r = (struct run){ name, n, i, i + 1, .start = UINT64_MAX };
+	while (r->first && is_part(&t->fields[r->first - 1], name, n))
+		r->first--;
+	while (r->behind < t->n_fields && is_part(&t->fields[r->behind], name, n))
+		r->behind++;
+	for (uint32_t k = r->first; k < r->behind; k++) {
+		const struct dec_field *f = &t->fields[k];
 
-		if (!is_part(f, name, n))
-			continue;
-		if (f->offset < start)
-			start = f->offset;
-		if (f->offset + f->size > *end)
-			*end = f->offset + f->size;
+		if (f->offset < r->start)
+			r->start = f->offset;
+		if (f->offset + f->size > r->end)
+			r->end = f->offset + f->size;
 	}
-	return start;
+	return r;
 }
 
-uint32_t hg_fields_element(const struct dec_struct *t, uint64_t offset)
+uint32_t hg_fields_element(const struct hg_fields *o, uint64_t offset)
 {
-	for (uint32_t i = 0; i < t->n_fields; i++)
-		if (t->fields[i].offset == offset)
-			return t->fields[i].size;
-	return 0;
+	size_t k = n_before(o, offset);
+
+	return k < o->placed.size && field(o, k)->offset == offset ? field(o, k)->size :
+								     0;
+}
+
+uint64_t hg_fields_outermost(struct hg_fields *o, uint64_t offset, uint64_t *end)
+{
+	uint32_t first = UINT32_MAX;
+	const struct run *r;
+
+	EACH_AMONG(o, offset, offset + 1, f)
+	if (f - o->t->fields < first)
+		first = f - o->t->fields;
+	*end = 0;
+	if (first == UINT32_MAX)
+		return UINT64_MAX;
+	r = run_of(o, first, strcspn(o->t->fields[first].name, "["));
+	*end = r->end;
+	return r->start;
 }
 
 /* The array that @p name, of @p n characters, is an element of, which is an array itself: compilers
@@ -56,35 +167,31 @@ static size_t outermost(const char *name, size_t n)
 	return n;
 }
 
-/* Is something else than @p name, of @p n characters, at [@p start, @p end) of @p t, too? */
-static bool is_in_union(const struct dec_struct *t, const char *name, size_t n,
-			uint64_t start, uint64_t end)
+/* Is something else than @p r among its bytes, too? */
+static bool is_in_union(const struct hg_fields *o, const struct run *r)
 {
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const struct dec_field *f = &t->fields[i];
-
-		if (f->offset < end && f->offset + f->size > start &&
-		    !is_part(f, name, n))
-			return true;
-	}
+	EACH_AMONG(o, r->start, r->end, f)
+	if (f - o->t->fields < r->first || f - o->t->fields >= r->behind)
+		return true;
 	return false;
 }
 
 /* Behind all members of the union that begin at @p start. */
-static uint64_t union_end(const struct dec_struct *t, uint64_t start)
+static uint64_t union_end(struct hg_fields *o, uint64_t start)
 {
-	uint64_t end, most = 0;
+	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const char *name = t->fields[i].name;
-		size_t n = strcspn(name, ".[");
+	EACH_AMONG(o, start, start + 1, f)
+	{
+		size_t n = strcspn(f->name, ".[");
+		const struct run *r;
 
-		if (t->fields[i].offset != start)
+		if (f->offset != start)
 			continue;
-		if (!name[n]) // may be of a struct without a name
-			return t->size;
-		hg_fields_extent(t, name, n, &end);
-		most = end > most ? end : most;
+		if (!f->name[n]) // may be of a struct without a name
+			return o->t->size;
+		r = run_of(o, f - o->t->fields, n);
+		most = r->end > most ? r->end : most;
 	}
 	return most;
 }
@@ -92,44 +199,45 @@ static uint64_t union_end(const struct dec_struct *t, uint64_t start)
 // So many bytes and more between fields are no padding, but of a type that DWARF only names.
 #define NO_PADDING 8
 
-/* Where what begins at @p start and is named ends: the last one, and what is made of structs, with
- * what fills it up. */
-static uint64_t end_of(const struct dec_struct *t, const char *name, size_t n,
-		       uint64_t start)
+/* Where what the first @p n characters of the name of field @p i name ends: the last one, and what is made of
+ * structs, with what fills it up. */
+static uint64_t end_of(struct hg_fields *o, uint32_t i, size_t n)
 {
-	uint64_t end, next = t->size;
+	const struct run r = *run_of(o, i, n);
+	uint64_t end, next = o->t->size;
+	size_t k;
 
-	hg_fields_extent(t, name, n, &end);
-	if (is_in_union(t, name, n, start, end))
-		end = union_end(t, start);
-	for (uint32_t i = 0; i < t->n_fields; i++)
-		if (t->fields[i].offset >= end && t->fields[i].offset < next)
-			next = t->fields[i].offset;
-	return next == t->size || (next - end < NO_PADDING && strchr(name + n, '.')) ?
-		       next :
-		       end;
+	if (r.filled)
+		return r.filled;
+	end = is_in_union(o, &r) ? union_end(o, r.start) : r.end;
+	k = n_before(o, end);
+	if (k < o->placed.size && field(o, k)->offset < next)
+		next = field(o, k)->offset;
+	if (next == o->t->size || (next - end < NO_PADDING && strchr(r.name + n, '.')))
+		end = next;
+	run_of(o, i, n)->filled = end;
+	return end;
 }
 
-/* The largest array or struct inside @p t that begins at @p offset, with an empty name when there is
- * none. */
-static struct hg_part look_up_part(const struct dec_struct *t, uint64_t offset)
+/* The largest array or struct inside @p o that begins at @p offset, with no name when there is none. */
+static struct hg_part look_up_part(struct hg_fields *o, uint64_t offset)
 {
-	struct hg_part p = { .in = t, .offset = offset };
+	struct hg_part p = { .in = o->t, .offset = offset };
 
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const char *name = t->fields[i].name;
-		uint64_t end;
+	for (size_t k = n_before(o, offset);
+	     k < o->placed.size && field(o, k)->offset == offset; k++) {
+		const char *name = field(o, k)->name;
+		uint32_t i = o->placed.data[k].field;
 
-		if (t->fields[i].offset != offset)
-			continue;
 		for (size_t n = strcspn(name, ".["); name[n];
 		     n += 1 + strcspn(name + n + 1, ".[")) {
-			if (hg_fields_extent(t, name, n, &end) != offset)
+			if (run_of(o, i, n)->start != offset)
 				continue;
 			p.name = name;
+			p.field = i;
 			p.length = outermost(name, n);
-			p.start = hg_fields_extent(t, name, p.length, &end);
-			p.end = end_of(t, name, p.length, p.start);
+			p.start = run_of(o, i, p.length)->start;
+			p.end = end_of(o, i, p.length);
 			return p;
 		}
 	}
@@ -143,44 +251,30 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 	struct hg_part *p = &f->parts[hg_derive_key((uintptr_t)t, offset) % HG_PARTS];
 
 	if (p->in != t || p->offset != offset)
-		*p = look_up_part(t, offset);
+		*p = look_up_part(hg_access_fields(f, t), offset);
 	return p;
 }
 
-/* @return how far it is from one element to the next in the array that @p name, of @p n characters, is an element
- * of; 0: not known. */
-static uint64_t stride_of(const struct dec_struct *t, const char *name, size_t n)
+uint64_t hg_fields_elements(struct hg_fields *o, const struct hg_part *p, uint64_t *start,
+			    uint64_t *end)
 {
-	_cleanup_free_ char *element = NULL;
-	uint64_t start, next, end;
-	int length;
-
-	while (name[--n] != '[')
-		;
-	length = asprintf(&element, "%.*s[1]", (int)n, name);
-	if (length < 0) {
-		element = NULL;
-		return 0;
-	}
-	next = hg_fields_extent(t, element, length, &end);
-	element[n + 1] = '0';
-	start = hg_fields_extent(t, element, length, &end);
-	return (next == UINT64_MAX ? end : next) - start;
-}
-
-uint64_t hg_fields_elements(const struct dec_struct *t, const struct hg_part *p,
-			    uint64_t *start, uint64_t *end)
-{
-	size_t n = p->length;
+	size_t n = p->length, behind = n;
+	struct run whole, first;
 	uint64_t stride;
 
 	if (!p->name || p->name[n] != '.' || p->name[n - 1] != ']')
 		return 0;
-	stride = stride_of(t, p->name, n);
-	while (n && p->name[n - 1] == ']')
-		while (p->name[--n] != '[')
-			;
-	*start = hg_fields_extent(t, p->name, n, end);
+	while (p->name[--n] != '[')
+		;
+	whole = *run_of(o, p->field, n);
+	behind = n + strcspn(o->t->fields[whole.first].name + n, "]") + 1;
+	first = *run_of(o, whole.first, behind);
+	stride = (first.behind < whole.behind ? o->t->fields[first.behind].offset :
+						first.end) -
+		 first.start;
+	whole = *run_of(o, p->field, outermost(p->name, p->length));
+	*start = whole.start;
+	*end = whole.end;
 	if (stride)
 		*end = *start + (*end - *start + stride - 1) / stride * stride;
 	return stride;
@@ -203,23 +297,26 @@ static size_t matched(const char *name, const char *like, size_t n)
 }
 
 /* Where the same as part @p p begins and ends that has byte @p at; nowhere: at UINT64_MAX. */
-static struct hg_such look_up_such(const struct hg_part *p, uint64_t at)
+static struct hg_such look_up_such(struct hg_fields *o, const struct hg_part *p,
+				   uint64_t at)
 {
-	const struct dec_struct *t = p->in;
-	struct hg_such s = { t, p->offset, at, UINT64_MAX, 0 };
+	struct hg_such s = { o->t, p->offset, at, UINT64_MAX, 0 };
+	uint32_t first = UINT32_MAX;
+	size_t length = 0;
 
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const struct dec_field *f = &t->fields[i];
-		size_t n;
+	EACH_AMONG(o, at, at + 1, f)
+	{
+		uint32_t i = f - o->t->fields;
+		size_t n = matched(f->name, p->name, p->length);
 
-		if (at - f->offset >= f->size)
+		if (!n || i > first)
 			continue;
-		n = matched(f->name, p->name, p->length);
-		if (!n)
-			continue;
-		s.start = hg_fields_extent(t, f->name, n, &s.end);
-		s.end = end_of(t, f->name, n, s.start);
-		return s;
+		first = i;
+		length = n;
+	}
+	if (length) {
+		s.start = run_of(o, first, length)->start;
+		s.end = end_of(o, first, length);
 	}
 	return s;
 }
@@ -231,23 +328,18 @@ bool hg_fields_is_in_such(struct hg_finder *f, const struct hg_part *p, uint64_t
 	struct hg_such *s = &f->such[key % HG_SUCH];
 
 	if (s->in != p->in || s->part != p->offset || s->at != at)
-		*s = look_up_such(p, at);
+		*s = look_up_such(hg_access_fields(f, p->in), p, at);
 	return at >= s->start && at + size <= s->end;
 }
 
-bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size)
+bool hg_fields_is_any(const struct hg_fields *o, uint64_t at, uint64_t size)
 {
-	for (uint32_t i = 0; i < t->n_fields; i++)
-		if (t->fields[i].offset < at + size &&
-		    t->fields[i].offset + t->fields[i].size > at)
-			return true;
+	EACH_AMONG(o, at, at + size, f)
+	return true;
 	return false;
 }
 
 /* ---- for a guard --------------------------------------------------------------------------- */
-
-// So many comparisons of names are too many.
-#define LOOKS_MAX (1u << 25)
 
 /* May a part begin where @p f does, by its name? Not at elements without parts of their own that are not the first. */
 static bool may_begin(const struct dec_field *f)
@@ -260,12 +352,11 @@ static bool may_begin(const struct dec_field *f)
 
 /* Hooks on their way. */
 struct hooks {
-	const struct dec_struct *t;
+	struct hg_fields *o;
 	uint8_t layout;
 	hg_hooks *ret;
 	struct map seen; ///< offset + 1 -> 1
 	struct map such; ///< key of a name without indices -> number
-	uint64_t looks;
 };
 
 /* @return a number for what has the first @p n characters of @p name, whatever the indices are; 0: there are none, or
@@ -291,7 +382,7 @@ static uint32_t such_number(struct hooks *h, const char *name, size_t n)
 static struct err *add_part(struct hooks *h, const struct dec_field *f,
 			    const struct hg_part *p, uint8_t which)
 {
-	uint32_t element = hg_fields_element(h->t, p->start);
+	uint32_t element = hg_fields_element(h->o, p->start);
 	const struct dec_hook hook = {
 		.kind = DEC_HOOK_PART,
 		.rip = f->offset,
@@ -308,23 +399,22 @@ static struct err *add_part(struct hooks *h, const struct dec_field *f,
 }
 
 /* .. and those in it that begin there, too: pointers to the same of another element are meant for these. */
-static struct err *add_inner(struct hooks *h, const struct dec_field *f, struct hg_part p)
+static struct err *add_inner(struct hooks *h, uint32_t i, struct hg_part p)
 {
+	const struct dec_field *f = &h->o->t->fields[i];
 	struct err *err = NULL;
-	uint64_t end;
 
 	for (size_t n = p.length + 1; !err; n++) {
 		n += strcspn(f->name + n, ".[");
 		if (!f->name[n])
 			break;
-		h->looks += h->t->n_fields;
 		if (outermost(f->name, n) != n || !memchr(f->name, '[', n) ||
-		    hg_fields_extent(h->t, f->name, n, &end) != f->offset)
+		    run_of(h->o, i, n)->start != f->offset)
 			continue;
 		p.name = f->name;
 		p.length = n;
 		p.start = f->offset;
-		p.end = end_of(h->t, f->name, n, p.start);
+		p.end = end_of(h->o, i, n);
 		err = add_part(h, f, &p, DEC_HOOK_AS_SUCH);
 	}
 	return err;
@@ -332,24 +422,21 @@ static struct err *add_inner(struct hooks *h, const struct dec_field *f, struct 
 
 static struct err *add_parts(struct hooks *h)
 {
-	for (uint32_t i = 0; i < h->t->n_fields; i++) {
-		const struct dec_field *f = &h->t->fields[i];
+	for (uint32_t i = 0; i < h->o->t->n_fields; i++) {
+		const struct dec_field *f = &h->o->t->fields[i];
 		struct hg_part p;
 		struct err *err;
 
 		if (!may_begin(f) || map_get(&h->seen, f->offset + 1ull))
 			continue;
-		h->looks += h->t->n_fields;
-		if (h->looks > LOOKS_MAX)
-			return err_new(ERR_UNSUPPORTED, "a struct has too many parts");
-		p = look_up_part(h->t, f->offset);
+		p = look_up_part(h->o, f->offset);
 		if (!p.name)
 			continue;
 		if (map_put(&h->seen, f->offset + 1ull, 1))
 			return &err_nomem;
 		err = add_part(h, f, &p, h->layout);
 		if (!err)
-			err = add_inner(h, f, p);
+			err = add_inner(h, i, p);
 		if (err)
 			return err;
 	}
@@ -358,9 +445,12 @@ static struct err *add_parts(struct hooks *h)
 
 struct err *hg_fields_hooks(const struct dec_struct *t, uint8_t layout, hg_hooks *ret)
 {
-	struct hooks h = { .t = t, .layout = layout, .ret = ret };
-	struct err *err = add_parts(&h);
+	struct hooks h = { .layout = layout, .ret = ret };
+	struct err *err = hg_fields_create(t, &h.o);
 
+	if (!err)
+		err = add_parts(&h);
+	hg_fields_destroy(h.o);
 	map_deinit(&h.seen);
 	map_deinit(&h.such);
 	return err;

@@ -12,7 +12,7 @@
 #include "heapgraph/hg_strings.h"
 
 /** Behind what is in @p ret list the parts of @p t, as those of number @p layout.
- * @return ERR_NOMEM; ERR_UNSUPPORTED: there are too many. */
+ * @return ERR_NOMEM. */
 struct err *hg_fields_hooks(const struct dec_struct *t, uint8_t layout, hg_hooks *ret);
 
 #endif

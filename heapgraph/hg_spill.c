@@ -66,7 +66,7 @@ struct err *hg_spill_check(struct hg_finder *f, struct hg_suspect *x,
 	const struct hg_part *p = hg_fields_part(f, t, offset);
 
 	if (!p->name || p->name[p->length] != '[' || p->start != offset ||
-	    end <= p->end || hg_fields_element(t, offset) != 1)
+	    end <= p->end || hg_fields_element(hg_access_fields(f, t), offset) != 1)
 		return NULL;
 	text = text_end(f, d->start, p, end);
 	if (text <= p->end || !is_in_other(t, p, text))
