@@ -55,6 +55,7 @@
 #define CTX_BLANK_CALL 0xdb0
 #define CTX_ALLOCATOR_RSP 0xdd8
 #define CTX_STRING_CALL 0xde0
+#define CTX_GUARD_TAG 0xdf0
 #define CTX_BLANK_LANES 0xe00
 #define CTX_TARGETS 0x1000
 #define CTX_BUSY_BYTES 0x81000 ///< up to here it is used by every run
@@ -131,7 +132,8 @@ struct dec_ctx {
 	uint64_t allocator_rsp; ///< with no more it is entered by itself: guard.c
 	/** The last call of a string function by a pointer, perhaps under way: rsp, return address. */
 	uint64_t string_call[2];
-	uint8_t pad3[CTX_BLANK_LANES - CTX_STRING_CALL - 16];
+	uint32_t guard_tag; ///< that emitted code has no register for
+	uint8_t pad3[CTX_BLANK_LANES - CTX_GUARD_TAG - 4];
 	uint8_t blank_lanes[64];
 	uint8_t pad6[CTX_TARGETS - CTX_BLANK_LANES - 64];
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
@@ -213,6 +215,7 @@ CTX_PIN(blank_call, CTX_BLANK_CALL);
 CTX_PIN(blank_lanes, CTX_BLANK_LANES);
 CTX_PIN(allocator_rsp, CTX_ALLOCATOR_RSP);
 CTX_PIN(string_call, CTX_STRING_CALL);
+CTX_PIN(guard_tag, CTX_GUARD_TAG);
 CTX_PIN(targets, CTX_TARGETS);
 CTX_PIN(nat, CTX_NAT);
 CTX_PIN(nat_left, CTX_NAT_LEFT);

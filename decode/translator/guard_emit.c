@@ -54,6 +54,14 @@ static void ctx_imm32(struct dec_emit *o, bool is_and, uint32_t off, uint32_t im
 	emit_u32(o, imm);
 }
 
+/* or dword ctx:[off], imm */
+static void ctx_or_imm32(struct dec_emit *o, uint32_t off, uint32_t imm)
+{
+	emit_u8(o, 0x81);
+	emit_abs(o, 1, off);
+	emit_u32(o, imm);
+}
+
 /* op r64, r64 (to, from) */
 static void reg_op(struct dec_emit *o, uint8_t op, int to, int from)
 {
@@ -296,7 +304,7 @@ static bool may_read_ahead(const struct translation *t, int i, const struct dec_
 {
 	uint64_t rip = t->insn[i].rip;
 
-	return m->is_read && !m->is_write && m->size >= 16 && !t->e->guard->parts.size &&
+	return m->is_read && !m->is_write && m->size >= 16 &&
 	       vec_find(&t->e->guard->foreign, f, rip >= f->rip && rip < f->end);
 }
 
@@ -370,23 +378,25 @@ static void check_index(struct translation *t, int i)
 }
 
 /* .. that of the pointer that the access is by: to which part? An index leads from the start to one; libraries'
- * code has bounds of its own. @return the jump behind the comparison; NULL: there is none. */
-static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m)
+ * code has bounds of its own. @return the jump behind the comparison; NULL: there is none. @p outside: the @p n jumps
+ * that are taken when that fails. */
+static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m,
+			   uint8_t *outside[2], int *n)
 {
 	struct dec_guard *g = t->e->guard;
 	uint8_t s0 = const_scratch(t)[0];
 	struct dec_emit *o = &t->out, *c = &t->cold;
 	bool is_own = g->has_parts && dec_guard_is_own(g, t->insn[i].rip);
-	uint8_t *stub, *start, *jump[2];
+	uint8_t *stub, *start;
 
+	*n = 0;
 	if (!g->has_parts || (is_own && m->index == DEC_REG_NONE))
 		return NULL;
 	stub = step_stub(t, i);
 	reg_imm(o, 7, s0, GUARD_PARTS);
 	emit_patch_rel(emit_jcc_rel(o, CC_AE), c->p);
 	if (!is_own) {
-		for (int n = compare(t, c, m, ROW(t, other_start), jump); n;)
-			emit_patch_rel(jump[--n], stub);
+		*n = compare(t, c, m, ROW(t, other_start), outside);
 		return emit_jmp_rel(c);
 	}
 	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
@@ -402,7 +412,7 @@ static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m
 /* Is [@p m] the memory of its pointer's node? */
 static void check(struct translation *t, int i, const struct dec_mem *m)
 {
-	uint8_t s0 = const_scratch(t)[0], *over, *jump[2], *stub;
+	uint8_t s0 = const_scratch(t)[0], *over, *jump[4], *stub;
 	bool has_index = m->scale == 1 && may(t, m->index), is_ahead, has_lanes;
 	struct dec_emit *o = &t->out;
 	int n;
@@ -420,8 +430,8 @@ static void check(struct translation *t, int i, const struct dec_mem *m)
 		check_index(t, i);
 		emit_patch_rel(over, o->p);
 	}
-	over = check_part(t, i, m);
-	n = compare(t, o, m, ROW(t, start), jump);
+	over = check_part(t, i, m, jump, &n);
+	n += compare(t, o, m, ROW(t, start), jump + n);
 	if (over)
 		emit_patch_rel(over, o->p);
 	stub = step_stub(t, i);
@@ -968,6 +978,54 @@ static void moves_word(struct translation *t, int i, const struct dec_mem *m, in
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 }
 
+/* Is it movsq, once? */
+static bool is_word_move(const struct dec_insn *insn)
+{
+	return insn->len == 2 && !memcmp(insn->bytes, "\x48\xa5", 2);
+}
+
+/* A word is moved from one place to another, both of which are checked; the pointers to them stay to what they
+ * are to. */
+static void moves_between(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	const struct dec_mem *from = &insn->mem[insn->mem[0].is_write],
+			     *to = &insn->mem[!insn->mem[0].is_write];
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *none[2], *stub, *other, *same;
+	struct dec_emit *c = &t->cold;
+
+	step_if_parts(t, i, CAP_RSI);
+	step_if_parts(t, i, CAP_RDI);
+	none[0] = look_up_word(t, i, from, t->e->guard->at);
+	stub = step_stub(t, i);
+	emit_load_zx(c, s0, from);
+	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
+	other = emit_jcc_rel(c, CC_NE);
+	emit_mem_op(c, 0, OP_MOV, s1, s2, s1, 1, 4);
+	same = emit_jmp_rel(c);
+	emit_patch_rel(other, c->p);
+	emit_patch_rel(find_root(t, s0, s1, s2, &none[1]), stub);
+	emit_patch_rel(same, c->p);
+	reg_op32(c, 0x85, s1, s1); // test
+	emit_patch_rel(emit_jcc_rel(c, CC_E), t->out.p);
+	ctx_store32(c, CTX_GUARD_TAG, s1);
+	emit_lea(c, s0, to);
+	test_aligned(c, s0);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), t->out.p);
+	emit_patch_rel(find_word(t, s0, s1, s2, t->e->guard->at + GUARD_LOADS * 16),
+		       stub);
+	reg_imm(c, 4, s0, 0xff8);
+	ctx_op32(c, OP_MOV, s1, CTX_GUARD_TAG);
+	emit_mem_op(c, 0, 0x89, s1, s2, s0, 1, 4);
+	emit_load_zx(c, s1, from);
+	emit_mem_op(c, 0, 0x89, s1, s2, s0, 1, 0);
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+	emit_patch_rel(none[1], t->out.p);
+	if (none[0])
+		emit_patch_rel(none[0], t->out.p);
+}
+
 /* ---- instructions ----------------------------------------------------------------------------------- */
 
 /* Does it define 8 or 16 bits of general registers? */
@@ -1024,6 +1082,12 @@ static void step_if_lanes(struct translation *t, int i)
 		if (none)
 			emit_patch_rel(none, o->p);
 	}
+}
+
+/* Is it one word, whose address emitted code can tell? */
+static bool is_plain_word(const struct dec_mem *m)
+{
+	return m->size == 8 && !m->is_fs && !m->is_gs && !m->is_absolute && !m->is_addr32;
 }
 
 /* Vectors: what is loaded may be pointers, as may what is in them. */
@@ -1134,9 +1198,7 @@ static void loads_pair(struct translation *t, int i, int v, const struct dec_mem
 	take_lane(t, i, v, 1, m);
 	ctx_op32(c, OP_OR, s0, lane(t, v, 0));
 	zero = emit_jcc_rel(c, CC_E);
-	emit_u8(c, 0x81); // or dword, imm
-	emit_abs(c, 1, CTX_VEC_TAGS);
-	emit_u32(c, 1u << v);
+	ctx_or_imm32(c, CTX_VEC_TAGS, 1u << v);
 	for (int k = 2; k < 8; k++)
 		emit_ctx_store_imm32(c, lane(t, v, k), 0);
 	emit_patch_rel(zero, c->p);
@@ -1149,6 +1211,92 @@ static void loads_pair(struct translation *t, int i, int v, const struct dec_mem
 			emit_patch_rel(none, o->p);
 	}
 	emit_patch_rel(back, o->p);
+}
+
+/* In the cold part: lane @p k of vector register @p v has the tag in the first scratch. */
+static void put_lane(struct translation *t, int v, int k)
+{
+	struct dec_emit *c = &t->cold;
+	uint8_t *has_others;
+
+	ctx_imm32(c, false, CTX_VEC_TAGS, 1u << v);
+	has_others = emit_jcc_rel(c, CC_NE);
+	for (int j = 0; j < 8; j++)
+		emit_ctx_store_imm32(c, lane(t, v, j), 0);
+	ctx_or_imm32(c, CTX_VEC_TAGS, 1u << v);
+	emit_patch_rel(has_others, c->p);
+	ctx_store32(c, lane(t, v, k), const_scratch(t)[0]);
+}
+
+/* Lane @p k of vector register @p v is loaded with the word at [@p m]; the others stay, but for @p cleared, a mask.
+ * When none is a pointer any more, that is known of the register. */
+static void loads_lane(struct translation *t, int i, int v, int k, uint8_t cleared,
+		       const struct dec_mem *m)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *none, *stub, *jump;
+	struct dec_emit *o = &t->out, *c = &t->cold;
+
+	keep_flags(t, i);
+	stub = step_stub(t, i); // before what is cold here
+	ctx_imm32(o, false, CTX_VEC_TAGS, 1u << v);
+	emit_patch_rel(emit_jcc_rel(o, CC_NE), c->p);
+	cleared |= 1u << k;
+	reg_op32(c, OP_SUB, s0, s0);
+	for (int j = 0; j < 8; j++)
+		if (cleared >> j & 1)
+			emit_ctx_store_imm32(c, lane(t, v, j), 0);
+		else
+			ctx_op32(c, OP_OR, s0, lane(t, v, j));
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), o->p);
+	ctx_imm32(c, true, CTX_VEC_TAGS, ~(1u << v));
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+	none = look_up_word(t, i, m, t->e->guard->at);
+	emit_load_zx(c, s0, m);
+	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_mem_op(c, 0, OP_MOV, s0, s2, s1, 1, 4);
+	reg_op32(c, 0x85, s0, s0); // test
+	jump = emit_jcc_rel(c, CC_E);
+	put_lane(t, v, k);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+	emit_patch_rel(jump, o->p);
+	if (none)
+		emit_patch_rel(none, o->p);
+}
+
+/* Does @p insn load a word into a lane of a vector register? Into which, @p lane, and which others, a mask, become
+ * zero? */
+static bool is_lane_load(const struct dec_insn *insn, int *lane, uint8_t *cleared)
+{
+	uint64_t to = insn->other_written;
+
+	*lane = 0;
+	*cleared = 0xfe;
+	if (insn->n_mem != 1 || !insn->mem[0].is_read || insn->mem[0].is_write ||
+	    !is_plain_word(insn->mem) || insn->gpr_written || !to || to & (to - 1) ||
+	    to != (uint32_t)to)
+		return false;
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_MOVHPS:
+	case ZYDIS_MNEMONIC_MOVHPD:
+		*lane = 1;
+		*cleared = 0;
+		return true;
+	case ZYDIS_MNEMONIC_MOVLPS:
+	case ZYDIS_MNEMONIC_MOVLPD:
+		*cleared = 0;
+		return true;
+	case ZYDIS_MNEMONIC_MOVQ:
+	case ZYDIS_MNEMONIC_MOVSD:
+		*cleared = 1u << 1;
+		return true;
+	case ZYDIS_MNEMONIC_VMOVQ:
+	case ZYDIS_MNEMONIC_VMOVSD:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Vector register @p v was stored to the two words at [@p m]. What is not found is done once more, as a step. */
@@ -1302,7 +1450,16 @@ static bool before_byte(struct translation *t, int i)
 	return true;
 }
 
-/* cmov between whole registers. Flags tell which it will be. */
+/* The word at [@p m] is about to be loaded into register @p reg. */
+static void loads(struct translation *t, int reg, const struct dec_mem *m)
+{
+	t->load_reg = reg;
+	t->is_load_kept = m->is_fs || m->base == reg || m->index == reg;
+	if (t->is_load_kept && !m->is_fs)
+		emit_lea(&t->out, const_scratch(t)[0], m);
+}
+
+/* cmov of whole registers. Flags tell which it will be. */
 static bool before_cmov(struct translation *t, int i)
 {
 	const struct dec_insn *insn = &t->insn[i];
@@ -1311,11 +1468,17 @@ static bool before_cmov(struct translation *t, int i)
 	struct dec_emit *o = &t->out, *c = &t->cold;
 	int to, from;
 
-	if (insn->n_mem || !(rex & 8) || op[0] != 0x0f || (op[1] & 0xf0) != 0x40 ||
-	    insn->is_vex)
+	if (!(rex & 8) || op[0] != 0x0f || (op[1] & 0xf0) != 0x40 || insn->is_vex)
 		return false;
 	to = (op[2] >> 3 & 7) | (rex & 4) << 1;
 	from = (op[2] & 7) | (rex & 1) << 3;
+	if (insn->n_mem) {
+		if (to == CAP_RSP || !is_plain_word(insn->mem))
+			return false;
+		loads(t, to, insn->mem);
+		t->load_cc = op[1] & 15;
+		return true;
+	}
 	if (to == CAP_RSP || from == CAP_RSP)
 		return false;
 	if (!may(t, to) && !may(t, from))
@@ -1665,6 +1828,8 @@ static bool is_step(const struct dec_insn *insn)
 {
 	bool is_push = insn->mnemonic == ZYDIS_MNEMONIC_PUSH && insn->n_mem == 2;
 
+	if (is_word_move(insn))
+		return false;
 	return insn->is_string || insn->is_rep ||
 	       (insn->is_slow_addr && !insn->lane_bytes) ||
 	       (insn->n_mem > 1 && !is_push) || (insn->n_mem && insn->mem[0].is_gs);
@@ -1682,10 +1847,14 @@ static void before_insn(struct translation *t, int i)
 	const struct dec_insn *insn = &t->insn[i];
 	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
 	bool is_push = insn->mnemonic == ZYDIS_MNEMONIC_PUSH;
+	uint8_t cleared;
+	int lane;
 
 	for (int k = 0; k < insn->n_mem; k++)
 		check(t, i, &insn->mem[k]);
-	if (insn->lane_bytes) {
+	if (is_word_move(insn)) {
+		moves_between(t, i);
+	} else if (insn->lane_bytes) {
 		before_vector(t, i);
 	} else if (is_push && insn->n_mem == 2) {
 		step_if_pointers(t, i,
@@ -1702,6 +1871,8 @@ static void before_insn(struct translation *t, int i)
 		emit_lea(&t->out, const_scratch(t)[0], m);
 	} else if (is_pair_load(insn)) {
 		loads_pair(t, i, __builtin_ctzll(insn->other_written), m);
+	} else if (is_lane_load(insn, &lane, &cleared)) {
+		loads_lane(t, i, __builtin_ctzll(insn->other_written), lane, cleared, m);
 	} else if (is_pair_store(insn)) {
 		t->store_vec = insn->store_reg - DEC_REG_VEC;
 	} else if (vectors(insn->other_read | insn->other_written)) {
@@ -1709,17 +1880,13 @@ static void before_insn(struct translation *t, int i)
 	} else if (is_plain_mov(insn) && m && m->is_read && m->size == 8 &&
 		   __builtin_popcount(insn->gpr_written) == 1 &&
 		   insn->gpr_written != RSP_BIT) {
-		t->load_reg = one(insn->gpr_written);
-		t->is_load_kept = m->is_fs || m->base == t->load_reg ||
-				  m->index == t->load_reg;
+		loads(t, one(insn->gpr_written), m);
 		if (m->is_fs) // whose address is not known here
 			step_if_pointers(t, i, m),
 				t->load_reg = DEC_REG_NONE,
 				emit_ctx_store_imm32(&t->out, TAG(one(insn->gpr_written)),
 						     0),
 				t->zero &= ~insn->gpr_written;
-		else if (t->is_load_kept)
-			emit_lea(&t->out, const_scratch(t)[0], m);
 	} else if (is_plain_mov(insn) && m && m->is_write && m->size == 8) {
 		if (insn->store_reg < DEC_GPRS && insn->store_reg != CAP_RSP)
 			stores(t, i, insn->store_reg, m, 0);
@@ -1736,7 +1903,7 @@ void dec_guard_before(struct translation *t, int i)
 	bool is_branch = insn->flow != DEC_FLOW_NEXT, may_be_done;
 
 	t->step_stub = NULL;
-	t->load_reg = t->store_vec = DEC_REG_NONE;
+	t->load_reg = t->load_cc = t->store_vec = DEC_REG_NONE;
 	if (!g->is_without_pointers && !is_branch && is_step(insn)) {
 		step_always(t, i);
 		forget_zero(t, insn);
@@ -1765,8 +1932,16 @@ void dec_guard_after(struct translation *t, int i)
 {
 	const struct dec_insn *insn = &t->insn[i];
 
+	uint8_t *over = NULL;
+
+	if (t->load_cc != DEC_REG_NONE) { // it is as it was when that does not hold
+		keep_flags(t, i + 1);
+		over = emit_jcc_rel(&t->out, t->load_cc ^ 1);
+	}
 	if (t->load_reg != DEC_REG_NONE)
 		loaded(t, i, t->load_reg, insn->mem, t->is_load_kept);
+	if (over)
+		emit_patch_rel(over, t->out.p);
 	if (t->store_vec != DEC_REG_NONE)
 		stored_pair(t, i, t->store_vec, insn->mem);
 	resume_here(t);

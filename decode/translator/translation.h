@@ -95,6 +95,7 @@ struct translation {
 	bool has_kept_flags; ///< they are in the context
 	bool step_stub_kept, is_load_kept;
 	uint8_t load_reg;     ///< the instruction at hand loads a word into it; or none
+	uint8_t load_cc;      ///< .. if that holds, then; or none
 	uint8_t store_vec;    ///< .. stores this vector register; or none
 	uint32_t zero;	      ///< registers known to be no pointers
 	uint32_t first_event; ///< of the instruction at hand

@@ -78,7 +78,7 @@ my @op = (
 	'shl qword ptr M, 1', 'imul D, M, 1', 'lock add qword ptr M, I', 'add d, I', 'sub d, I', 'add d, s',
 	'sub d, s', 'add dword ptr M, I', 'add byte ptr M, 8', 'mul S', 'cqo',
 	('movq X, S') x 3, ('movq D, X') x 4, 'movq X, M', 'movq M, X', 'movd d, X', 'movd X, s',
-	('movups X, M') x 3, ('movups M, X') x 3, 'movaps X, Y', 'movhps X, M', 'movhps M, X', 'movlps M, X', 'movsd X, M',
+	('movups X, M') x 3, ('movups M, X') x 3, 'movaps X, Y', 'movhps X, M', 'movhps M, X', 'movlps M, X', 'movsd X, M', 'movlps X, M', 'movhpd X, M', 'vmovq X, M', 'vmovsd X, M', 'cmp S, T; cmovns D, M', 'mov rsi, r14; mov rdi, r15; movsq; mov D, rdi',
 	'pinsrq X, S, 1', 'pinsrq X, M, 0', 'pextrq D, X, 1', 'pextrq D, X, 0', 'pextrq M, X, 1', 'pshufd X, Y, 0x4e',
 	'pshufd X, Y, 0xee', 'punpcklqdq X, Y', 'punpckhqdq X, Y', 'movhlps X, Y', 'movlhps X, Y', 'palignr X, Y, 8',
 	'paddq X, Y', 'psubq X, Y', 'paddd X, Y', 'psubd X, Y', 'pxor X, Y', 'pxor X, X', 'por X, Y', 'pand X, Y', 'psrldq X, 8',
