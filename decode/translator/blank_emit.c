@@ -8,10 +8,8 @@
 
 #include "decode/translator/blank.h"
 
-#include "decode/translator/translation.h"
+#include "decode/translator/guard_emit.h"
 #include "decode/x86/zydis.h"
-
-enum { CC_NE = 5 };
 
 static int32_t off_of(const struct translation *t)
 {

@@ -359,12 +359,6 @@ static inline uint32_t dec_guard_move_at(uint32_t tag, uint32_t site)
 uint32_t dec_guard_used_first(const struct translation *t);
 uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn);
 
-/* .. of what blank_emit.c emits before instruction @p i: the guest's flags are kept; where it leaves for C to do
- * that instruction, or (run) all of the block from there on. */
-void dec_guard_keep_flags(struct translation *t, int i);
-uint8_t *dec_guard_step_stub(struct translation *t, int i);
-uint8_t *dec_guard_run_stub(struct translation *t, int i);
-
 void dec_guard_open(struct translation *t);
 void dec_guard_before(struct translation *t, int i);
 void dec_guard_after(struct translation *t, int i);
