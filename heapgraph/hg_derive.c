@@ -410,10 +410,29 @@ static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
 	return derive(d, from, value, s);
 }
 
+/* @return @p from, if it is to a node that lives; else 0. */
+static uint32_t living(const struct hg_derive *d, uint32_t from)
+{
+	return from && hg_graph_lives(d->graph, hg_derive_get(d, from)->node) ? from : 0;
+}
+
+/* Of two pointers of the same value cmov may take either: one to a node that lives, if there is. */
+static uint32_t same(const struct hg_derive *d, const struct hg_sources *so,
+		     uint64_t value, bool is_memory)
+{
+	uint32_t from = hg_source_same(so, value, is_memory);
+
+	for (int i = 0; i < so->n && d->graph && from && !living(d, from); i++)
+		if (so->at[i].value == value && (is_memory || !so->at[i].is_address) &&
+		    living(d, so->at[i].from))
+			from = so->at[i].from;
+	return from;
+}
+
 static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
 			     const struct hg_sources *so, uint64_t value, bool is_memory)
 {
-	uint32_t from = hg_source_same(so, value, is_memory);
+	uint32_t from = same(d, so, value, is_memory);
 	uint64_t source;
 
 	if (from || !so->n || !dec_insn_is_arithmetic(s->insn->mnemonic))
@@ -462,12 +481,6 @@ void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,
 	if (so->n || d->regs->gpr[reg]) // of most registers nothing is derived
 		hg_derived_set(d->regs, reg, register_from(d, s, so, reg, value));
 	d->regs->value[reg] = value;
-}
-
-/* @return @p from, if it is to a node that lives; else 0. */
-static uint32_t living(const struct hg_derive *d, uint32_t from)
-{
-	return from && hg_graph_lives(d->graph, hg_derive_get(d, from)->node) ? from : 0;
 }
 
 /* .. of lane @p k of vector @p v. Of a distance from a block that has moved, and of how far it moved, the first: to

@@ -541,11 +541,15 @@ static void find_sources(struct guard_do *s)
 
 static uint32_t same(const struct guard_do *s, uint64_t value, bool is_memory)
 {
+	uint32_t tag = 0;
+
 	for (int i = 0; i < s->n; i++)
 		if (s->source[i].value == value &&
-		    (is_memory || !s->source[i].is_address))
-			return s->source[i].tag;
-	return 0;
+		    (is_memory || !s->source[i].is_address) &&
+		    (!tag || (!node_of(s->g, tag)->is_live &&
+			      node_of(s->g, s->source[i].tag)->is_live)))
+			tag = s->source[i].tag;
+	return tag;
 }
 
 static uint64_t way_to(const struct guard_node *n, uint64_t value)
@@ -690,9 +694,11 @@ static void define_memory(struct guard_do *s, int i)
 {
 	for (uint64_t k = 0; k + 8 <= s->bytes[i] && s->bytes[i] <= 64; k += 8) {
 		uint64_t value = word_at(s->addr[i] + k);
+		uint32_t tag = word_from(s, s->addr[i] + k, value);
 
-		put_word(s->g, s->addr[i] + k, value,
-			 word_from(s, s->addr[i] + k, value));
+		if (!tag && s->insn.lane_bytes) // a mask may have left what was there
+			tag = word_tag(s->g, s->addr[i] + k, value);
+		put_word(s->g, s->addr[i] + k, value, tag);
 	}
 }
 
