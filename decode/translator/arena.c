@@ -125,7 +125,7 @@ static void note_crowded(struct dec_engine *e, uint64_t rip)
 
 	if (slot)
 		*slot = neighbourhood(rip);
-	log_debug("no room for an arena around %#lx", neighbourhood(rip) * ARENA_BYTES);
+	log_debug("no room for an arena around %#llx", neighbourhood(rip) * ARENA_BYTES);
 }
 
 /* The program has filled all within reach of some of its code, as a non-PIE one does
