@@ -18,7 +18,8 @@
 #define CERTAIN_BYTES (CERTAIN_PAGES * CERTAIN_PAGE)
 #define CERTAIN_STEPS 300 ///< cost as much as protecting all memory
 
-/* All registers but the general ones. */
+/* All registers but the general ones, flags among them. Which of these a thread looks at behind the place need not be
+ * asked: what recurs with the same registers and memory, and other flags that are dead, does so once. */
 #define CERTAIN_REGS (DEC_REG_RIP - DEC_REG_VEC)
 
 /* What a page held at the instant in question. */
@@ -31,7 +32,6 @@ struct certain_page {
 static struct {
 	VEC(struct certain_page) written;
 	uint8_t regs[CERTAIN_REGS][160];
-	uint64_t rflags;
 	enum certain result;
 } probe;
 
@@ -56,28 +56,6 @@ static void certain_read_regs(const struct dec_engine *e, uint8_t regs[CERTAIN_R
 	memset(regs, 0, CERTAIN_REGS * sizeof(regs[0]));
 	for (int i = 0; i < CERTAIN_REGS; i++)
 		dec_engine_read_reg(e, DEC_REG_VEC + i, regs[i]);
-}
-
-/* @return the flags that the thread may look at behind the place, as far as the next few
- * instructions tell. */
-static uint64_t certain_flags(struct dec_replay *r)
-{
-	const uint64_t all = ~0ull, status = 0x8d5; // CF PF AF ZF SF OF
-	uint64_t rip = r->next.regs.rip;
-
-	for (int i = 0; i < DEC_BLOCK_INSNS; i++) {
-		uint64_t n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
-		struct dec_insn insn;
-
-		if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn))
-			return all;
-		if (insn.kills_flags)
-			return ~status;
-		if (insn.reads_flags || dec_insn_ends_block(&insn))
-			return all;
-		rip += insn.len;
-	}
-	return all;
 }
 
 /* ---- from here, and back ------------------------------------------------------------ */
@@ -231,7 +209,6 @@ static bool ahead_take_back(struct dec_guest *g)
 static bool ahead_return(struct dec_replay *r, const struct certain_here *h)
 {
 	uint8_t there[CERTAIN_REGS][160], here[CERTAIN_REGS][160];
-	uint64_t rflags = r->engine.ctx->rflags;
 
 	if (ahead.result == CERTAIN_EQUAL)
 		certain_read_regs(&r->engine, there);
@@ -239,8 +216,7 @@ static bool ahead_return(struct dec_replay *r, const struct certain_here *h)
 	if (ahead.result != CERTAIN_EQUAL)
 		return false;
 	certain_read_regs(&r->engine, here);
-	return !((rflags ^ h->thread.rflags) & certain_flags(r)) &&
-	       !memcmp(there, here, sizeof(there));
+	return !memcmp(there, here, sizeof(there));
 }
 
 /* @return whether the answer is in ahead.result. The guest is where it was. */
@@ -336,8 +312,7 @@ static bool certain_is_equal(struct dec_replay *r)
 	uint8_t regs[CERTAIN_REGS][160];
 
 	certain_read_regs(e, regs);
-	if ((e->ctx->rflags ^ probe.rflags) & certain_flags(r) ||
-	    memcmp(regs, probe.regs, sizeof(regs)))
+	if (memcmp(regs, probe.regs, sizeof(regs)))
 		return false;
 	for (size_t i = 0; i < probe.written.size; i++) {
 		const struct certain_page *p = &probe.written.data[i];
@@ -397,7 +372,6 @@ static enum certain certain_run(struct dec_replay *r, uint64_t budget)
 	e->world.special = certain_special;
 	e->world.fault = certain_fault;
 	e->world.stop_at = certain_stop;
-	probe.rflags = e->ctx->rflags;
 	certain_read_regs(e, probe.regs);
 	dec_threads_await(r);
 	probe.result = CERTAIN_UNKNOWN;

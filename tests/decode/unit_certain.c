@@ -170,6 +170,7 @@ static void hidden_progress(void **state)
 	answers("crowd hide", "uncertain");
 	answers("crowd far", "uncertain");
 	answers("crowd lanes", "uncertain");
+	answers("crowd carry", "uncertain");
 }
 
 static void much_memory(void **state)

@@ -172,6 +172,29 @@ static void wait_idly(long me, long n)
 	}
 }
 
+/* All its progress is in the carry flag, with long ways between; but the last one's, which is in a register. */
+static void *hide_carry(void *arg)
+{
+	long i;
+
+	if ((long)arg == 2) {
+		for (i = 0; i < 100000000; i++)
+			__asm__ volatile("" : "+r"(i));
+		done = 1;
+		return arg;
+	}
+	__asm__ volatile("1: mov $3000, %k0\n"
+			 "2: dec %k0\n"
+			 "jnz 2b\n"
+			 "cmc\n"
+			 "movzbl %1, %k0\n"
+			 "jrcxz 1b\n"
+			 : "=&c"(i)
+			 : "m"(done)
+			 : "memory", "cc");
+	return arg;
+}
+
 static void *idle(void *arg)
 {
 	wait_idly((long)arg, 3);
@@ -463,9 +486,9 @@ int main(int argc, char **argv)
 		      { "calls", calls, 8 },	  { "sleep", asleep, 8 },
 		      { "stamps", stamps, 4 },	  { "sem", sems, 4 },
 		      { "hide", hide, 3 },	  { "far", hide_far, 3 },
-		      { "lanes", hide_lanes, 3 }, { "idle", idle, 3 },
-		      { "long", idle_long, 3 },	  { "twice", twice, 3 },
-		      { "arenas", arenas, 4 } };
+		      { "lanes", hide_lanes, 3 }, { "carry", hide_carry, 3 },
+		      { "idle", idle, 3 },	  { "long", idle_long, 3 },
+		      { "twice", twice, 3 },	  { "arenas", arenas, 4 } };
 	const char *mode = argc > 1 ? argv[1] : "";
 	pthread_t t;
 
