@@ -29,12 +29,13 @@ struct guard {
 	struct dec_machine *m;
 	hg_hooks hooks;
 	bool has_allocator, has_debug;
-	bool is_plain;	   ///< nothing is asked of this replay: there is no guard in it,
-	bool has_values;   ///< .. but one that follows what has no value
-	size_t n_told;	   ///< modules whose structs the guard knows of
-	size_t n_lined;	   ///< .. whose code,
-	bool has_asked;	   ///< .. as soon as it has asked
-	uint8_t n_layouts; ///< of what it asks for at present: so many,
+	bool is_plain;	 ///< nothing is asked of this replay: there is no guard in it,
+	bool has_values; ///< .. but one that follows what has no value
+	bool has_no_room; ///< where the machine lay, which is chance, there was none for the last one
+	size_t n_told;			 ///< modules whose structs the guard knows of
+	size_t n_lined;			 ///< .. whose code,
+	bool has_asked;			 ///< .. as soon as it has asked
+	uint8_t n_layouts;		 ///< of what it asks for at present: so many,
 	const struct dec_struct *layout; ///< .. the last one
 	double start_s;
 };
@@ -389,6 +390,9 @@ static struct err *start(struct guard *g)
 		return err;
 	err = dec_machine_guard(g->m, (g->has_values ? DEC_GUARD_VALUES : 0) |
 					      (g->is_plain ? DEC_GUARD_NO_POINTERS : 0));
+	g->has_no_room = err && err->code == ERR_UNSUPPORTED;
+	if (g->has_no_room)
+		log_info("no guard: %s", err->message);
 	return err ?: tell(g);
 }
 
@@ -412,8 +416,9 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 		 g->is_plain	? " of values" :
 				  " of both",
 		 (unsigned long long)w->rip, w->at, w->doubt);
-	*ret = w->is_guarded == is_guarded && !w->doubt && w->at == DEC_AT_END &&
-	       !w->is_cut && w->end == CAP_END_EXIT;
+	g->has_no_room = w->doubt == DEC_DOUBT_ROOM || w->is_guarded != is_guarded;
+	*ret = !g->has_no_room && !w->doubt && w->at == DEC_AT_END && !w->is_cut &&
+	       w->end == CAP_END_EXIT;
 	return NULL;
 }
 
@@ -428,18 +433,17 @@ static void start_over(struct guard *g, struct dec_where *w)
 /* Go, and follow what has no value: nothing else either, if @p is_plain. @return false: it was not to be. */
 static bool go_with_values(struct guard *g, struct dec_where *w, bool is_plain, bool *ret)
 {
-	bool has_met = true, is_done = false, was_plain = g->is_plain;
+	bool is_done = false, was_plain = g->is_plain;
 
-	g->has_values = true;
+	g->has_values = g->has_no_room = true;
 	g->is_plain = is_plain;
-	for (int i = 0; i < VALUES_TRIES && has_met; i++) {
+	for (int i = 0; i < VALUES_TRIES && g->has_no_room; i++) {
 		struct err *err;
 
 		if (g->m)
 			start_over(g, w);
 		err = go(g, w, ret);
-		has_met = !err && (w->doubt == DEC_DOUBT_ROOM || !w->is_guarded);
-		is_done = !err && !has_met;
+		is_done = !err && !g->has_no_room;
 		*ret &= !err;
 		err_destroy(err);
 	}
@@ -469,7 +473,8 @@ static bool look_at_both(struct guard *g, struct dec_where *w, bool *ret)
 		fl_check_values_are_right(g->a->check);
 	if (*ret || (is_done && !w->doubt))
 		return true;
-	if (is_done && w->doubt == DEC_DOUBT_VALUE) {
+	// Values alone would need as much room.
+	if (g->has_no_room || (is_done && w->doubt == DEC_DOUBT_VALUE)) {
 		start_over(g, w);
 		return false;
 	}

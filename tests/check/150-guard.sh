@@ -173,6 +173,45 @@ int main(int argc, char **argv)
 END
 followed copied -fno-plt
 
+# Where no distance fits the shadow of values, from the beginning or from some time on, both are tried thrice, and
+# pointers alone then.
+cat >"$TMPDIR/room.c" <<'END'
+#include <stdlib.h>
+#include <sys/mman.h>
+#define BYTES (8ul << 30)
+#ifdef BEGINNING
+volatile char there[BYTES];
+#endif
+int main(void)
+{
+#ifdef BEGINNING
+	volatile char *all = there;
+#else
+	volatile char *all = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+#endif
+	char *block = malloc(36);
+	if (all == MAP_FAILED)
+		return 2;
+	all[0] = 1;
+	block[35] = 1;
+	free(block);
+	return 0;
+}
+END
+for build in "" "-DBEGINNING -mcmodel=medium"; do
+	gcc -O1 -s -w $build -o "$TMPDIR/room" "$TMPDIR/room.c" || fail "cannot compile"
+	rm -rf "$TMPDIR/c"
+	"${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/room" >/dev/null 2>&1
+	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/c"
+	FAULTLINE_LOG=faultlocate:2 "$FAULTLINE" check --only HEAP-OVERFLOW,UNINIT-USE \
+		"$TMPDIR/c" >"$TMPDIR/quick" 2>"$TMPDIR/said" || fail "room: $(cat "$TMPDIR/said")"
+	[ "$(grep -c 'the guard of both ran up to\|no guard: ' "$TMPDIR/said")" = 3 ] &&
+		[ "$(grep -c 'the guard ran up to' "$TMPDIR/said")" = 1 ] &&
+		[ "$(grep -c 'the guard of values' "$TMPDIR/said")" = 0 ] ||
+		fail "room $build: $(cat "$TMPDIR/said")"
+done
+
 # Pointers that are moved as lanes of a vector.
 cat >"$TMPDIR/lanes.c" <<'END'
 #include <emmintrin.h>
