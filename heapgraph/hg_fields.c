@@ -258,7 +258,7 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 uint64_t hg_fields_elements(struct hg_fields *o, const struct hg_part *p, uint64_t *start,
 			    uint64_t *end)
 {
-	size_t n = p->length, behind = n;
+	size_t n = p->length, behind;
 	struct run whole, first;
 	uint64_t stride;
 
@@ -272,7 +272,10 @@ uint64_t hg_fields_elements(struct hg_fields *o, const struct hg_part *p, uint64
 	stride = (first.behind < whole.behind ? o->t->fields[first.behind].offset :
 						first.end) -
 		 first.start;
-	whole = *run_of(o, p->field, outermost(p->name, p->length));
+	while (n && p->name[n - 1] == ']')
+		while (p->name[--n] != '[')
+			;
+	whole = *run_of(o, p->field, n);
 	*start = whole.start;
 	*end = whole.end;
 	if (stride)

@@ -7,6 +7,8 @@
  * struct of very many fields.
  */
 #include "heapgraph/hg_fields.h"
+
+#include "heapgraph/hg_access_int.h"
 #include "tests/unit.h"
 
 /* "start-end" of each part told of, in hexadecimal, in order of the fields; those for the same of another
@@ -80,6 +82,28 @@ static void test_names_of_a_base(void **state)
 			    "0-8 c-18");
 }
 
+// Of an element all of them are told, of arrays of arrays, too; what fills up the last one is its.
+static void test_elements(void **state)
+{
+	const struct dec_struct *t = STRUCT(40, F("n", 0, 8), F("s[0][0].k", 8, 4),
+					    F("s[0][0].c", 12, 2), F("s[0][1].k", 16, 4),
+					    F("s[0][1].c", 20, 2), F("s[1][0].k", 24, 4),
+					    F("s[1][0].c", 28, 2), F("s[1][1].k", 32, 4),
+					    F("s[1][1].c", 36, 2));
+	const struct hg_part p = {
+		.in = t, .name = "s[1][0].k", .field = 5, .length = 7
+	};
+	struct hg_fields *o;
+	uint64_t start, end;
+
+	(void)state;
+	ok(hg_fields_create(t, &o));
+	assert_int_equal(hg_fields_elements(o, &p, &start, &end), 8);
+	assert_int_equal(start, 8);
+	assert_int_equal(end, 40);
+	hg_fields_destroy(o);
+}
+
 /* An array of 40,000 structs, and as many rows of two: work that is the square of it does not end. */
 static void test_many_fields(void **state)
 {
@@ -115,6 +139,7 @@ int main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_unions_end_with_their_longest),
 		cmocka_unit_test(test_names_of_a_base),
+		cmocka_unit_test(test_elements),
 		cmocka_unit_test(test_many_fields),
 	};
 
