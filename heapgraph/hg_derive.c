@@ -416,15 +416,18 @@ static uint32_t living(const struct hg_derive *d, uint32_t from)
 	return from && hg_graph_lives(d->graph, hg_derive_get(d, from)->node) ? from : 0;
 }
 
-/* Of two pointers of the same value cmov may take either: one to a node that lives, if there is. */
+/* What the first source with @p value is derived from. Of two pointers of one value cmov may take either: one to a node that
+ * lives, if there is (without a graph nobody knows). Registers that are addresses are no sources of what is loaded through them, but of
+ * what is stored (@p is_memory): the address may be the operand, too. */
 static uint32_t same(const struct hg_derive *d, const struct hg_sources *so,
 		     uint64_t value, bool is_memory)
 {
-	uint32_t from = hg_source_same(so, value, is_memory);
+	uint32_t from = 0;
 
-	for (int i = 0; i < so->n && d->graph && from && !living(d, from); i++)
+	for (int i = 0; i < so->n; i++)
 		if (so->at[i].value == value && (is_memory || !so->at[i].is_address) &&
-		    living(d, so->at[i].from))
+		    (!from ||
+		     (d->graph && !living(d, from) && living(d, so->at[i].from))))
 			from = so->at[i].from;
 	return from;
 }
@@ -488,7 +491,7 @@ void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,
 static uint32_t lane_from(const struct hg_derive *d, const struct dec_step *s,
 			  const struct hg_sources *so, int v, int k, uint64_t value)
 {
-	uint32_t from = hg_source_same(so, value, false), read = s->insn->other_read;
+	uint32_t from = same(d, so, value, false), read = s->insn->other_read;
 
 	if (from || !d->graph || !dec_insn_is_lane_arithmetic(s->insn->mnemonic))
 		return from;

@@ -36,17 +36,6 @@ static inline void hg_source_add(struct hg_sources *so, uint64_t value, uint32_t
 	so->at[so->n++].from = from;
 }
 
-/** @return what the first source with @p value is derived from. Registers that are addresses are no sources of what is
- * loaded through them, but of what is stored (@p is_memory): the address may be the operand, too. */
-static inline uint32_t hg_source_same(const struct hg_sources *so, uint64_t value,
-				      bool is_memory)
-{
-	for (int i = 0; i < so->n; i++)
-		if (so->at[i].value == value && (is_memory || !so->at[i].is_address))
-			return so->at[i].from;
-	return 0;
-}
-
 /** @return the little-endian word at @p value. */
 static inline uint64_t hg_word_at(const uint8_t *value)
 {

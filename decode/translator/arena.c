@@ -113,18 +113,12 @@ static uint64_t neighbourhood(uint64_t rip)
  * block. That there may be some since only makes code a little slower. */
 static bool is_crowded(const struct dec_engine *e, uint64_t rip)
 {
-	for (size_t i = 0; i < e->crowded.size; i++)
-		if (e->crowded.data[i] == neighbourhood(rip))
-			return true;
-	return false;
+	return vec_find(&e->crowded, c, *c == neighbourhood(rip)) != NULL;
 }
 
 static void note_crowded(struct dec_engine *e, uint64_t rip)
 {
-	uint64_t *slot = vec_push(&e->crowded);
-
-	if (slot)
-		*slot = neighbourhood(rip);
+	(void)vec_add(&e->crowded, neighbourhood(rip)); // else it is looked for again
 	log_debug("no room for an arena around %#llx", neighbourhood(rip) * ARENA_BYTES);
 }
 

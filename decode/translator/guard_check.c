@@ -7,10 +7,6 @@
  */
 #include "decode/translator/guard_emit.h"
 
-#include <string.h>
-
-#include "decode/x86/zydis.h"
-
 /* Emit, at @p o: a jump, unless [@p m] is within what begins at the address in [s0 + @p row], and has the size behind
  * it. @return how many jumps there are. */
 static int compare(struct translation *t, struct dec_emit *o, const struct dec_mem *m,

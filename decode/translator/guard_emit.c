@@ -254,8 +254,8 @@ static bool before_byte(struct translation *t, int i)
 static void loads(struct translation *t, int reg, const struct dec_mem *m)
 {
 	t->load_reg = reg;
-	t->is_load_kept = m->is_fs || m->base == reg || m->index == reg;
-	if (t->is_load_kept && !m->is_fs)
+	t->is_load_kept = m->base == reg || m->index == reg;
+	if (t->is_load_kept)
 		emit_lea(&t->out, const_scratch(t)[0], m);
 }
 
@@ -273,7 +273,7 @@ static bool before_cmov(struct translation *t, int i)
 	to = (op[2] >> 3 & 7) | (rex & 4) << 1;
 	from = (op[2] & 7) | (rex & 1) << 3;
 	if (insn->n_mem) {
-		if (to == CAP_RSP || !is_plain_word(insn->mem))
+		if (to == CAP_RSP || !is_plain(insn->mem, 8))
 			return false;
 		loads(t, to, insn->mem);
 		t->load_cc = op[1] & 15;
@@ -575,13 +575,12 @@ static void before_insn(struct translation *t, int i)
 	} else if (is_plain_mov(insn) && m && m->is_read && m->size == 8 &&
 		   __builtin_popcount(insn->gpr_written) == 1 &&
 		   insn->gpr_written != RSP_BIT) {
-		loads(t, one(insn->gpr_written), m);
-		if (m->is_fs) // whose address is not known here
-			dec_guard_step_if_pointers(t, i, m),
-				t->load_reg = DEC_REG_NONE,
-				emit_ctx_store_imm32(&t->out, TAG(one(insn->gpr_written)),
-						     0),
-				t->zero &= ~insn->gpr_written;
+		if (m->is_fs) { // whose address is not known here
+			dec_guard_step_if_pointers(t, i, m);
+			dec_guard_zero_tags(t, insn->gpr_written);
+		} else {
+			loads(t, one(insn->gpr_written), m);
+		}
 	} else if (is_plain_mov(insn) && m && m->is_write && m->size == 8) {
 		if (insn->store_reg < DEC_GPRS && insn->store_reg != CAP_RSP)
 			dec_guard_stores(t, i, insn->store_reg, m, 0);

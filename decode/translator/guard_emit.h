@@ -128,10 +128,11 @@ static inline uint32_t vectors(uint64_t other)
 	return (uint32_t)other;
 }
 
-/* Is it one word, whose address emitted code can tell? */
-static inline bool is_plain_word(const struct dec_mem *m)
+/* Is it memory of @p size bytes, whose address emitted code can tell? */
+static inline bool is_plain(const struct dec_mem *m, uint32_t size)
 {
-	return m->size == 8 && !m->is_fs && !m->is_gs && !m->is_absolute && !m->is_addr32;
+	return m->size == size && !m->is_fs && !m->is_gs && !m->is_absolute &&
+	       !m->is_addr32;
 }
 
 /* test regb, 7: what is not aligned has no word. */

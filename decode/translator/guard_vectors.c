@@ -2,11 +2,9 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * .. those of lanes of vector registers.
+ * Emitted code that carries on the tags of lanes of vector registers.
  */
 #include "decode/translator/guard_emit.h"
-
-#include <string.h>
 
 #include "decode/x86/zydis.h"
 
@@ -204,15 +202,20 @@ void dec_guard_loads_lane(struct translation *t, int i, int v, int k, uint8_t cl
 		emit_patch_rel(none, o->p);
 }
 
-bool dec_guard_is_lane_load(const struct dec_insn *insn, int *lane, uint8_t *cleared)
+/* Does it load into one vector register, and into nothing else? */
+static bool is_load(const struct dec_insn *insn)
 {
 	uint64_t to = insn->other_written;
 
+	return insn->n_mem == 1 && insn->mem[0].is_read && !insn->mem[0].is_write &&
+	       !insn->gpr_written && to && !(to & (to - 1)) && to == (uint32_t)to;
+}
+
+bool dec_guard_is_lane_load(const struct dec_insn *insn, int *lane, uint8_t *cleared)
+{
 	*lane = 0;
 	*cleared = 0xfe;
-	if (insn->n_mem != 1 || !insn->mem[0].is_read || insn->mem[0].is_write ||
-	    !is_plain_word(insn->mem) || insn->gpr_written || !to || to & (to - 1) ||
-	    to != (uint32_t)to)
+	if (!is_load(insn) || !is_plain(insn->mem, 8))
 		return false;
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_MOVHPS:
@@ -262,26 +265,16 @@ void dec_guard_stored_pair(struct translation *t, int i, int v, const struct dec
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 }
 
-/* Does it move 16 bytes between memory and a vector register, as they are? */
-static bool is_pair(const struct dec_mem *m)
-{
-	return m->size == 16 && m->is_read != m->is_write && !m->is_fs && !m->is_gs &&
-	       !m->is_absolute && !m->is_addr32;
-}
-
 bool dec_guard_is_pair_load(const struct dec_insn *insn)
 {
-	uint64_t to = insn->other_written;
-
-	return insn->n_mem == 1 && is_pair(insn->mem) && insn->mem[0].is_read &&
-	       insn->is_plain_load && !insn->other_read && !insn->gpr_written && to &&
-	       !(to & (to - 1)) && to == (uint32_t)to;
+	return is_load(insn) && is_plain(insn->mem, 16) && insn->is_plain_load &&
+	       !insn->other_read;
 }
 
 bool dec_guard_is_pair_store(const struct dec_insn *insn)
 {
-	return insn->n_mem == 1 && is_pair(insn->mem) && insn->mem[0].is_write &&
-	       !insn->other_written && !insn->gpr_written &&
+	return insn->n_mem == 1 && is_plain(insn->mem, 16) && insn->mem[0].is_write &&
+	       !insn->mem[0].is_read && !insn->other_written && !insn->gpr_written &&
 	       insn->store_reg >= DEC_REG_VEC && insn->store_reg < DEC_REG_VEC + 32 &&
 	       insn->other_read == 1ull << (insn->store_reg - DEC_REG_VEC);
 }

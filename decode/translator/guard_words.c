@@ -2,13 +2,11 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * .. those of words of memory: loaded, stored, moved, added.
+ * Emitted code that carries on the tags of words of memory: loaded, stored, moved, added.
  */
 #include "decode/translator/guard_emit.h"
 
 #include <string.h>
-
-#include "decode/x86/zydis.h"
 
 uint8_t *dec_guard_find_word(struct translation *t, int s0, int s1, int s2,
 			     uint32_t table)

@@ -355,6 +355,7 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 {
 	return check(w, p, number, addr, size, is_write, is_call, false);
 }
+
 uint64_t fl_objects_room(const struct bytes_walk *w, uint32_t number, uint64_t addr)
 {
 	const struct bytes_object *x = &w->objects.all.data[number - 1];
