@@ -384,6 +384,16 @@ static void leave_again(struct ptc_thread *t, struct rec_switch *s)
 	s->regs.gpr[CAP_RAX] = __NR_ptrace;
 }
 
+/** Killed on its way into a handler, of which the log does not know. */
+static void leave_handler(const struct ptc_thread *t, struct rec_switch *s)
+{
+	if (!t->is_killed)
+		return;
+	memcpy(&s->regs, &t->killed_at, sizeof(s->regs));
+	s->signature =
+		(struct rec_signature){ CAP_SIGNATURE_SEED, CAP_SIGNATURE_SEED, 0, 0 };
+}
+
 /** Of a copy: the ring is read-only. */
 static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 			const struct rec_switch *rec)
@@ -393,6 +403,7 @@ static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 	ptc_unseen_is_ours(p, t, &s.head);
 	leave_breakpoint(p, t, &s);
 	leave_again(t, &s);
+	leave_handler(t, &s);
 	ptc_chance_switched(&p->probes, &t->chance, &s);
 	ptc_pending_switch(p, t, &s);
 }

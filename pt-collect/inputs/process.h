@@ -66,6 +66,10 @@ struct ptc_thread {
 	int status;
 	/** Signal handlers entered and not yet returned from; PTC_FRAMES_UNKNOWN + them. */
 	unsigned n_frames;
+	/** Killed on its way into a handler, when nobody could see any more where that was: for the
+	 * log it stands where the signal came. */
+	bool is_killed;
+	struct cap_regs killed_at;
 	uint64_t
 		left_at; ///< the instruction behind the call in which it was left; 0: in none
 	/** What a vfork child wrote into our memory, for the call that is about to end; and what

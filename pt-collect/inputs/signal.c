@@ -110,11 +110,14 @@ static int log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_e
 	bool is_killed = !enter_handler(t->tid, ev->signo, &status) && status;
 	bool has_regs = status && !ptrace(PTRACE_GETREGS, t->tid, NULL, &u);
 
-	if (is_killed && (!has_regs || u.rip == ev->regs.rip))
+	// Killed meanwhile, and its end may be yet to come.
+	if (!has_regs) {
+		t->is_killed = true;
+		t->killed_at = ev->regs;
+		return is_killed ? status : 0;
+	}
+	if (is_killed && u.rip == ev->regs.rip)
 		return status;
-	// Killed meanwhile, and its end is yet to come.
-	if (!has_regs)
-		return 0;
 	t->n_frames++;
 	ptc_unseen_handler(t);
 	ev->after = ptc_to_cap(&u);

@@ -232,14 +232,15 @@ void ptc_threads_left_log(struct ptc_process *p)
 void ptc_threads_end_log(struct ptc_process *p, struct ptc_thread *t,
 			 const struct cap_regs *regs, int status)
 {
-	struct cap_event ev = { .kind = CAP_EV_EXIT,
-				.tid = t->tid,
-				.at_ns = ptc_now_ns(),
-				.regs = *regs,
-				.exit_code = -1 };
+	struct cap_event ev = {
+		.kind = CAP_EV_EXIT, .tid = t->tid, .at_ns = ptc_now_ns(), .exit_code = -1
+	};
 
 	if (t->has_exited)
 		return;
+	if (t->is_killed)
+		regs = &t->killed_at;
+	ev.regs = *regs;
 	ptc_pending_settle(p, t, true);
 	t->has_exited = true;
 	if (WIFEXITED(status)) {
