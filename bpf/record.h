@@ -148,6 +148,10 @@ struct rec_chunk {
 enum rec_chance_insn {
 	REC_CHANCE_RANDOM, /* rdrand, rdseed, rdpid */
 	REC_CHANCE_CPUID,
+	REC_CHANCE_BEFORE_CPUID, /* the one before it: the thread stops at cpuid */
+	REC_CHANCE_TSC,
+	REC_CHANCE_TSCP,
+	REC_CHANCES
 };
 
 /* Such an instruction is about to be executed; the thread stops behind it. */

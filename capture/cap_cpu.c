@@ -287,7 +287,8 @@ bool cap_cpu_find(const struct cap_cpu *c, uint32_t leaf, uint32_t subleaf, int 
 		memcpy(regs, r->regs, sizeof(r->regs));
 	} else if (is_indexed(leaf) && indexed[index_of(leaf)].is_topology) {
 		r = find_row(c, leaf, 0, cpu, &is_sure);
-		regs[2] = subleaf & 0xff;
+		// Some virtual ones say nothing of their topology.
+		regs[2] = r ? subleaf & 0xff : 0;
 		regs[3] = r ? r->regs[3] : 0;
 	}
 	return is_sure;

@@ -32,6 +32,7 @@ struct cap_cpu {
 	/** In the recorded process each cpuid is an event. Otherwise those in code of no file
 	 * are not: it could not be made to trap. */
 	bool is_trapped;
+	bool is_tsc_probed; ///< rdtsc could not be made to trap: only those found in files are events
 	/** The number of the CPU that the process ran on, from event number bound_from on;
 	 * CAP_CPU_ANY: it may have changed CPUs. */
 	int bound_to;

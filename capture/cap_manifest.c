@@ -331,6 +331,8 @@ static void walk_cpu(struct cap_walk *w, void *what)
 	size_t n;
 
 	c->is_trapped = cap_walk_bool(w, "trapped", c->is_trapped);
+	if (!w->is_parse || cap_walk_has(w, "tsc_probed")) // absent from older captures
+		c->is_tsc_probed = cap_walk_bool(w, "tsc_probed", c->is_tsc_probed);
 	c->bound_to = cap_walk_int(w, "bound_to", c->bound_to, CAP_CPU_ANY, INT32_MAX);
 	c->bound_from = cap_walk_u64(w, "bound_from", c->bound_from);
 	if (!w->is_parse) {

@@ -303,6 +303,8 @@ void ptc_process_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid, i
 		ptc_unseen_stopped(t);
 	if (t)
 		ptc_chance_stopped(&p->probes, tid, &t->chance);
+	if (t && ptc_chance_is_before_cpuid(&t->chance))
+		ptc_trap_cpuid(p, t);
 	if (event)
 		on_event(s, p, tid, event, WSTOPSIG(status));
 	else

@@ -3,11 +3,15 @@
 
 /*
  * For the recorder, before all libraries: the processor cannot make cpuid trap, as most of
- * AMD's and those of other virtual machines cannot. What the recorder starts is as ever.
+ * AMD's and those of other virtual machines cannot, nor rdtsc, as some of the latter. NOSTEP: nor can a
+ * probe step over cpuid. What the recorder starts is as ever.
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,4 +49,34 @@ long syscall(long nr, ...)
 		return -1;
 	}
 	return ret;
+}
+
+/* The recorder's own, which tries whether rdtsc traps. */
+int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list args;
+
+	va_start(args, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(args, unsigned long);
+	va_end(args);
+	if (option == PR_SET_TSC) {
+		errno = EINVAL;
+		return -1;
+	}
+	return syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+}
+
+/* .. and whether a step over cpuid is one. */
+int sigaction(int signo, const struct sigaction *act, struct sigaction *before)
+{
+	int (*next)(int, const struct sigaction *, struct sigaction *) =
+		dlsym(RTLD_NEXT, "sigaction");
+
+	if (signo == SIGTRAP && getenv("NOSTEP")) {
+		errno = EINVAL;
+		return -1;
+	}
+	return next(signo, act, before);
 }

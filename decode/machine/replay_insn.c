@@ -82,6 +82,7 @@ enum dec_verdict dec_replay_special(void *ctx, struct dec_engine *e,
 				    const struct dec_insn *insn)
 {
 	struct dec_replay *r = ctx;
+	const struct cap_cpu *cpu = &capture_info(r->capture)->cpu;
 	struct dec_ctx *c = e->ctx;
 	enum dec_verdict v;
 
@@ -99,10 +100,14 @@ enum dec_verdict dec_replay_special(void *ctx, struct dec_engine *e,
 		if (r->next.kind != CAP_EV_TSC || r->next.regs.rip != c->rip)
 			return dec_replay_diverge(
 				r, DEC_PARTED_EVENT,
-				"rdtsc at rip %#lx after %lu instructions; "
+				"rdtsc at rip %#lx after %lu instructions%s; "
 				"recorded: %s at rip %#lx",
-				c->rip, e->now, dec_replay_kind_name(r->next.kind),
-				r->next.regs.rip);
+				c->rip, e->now,
+				cpu->is_tsc_probed ?
+					", which could not trap where this was recorded, "
+					"and was not found in a file" :
+					"",
+				dec_replay_kind_name(r->next.kind), r->next.regs.rip);
 		c->gpr[CAP_RAX] = (uint32_t)r->next.tsc;
 		c->gpr[CAP_RDX] = r->next.tsc >> 32;
 		if (r->next.is_rdtscp)

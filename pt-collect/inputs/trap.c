@@ -4,7 +4,7 @@
 /**
  * @file
  * rdtsc, rdtscp and cpuid trap into SIGSEGV; we execute them in the program's stead and
- * log what it got. Where cpuid cannot trap it is probed instead (probes/chance.c).
+ * log what it got. Where they cannot trap they are probed instead (probes/chance.c).
  */
 #define LOG_ROOM "record"
 #include <cpuid.h>
@@ -81,4 +81,25 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		ptc_pending_resume(t);
 	}
 	return true;
+}
+
+void ptc_trap_cpuid(struct ptc_process *p, struct ptc_thread *t)
+{
+	struct cap_event ev = { .tid = t->tid, .at_ns = ptc_now_ns() };
+	struct user_regs_struct u;
+	uint8_t code[2] = {};
+
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &u))
+		return;
+	ptc_read_some(&p->tracee, u.rip, code, sizeof(code));
+	if (memcmp(code, "\x0f\xa2", 2))
+		return;
+	ev.regs = ptc_to_cap(&u);
+	do_cpuid(p->all->probing.is_portable, &u, &ev);
+	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &u))
+		return;
+	t->chance.rip = 0;
+	ptc_pending_settle(p, t, false);
+	ptc_pending_log(p, t, &ev, NULL);
+	ptc_pending_resume(t);
 }

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * rdtsc and, where it can, cpuid, which trap (trap.c).
+ * rdtsc and cpuid, which trap where they can (trap.c).
  */
 #ifndef PT_COLLECT_INPUTS_TRAP_H
 #define PT_COLLECT_INPUTS_TRAP_H
@@ -15,5 +15,9 @@
 /** Handle SIGSEGV of a trapped instruction. @return whether it was one; the thread then
  * stands behind it. */
 bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si);
+
+/** Thread @p t stopped, and comes from in front of a cpuid that cannot trap: when it stands at that, it is answered as
+ * by a trap. */
+void ptc_trap_cpuid(struct ptc_process *p, struct ptc_thread *t);
 
 #endif

@@ -4,10 +4,15 @@
 /**
  * @file
  * rdrand, rdseed and rdpid cannot be made to trap, nor can cpuid on many CPUs (AMD's before
- * Zen 5, virtual ones). So they are looked for in each file that is mapped as code, and
- * probed: the kernel executes the instruction by itself and stops the thread behind it, where
- * its result stands in its registers. A uprobe is the kernel's affair: children are not
- * harmed by it, and nothing stays behind when we die.
+ * Zen 5, virtual ones), nor rdtsc on some virtual ones. So they are looked for in each file that is
+ * mapped as code, and probed: the kernel executes the instruction by itself and stops the thread
+ * behind it, where its result stands in its registers. A uprobe is the kernel's affair: children
+ * are not harmed by it, and nothing stays behind when we die.
+ *
+ * Some hypervisors that execute cpuid in their guest's stead forget the trap behind it: the kernel's
+ * copy is left an instruction too late, with whatever stands there, relative addresses too. There
+ * the instruction in front of cpuid is probed, and the thread, stopped at cpuid, is answered as
+ * if that had trapped (inputs/trap.c). One that is jumped to is not probed.
  *
  * What cpuid gave is made what the program is to see (tracee/cpuid.c) in that stop: it hides
  * rdrand and its kin, so that a program which asks first does not use them. In code that is
@@ -24,11 +29,25 @@
 
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/tracee/cpuid.h"
+#include "pt-collect/tracee/traps.h"
 
 #define PIECE (1u << 20)
 #define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions
 #define SETTLED_S 2    ///< file systems tell no finer times than this
-#define LENGTH_MAX 5   ///< of such an instruction: 66, REX, 0f, c7, ModRM
+#define LENGTH_MAX 15  ///< of an instruction
+
+/** What to look for: opcode 0f @p second, then, unless 0, a byte from @p least to @p most. */
+static const struct {
+	const char *name;
+	uint8_t second, least, most;
+} kinds[REC_CHANCES] = {
+	// ModRM bytes with mod 3 and reg 6 or 7.
+	[REC_CHANCE_RANDOM] = { "an instruction of chance", 0xc7, 0xf0, 0xff },
+	[REC_CHANCE_CPUID] = { "cpuid", 0xa2 },
+	[REC_CHANCE_BEFORE_CPUID] = { "the instruction before cpuid", 0xa2 },
+	[REC_CHANCE_TSC] = { "rdtsc", 0x31 },
+	[REC_CHANCE_TSCP] = { "rdtscp", 0x01, 0xf9, 0xf9 },
+};
 
 static void places_deinit(struct ptc_chance_places *p)
 {
@@ -86,21 +105,22 @@ static void probe_places(struct ptc_probes *x, const char *path,
 	if (err)
 		log_info("%s", err->message);
 	for (size_t i = 0; !err && i < places->at.size; i++)
-		log_info("probe %s at %s+%#lx",
-			 places->insn.data[i] == REC_CHANCE_CPUID ?
-				 "cpuid" :
-				 "an instruction of chance",
-			 path, places->at.data[i]);
+		log_info("probe %s at %s+%#lx", kinds[places->insn.data[i]].name, path,
+			 places->at.data[i]);
 }
 
 static void take_candidate(const char *path, struct ptc_code *code, uint64_t at,
-			   uint64_t insn, struct ptc_chance_places *places)
+			   enum rec_chance_insn insn, struct ptc_chance_places *places)
 {
-	uint64_t start = ptc_code_find(code, at);
+	uint64_t before, start = ptc_code_find(code, at, &before);
 
+	if (start == PTC_CODE_NONE)
+		return;
+	if (insn == REC_CHANCE_BEFORE_CPUID)
+		start = before;
 	if (!start) {
 		log_info("%s: what looks like %s at %#lx is not probed", path,
-			 insn == REC_CHANCE_CPUID ? "cpuid" : "rdrand", at);
+			 kinds[insn].name, at);
 		return;
 	}
 	places_add(places, start, insn);
@@ -113,19 +133,16 @@ struct piece {
 	uint64_t offset; ///< in the file
 };
 
-/** Instructions with opcode 0f @p second, and with a ModRM byte of @p modrm at least. Looked
- * for by the rarer byte of the opcode; memmem takes 1 ms for the C library. */
+/** Looked for by the rarer byte of the opcode; memmem takes 1 ms for the C library. */
 static void search_piece(const char *path, struct ptc_code *code,
-			 const struct piece *piece, uint64_t insn,
+			 const struct piece *piece, enum rec_chance_insn insn,
 			 struct ptc_chance_places *places)
 {
-	const uint8_t second = insn == REC_CHANCE_CPUID ? 0xa2 : 0xc7;
-	// Of 0f c7: mod 3 and reg 6 or 7. cpuid has no ModRM byte.
-	const uint8_t modrm = insn == REC_CHANCE_CPUID ? 0 : 0xf0;
 	const uint8_t *at = piece->bytes + 1, *end = piece->bytes + piece->size;
+	uint8_t least = kinds[insn].least, most = kinds[insn].most;
 
-	while ((at = memchr(at, second, end - at)) && end - at >= 2) {
-		if (at[-1] == 0x0f && at[1] >= modrm)
+	while ((at = memchr(at, kinds[insn].second, end - at)) && end - at >= 2) {
+		if (at[-1] == 0x0f && (!least || (at[1] >= least && at[1] <= most)))
 			take_candidate(path, code,
 				       piece->offset + (at - 1 - piece->bytes), insn,
 				       places);
@@ -155,7 +172,14 @@ static void search_file(const char *path, int fd, uint64_t offset, uint64_t size
 
 		search_piece(path, code, &piece, REC_CHANCE_RANDOM, places);
 		if (!ptc_can_trap_cpuid())
-			search_piece(path, code, &piece, REC_CHANCE_CPUID, places);
+			search_piece(path, code, &piece,
+				     ptc_can_step_cpuid() ? REC_CHANCE_CPUID :
+							    REC_CHANCE_BEFORE_CPUID,
+				     places);
+		if (ptc_can_trap_tsc())
+			continue;
+		search_piece(path, code, &piece, REC_CHANCE_TSC, places);
+		search_piece(path, code, &piece, REC_CHANCE_TSCP, places);
 	}
 }
 
@@ -258,6 +282,24 @@ static bool is_behind(const struct ptc_chance *c, const struct cap_regs *regs)
 	return regs->rip > c->rip && regs->rip - c->rip <= LENGTH_MAX;
 }
 
+/** The event's registers are those at the instruction. */
+static void set_before(struct cap_event *ev, const struct ptc_chance *c)
+{
+	ev->regs.rip = c->rip;
+	for (int i = 0; i < 4; i++)
+		ev->regs.gpr[i] = c->gpr[i];
+}
+
+static void tell_tsc(const struct ptc_chance *c, const struct cap_regs *regs,
+		     struct cap_event *ev)
+{
+	ev->kind = CAP_EV_TSC;
+	ev->tsc = regs->gpr[CAP_RDX] << 32 | (uint32_t)regs->gpr[CAP_RAX];
+	ev->is_rdtscp = c->insn == REC_CHANCE_TSCP;
+	ev->tsc_aux = ev->is_rdtscp ? regs->gpr[CAP_RCX] : 0;
+	set_before(ev, c);
+}
+
 /** What cpuid gave, in @p regs, becomes what the program is to see. */
 static void answer_cpuid(struct ptc_probes *x, struct ptc_chance *c,
 			 const struct cap_regs *regs, struct cap_event *ev)
@@ -268,11 +310,9 @@ static void answer_cpuid(struct ptc_probes *x, struct ptc_chance *c,
 	ev->kind = CAP_EV_CPUID;
 	ev->leaf = c->gpr[CAP_RAX];
 	ev->subleaf = c->gpr[CAP_RCX];
-	ev->regs.rip = c->rip;
-	for (int i = 0; i < 4; i++) {
+	set_before(ev, c);
+	for (int i = 0; i < 4; i++)
 		given[i] = ev->cpuid[i] = regs->gpr[order[i]];
-		ev->regs.gpr[i] = c->gpr[i];
-	}
 	ptc_cpuid_hide(x->all->is_portable, ev->leaf, ev->subleaf, ev->cpuid);
 	memcpy(c->answer, ev->cpuid, sizeof(ev->cpuid));
 	c->behind = regs->rip;
@@ -287,8 +327,10 @@ static void log_result(struct ptc_probes *x, struct ptc_chance *c, pid_t tid,
 		.kind = CAP_EV_RANDOM, .tid = tid, .at_ns = ptc_now_ns(), .regs = *regs
 	};
 
-	if (c->is_cpuid)
+	if (c->insn == REC_CHANCE_CPUID)
 		answer_cpuid(x, c, regs, &ev);
+	else if (c->insn != REC_CHANCE_RANDOM)
+		tell_tsc(c, regs, &ev);
 	c->rip = 0;
 	ptc_log_event(x->log, &ev);
 }
@@ -302,7 +344,7 @@ void ptc_chance_stopped(struct ptc_probes *x, pid_t tid, struct ptc_chance *c)
 	    ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return;
 	regs = ptc_to_cap(&u);
-	if (c->rip && is_behind(c, &regs))
+	if (c->rip && is_behind(c, &regs) && c->insn != REC_CHANCE_BEFORE_CPUID)
 		log_result(x, c, tid, &regs);
 	if (c->changed_ns != UINT64_MAX)
 		return;
@@ -314,10 +356,14 @@ void ptc_chance_stopped(struct ptc_probes *x, pid_t tid, struct ptc_chance *c)
 	ptrace(PTRACE_SETREGS, tid, NULL, &u);
 }
 
+bool ptc_chance_is_before_cpuid(const struct ptc_chance *c)
+{
+	return c->rip && c->insn == REC_CHANCE_BEFORE_CPUID;
+}
+
 void ptc_chance_begun(struct ptc_chance *c, const struct rec_chance *e)
 {
-	*c = (struct ptc_chance){ .rip = e->rip,
-				  .is_cpuid = e->insn == REC_CHANCE_CPUID };
+	*c = (struct ptc_chance){ .rip = e->rip, .insn = e->insn };
 	for (int i = 0; i < 4; i++)
 		c->gpr[i] = e->gpr[i];
 }
@@ -340,7 +386,7 @@ static bool is_done(struct ptc_probes *x, struct ptc_chance *c, struct rec_switc
 			s->regs.rip = c->rip + done;
 		regs.rip = s->regs.rip;
 	}
-	if (!is_behind(c, &regs))
+	if (!is_behind(c, &regs) || c->insn == REC_CHANCE_BEFORE_CPUID)
 		return false;
 	log_result(x, c, s->head.tid, &regs);
 	return true;

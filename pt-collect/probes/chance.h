@@ -3,19 +3,19 @@
 
 /**
  * @file
- * Instructions whose result is chance, rdrand and its kin, and cpuid where that cannot trap:
- * what they gave (chance.c), and where they are (code.c).
+ * Instructions whose result is chance, rdrand and its kin, and cpuid and rdtsc where they cannot
+ * trap: what they gave (chance.c), and where they are (code.c).
  */
 #ifndef PT_COLLECT_PROBES_CHANCE_H
 #define PT_COLLECT_PROBES_CHANCE_H
 
 #include "pt-collect/probes/probes.h"
 
-/** An instruction whose result is chance, or cpuid where that cannot trap, which a thread is
- * about to execute and to stop behind. */
+/** An instruction whose result is chance, or cpuid or rdtsc where that cannot trap, which a thread
+ * is about to execute and to stop behind. */
 struct ptc_chance {
 	uint64_t rip; ///< 0 = none
-	bool is_cpuid;
+	enum rec_chance_insn insn;
 	uint32_t gpr[4]; ///< rax, rcx, rdx, rbx before it
 	/** cpuid: what the program sees (eax, ebx, ecx, edx), when that is not what
 	 * the CPU gave. Logged already; the thread gets it at the stop. Until then,
@@ -25,9 +25,9 @@ struct ptc_chance {
 	uint32_t answer[4];
 };
 
-/** Probe each rdrand, rdseed and rdpid, and cpuid where it cannot trap, in [@p offset, @p offset + @p size) of file
- * @p path, which the process has mapped as code. What cannot be probed is said in the
- * log of faultline's own; replay stops there by name. */
+/** Probe each rdrand, rdseed and rdpid, and cpuid and rdtsc where they cannot trap, in [@p offset,
+ * @p offset + @p size) of file @p path, which the process has mapped as code. What cannot be
+ * probed is said in the log of faultline's own; replay stops there by name. */
 void ptc_chance_mapped(struct ptc_probes *x, const char *path, uint64_t offset,
 		       uint64_t size);
 
@@ -43,6 +43,10 @@ void ptc_chance_found_deinit(struct ptc_probing *all);
 /** Thread @p tid stopped: when that is behind such an instruction @p c, log what it gave; of
  * cpuid the thread gets what it is to see. */
 void ptc_chance_stopped(struct ptc_probes *x, pid_t tid, struct ptc_chance *c);
+
+/** @return whether the thread of @p c came to an instruction in front of a cpuid that is to be answered when it stops
+ * there (ptc_trap_cpuid()). */
+bool ptc_chance_is_before_cpuid(const struct ptc_chance *c);
 
 /** The ring says that a thread is about to execute such an instruction. */
 void ptc_chance_begun(struct ptc_chance *c, const struct rec_chance *e);
@@ -65,13 +69,17 @@ struct ptc_code;
 struct err *ptc_code_open(int fd, struct ptc_code **ret);
 void ptc_code_closep(struct ptc_code **c);
 
+#define PTC_CODE_NONE UINT64_MAX
+
 /**
  * Is there, in the file's code, an instruction of which byte @p offset is part of the
  * opcode? Only when all of the function around it is sound: decoded from its beginning it
  * is instructions, and no branch inside it lands in the middle of one.
  *
- * @return the file offset of that instruction; 0 = not known.
+ * @param before  gets the file offset of the instruction in front of it, when that one goes on to
+ *                it, no branch of the function does, and it can be probed; else 0. NULL: not wanted
+ * @return the file offset of that instruction; PTC_CODE_NONE; 0 = not known.
  */
-uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset);
+uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, uint64_t *before);
 
 #endif

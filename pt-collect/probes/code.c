@@ -15,6 +15,7 @@
 
 #include "decode/x86/zydis.h"
 #include "pt-collect/probes/chance.h"
+#include "storeplan/storeplan.h"
 
 #define FUNCTION_MAX (1u << 20) ///< bytes; a longer one is not looked at
 #define PAIRS 512		///< of the search table that are read at once
@@ -212,7 +213,7 @@ static bool is_chance(const ZydisDecodedInstruction *d, const ZydisDecodedOperan
 {
 	enum dec_flow flow = dec_insn_flow(d, ops);
 
-	return flow == DEC_FLOW_RANDOM || flow == DEC_FLOW_CPUID;
+	return flow == DEC_FLOW_RANDOM || flow == DEC_FLOW_CPUID || flow == DEC_FLOW_TSC;
 }
 
 /** One function while it is checked. */
@@ -220,6 +221,7 @@ struct sweep {
 	uint8_t *bytes;
 	bool *begins, *is_target; ///< by byte
 	size_t size;
+	size_t before; ///< the instruction found's predecessor, from which alone it is reached; SIZE_MAX: none
 };
 
 static void sweep_deinit(struct sweep *s)
@@ -249,14 +251,15 @@ static bool is_filling(const struct sweep *s, size_t at)
 	return at == s->size;
 }
 
-/** Decode all of it. @return the instruction whose bytes hold @p wanted; SIZE_MAX when
- * that is none of ours, or something is not sound. */
+/** Decode all of it. @return the instruction whose bytes hold @p wanted; its size when that is none of ours; SIZE_MAX
+ * when something is not sound. */
 static size_t sweep(struct sweep *s, size_t wanted)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction d;
-	size_t found = SIZE_MAX;
+	size_t found = s->size, last = SIZE_MAX;
 
+	s->before = SIZE_MAX;
 	for (size_t at = 0; at < s->size; at += d.length) {
 		if (!dec_insn_zydis(s->bytes + at, s->size - at, &d, ops)) {
 			if (is_filling(s, at))
@@ -266,16 +269,23 @@ static size_t sweep(struct sweep *s, size_t wanted)
 		s->begins[at] = true;
 		if (d.operand_count)
 			note_target(s, &d, &ops[0], at);
-		if (at <= wanted && wanted < at + d.length && is_chance(&d, ops))
+		if (at <= wanted && wanted < at + d.length && is_chance(&d, ops)) {
 			found = at;
+			s->before = last;
+		}
+		last = at;
+		if (dec_insn_flow(&d, ops) != DEC_FLOW_NEXT || sp_is_unprobable(&d))
+			last = SIZE_MAX;
 	}
 	for (size_t at = 0; at < s->size; at++)
 		if (s->is_target[at] && !s->begins[at])
 			return SIZE_MAX;
+	if (found < s->size && s->is_target[found])
+		s->before = SIZE_MAX;
 	return found;
 }
 
-uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset)
+uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, uint64_t *before)
 {
 	_cleanup_(sweep_deinit) struct sweep s = {};
 	uint64_t start, end;
@@ -293,5 +303,7 @@ uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset)
 	    pread(c->fd, s.bytes, s.size, start) != (ssize_t)s.size)
 		return 0;
 	at = sweep(&s, offset - start);
-	return at == SIZE_MAX ? 0 : start + at;
+	if (before)
+		*before = s.before == SIZE_MAX ? 0 : start + s.before;
+	return at == SIZE_MAX ? 0 : at == s.size ? PTC_CODE_NONE : start + at;
 }

@@ -28,6 +28,7 @@
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/pt/record.h"
+#include "pt-collect/tracee/traps.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
@@ -368,10 +369,14 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_stopped *ret)
 	}
 	ptc_pt_begin(&p->pt);
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, p->log.is_recording);
+	// Not before: what a probe writes into the code would be saved with it. An rdtsc that does not trap must not
+	// be missed; of the others there are few, and the program need not wait.
+	if (!ptc_can_trap_tsc())
+		ptc_chance_start(&p->probes, &maps);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->ns = ptc_now_ns() - from_ns;
-	// Not before: what a probe writes into the code would be saved with it.
-	ptc_chance_start(&p->probes, &maps);
+	if (ptc_can_trap_tsc())
+		ptc_chance_start(&p->probes, &maps);
 	ptc_files_probe(p, &maps);
 	return NULL;
 }

@@ -13,6 +13,7 @@
 
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/tracee/cpuid.h"
+#include "pt-collect/tracee/traps.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
@@ -93,6 +94,7 @@ void ptc_describe_recorded(struct ptc_process *p, struct cap_info *info)
 		info->cpu.n = here->n;
 	}
 	info->cpu.is_trapped = ptc_can_trap_cpuid();
+	info->cpu.is_tsc_probed = !ptc_can_trap_tsc();
 }
 
 struct err *ptc_describe(struct ptc_process *p, char *const *argv)

@@ -7,14 +7,8 @@
  * give every run another result are hidden: a program that asks first then does not use them.
  */
 #define LOG_ROOM "record"
-#include <asm/unistd.h>
-#include <unistd.h>
-
 #include "pt-collect/tracee/cpuid.h"
-
-#ifndef ARCH_SET_CPUID
-#define ARCH_SET_CPUID 0x1012
-#endif
+#include "pt-collect/tracee/traps.h"
 
 /** Bits to hide: register (0 = eax ... 3 = edx) of a leaf. */
 static const struct {
@@ -84,10 +78,4 @@ const struct cap_cpu *ptc_cpu_here(void)
 	if (!here.n)
 		err_destroy(cap_cpu_ask(&here, !ptc_can_trap_cpuid()));
 	return here.n ? &here : NULL;
-}
-
-bool ptc_can_trap_cpuid(void)
-{
-	// Without CPUID faulting the CPU has ENODEV for both: allowed, and not.
-	return !syscall(__NR_arch_prctl, ARCH_SET_CPUID, 1);
 }

@@ -18,9 +18,6 @@
  * where programs are not answered by us. @return NULL when memory is short; never freed. */
 const struct cap_cpu *ptc_cpu_here(void);
 
-/** @return whether this CPU can make cpuid trap (CPUID faulting). */
-bool ptc_can_trap_cpuid(void);
-
 /** Take out of @p r (eax, ebx, ecx, edx), the CPU's answer to @p leaf and @p subleaf, what a
  * recorded program is not to know of; when @p is_portable, all beyond x86-64-v2, too. */
 void ptc_cpuid_hide(bool is_portable, uint32_t leaf, uint32_t subleaf, uint32_t r[4]);

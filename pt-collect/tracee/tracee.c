@@ -25,7 +25,7 @@
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/tracee.h"
-#include "pt-collect/tracee/cpuid.h"
+#include "pt-collect/tracee/traps.h"
 #include "pt-collect/tracee/undo.h"
 
 #ifndef ARCH_SET_CPUID
@@ -345,7 +345,8 @@ struct err *ptc_set_chance(pid_t tid, uint64_t at, bool tsc, bool cpuid)
 			       tsc ? PR_TSC_ENABLE : PR_TSC_SIGSEGV, [5] = REC_OURS };
 	uint64_t of_cpuid[6] = { ARCH_SET_CPUID, cpuid, [5] = REC_OURS };
 	long ret = 0;
-	struct err *err = ptc_inject(tid, at, __NR_prctl, of_tsc, &ret);
+	struct err *err =
+		ptc_can_trap_tsc() ? ptc_inject(tid, at, __NR_prctl, of_tsc, &ret) : NULL;
 
 	if (!err && ret)
 		err = err_new(ERR_UNSUPPORTED, "cannot make rdtsc trap: %s",

@@ -81,7 +81,12 @@ static struct cap_cpuid two[] = {
 	{ 0xd, 11, { 16, 0, 1, 0 }, CAP_CPU_ANY }, // the supervisor's
 };
 
-static struct cap_cpu amd = { two, sizeof(two) / sizeof(*two), true, 1, 1ull << 60 };
+static struct cap_cpu amd = { .rows = two,
+			      .n = sizeof(two) / sizeof(*two),
+			      .is_trapped = true,
+			      .is_tsc_probed = true,
+			      .bound_to = 1,
+			      .bound_from = 1ull << 60 };
 
 static void manifest(void **state)
 {
@@ -95,11 +100,18 @@ static void manifest(void **state)
 	ok(cap_manifest_parse(text, &back));
 	assert_int_equal(back.cpu.n, amd.n);
 	assert_true(back.cpu.is_trapped);
+	assert_true(back.cpu.is_tsc_probed);
 	assert_int_equal(back.cpu.bound_to, 1);
 	assert_int_equal(back.cpu.bound_from, 1ull << 60);
 	for (size_t i = 0; i < amd.n; i++)
 		assert_memory_equal(&back.cpu.rows[i], &two[i], sizeof(two[i]));
 	assert_string_equal(cap_cpu_vendor(&back.cpu, name), "AuthenticAMD");
+
+	// One without, of a version that did not write it.
+	cap_info_deinit(&back);
+	memcpy(strstr(text, "tsc_probed"), "not_probed", 10);
+	ok(cap_manifest_parse(text, &back));
+	assert_false(back.cpu.is_tsc_probed);
 
 	assert_true(cap_cpu_find(&amd, 1, 9, 1, r));
 	assert_int_equal(r[1], 0x1000800);

@@ -50,6 +50,13 @@ struct cpu_state {
 	size_t xsave_bytes;
 };
 
+#define CPU_HIGHEST 0x7fffffffffffull ///< of the addresses that programs may have
+
+static inline bool cpu_is_canonical(uint64_t addr)
+{
+	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
+}
+
 struct native {
 	pid_t pid;
 	uint8_t *code;		///< CPU_CODE in this process

@@ -191,6 +191,11 @@ static int run_native(void)
 			// the vectors: the instance it is for would fault as well.
 			while (s->item < 0 && signo == SIGILL)
 				s++;
+			// A hypervisor without hardware's help cannot return to its guest when the
+			// stack pointer is no address: the fault is of who made it so.
+			if (!cpu_is_canonical(w.state[i].regs.rsp))
+				while (s > w.seq.step && (--s)->item < 0)
+					;
 			if (s->item < 0)
 				fail_msg("an added instruction faults");
 			w.item[s->item].form->signo = signo;

@@ -79,7 +79,7 @@ static void *ask(void *code)
 {
 	unsigned (*leaf)(unsigned) = code;
 
-	printf("%x %x %x\n", leaf(7), leaf(0xb), leaf(1));
+	printf("%08x %08x %08x\n", leaf(7), leaf(0xb), leaf(1));
 	return NULL;
 }
 
@@ -130,11 +130,14 @@ RECORD=(taskset -c $last "${anywhere[@]}")
 record_and_replay "$TMPDIR/asks"
 RECORD=("${anywhere[@]}")
 if [ $last -gt 0 ]; then
-	cmp -s "$TMPDIR/on0" "$TMPDIR/c.out" && fail "CPUs do not differ: nothing was tested"
+	cp "$TMPDIR/c.out" "$TMPDIR/on_last"
+	cmp -s "$TMPDIR/on0" "$TMPDIR/on_last" && fail "CPUs do not differ: nothing was tested"
 	rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 	make_capture "$TMPDIR/c" "$TMPDIR/asks"
 	"$FAULTLINE" replay "$TMPDIR/c" --stdout >"$TMPDIR/out" 2>"$TMPDIR/err"
-	[ "$(grep -c 'note: cpuid at .* asked which CPU' "$TMPDIR/err")" = 2 ] ||
+	# Some virtual ones say nothing of their topology.
+	differ=$(paste <(tr ' ' '\n' <"$TMPDIR/on0") <(tr ' ' '\n' <"$TMPDIR/on_last") | awk '$1 != $2' | wc -l)
+	[ "$(grep -c 'note: cpuid at .* asked which CPU' "$TMPDIR/err")" = "$differ" ] ||
 		fail "not told, or not once for each: $(cat "$TMPDIR/err")"
 fi
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
