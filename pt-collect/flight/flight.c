@@ -24,7 +24,6 @@
 #include "pt-collect/start/follow.h"
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/tracee/wards.h"
-#include "pt-collect/inputs/points.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/start/start.h"
@@ -241,19 +240,46 @@ void ptc_flight_probe(struct ptc_process *p)
 	probes_placed(p);
 }
 
-/** The program stands before its first instruction: have it stop at its entry point. */
-static void await_entry(struct ptc_process *p, pid_t tid)
-{
-	struct cap_core core = {};
-	_cleanup_err_ struct err *err = ptc_recall_auxv(p->tracee.pid, true, &core);
+#define INT3 0xcc
 
-	p->past->awaits_probes = true;
-	p->past->is_armed = false;
+/** The program stands before its first instruction: have it stop at its entry point. (Not by a debug register: some
+ * hypervisors take their values, and do nothing.) */
+static void await_entry(struct ptc_process *p)
+{
+	struct ptc_past *past = p->past;
+	struct cap_core core = {};
+	struct err *err = ptc_recall_auxv(p->tracee.pid, true, &core);
+
+	past->awaits_probes = true;
+	past->entry = 0;
 	for (size_t i = 0; !err && i < core.n_auxv; i++)
 		if (core.auxv[2 * i] == AT_ENTRY)
-			p->past->is_armed =
-				ptc_points_arm(tid, &core.auxv[2 * i + 1], 1, NULL);
+			past->entry = core.auxv[2 * i + 1];
 	free(core.auxv);
+	if (!err && past->entry)
+		err = ptc_read(&p->tracee, past->entry, &past->entry_byte, 1);
+	if (!err && past->entry)
+		err = ptc_write(&p->tracee, past->entry, &(uint8_t){ INT3 }, 1);
+	if (err) {
+		log_info("no stop at the entry point: %s", err->message);
+		past->entry = 0;
+	}
+	err_destroy(err);
+}
+
+/** @return whether thread @p tid stands behind the breakpoint at the entry point, which is gone then, and the thread
+ * where it was. */
+static bool takes_entry(struct ptc_process *p, pid_t tid)
+{
+	struct user_regs_struct u;
+	_cleanup_err_ struct err *err = ptc_get_regs(tid, &u);
+
+	if (err || !p->past->entry || u.rip != p->past->entry + 1)
+		return false;
+	u.rip = p->past->entry;
+	err = ptc_write(&p->tracee, u.rip, &p->past->entry_byte, 1);
+	p->past->entry = 0;
+	return !err && !ptrace(PTRACE_SETREGS, tid, NULL, &u);
 }
 
 /* ---- snapshots ------------------------------------------------------------------------ */
@@ -263,10 +289,10 @@ void ptc_flight_request(struct ptc_flight *f)
 	f->is_requested = true;
 }
 
-/** Without debug registers nothing stops at the entry point. */
+/** Of one that does not stop at its entry point. */
 static void probe_late(struct ptc_process *p)
 {
-	if (p->past->awaits_probes && !p->past->is_armed && !p->has_ended &&
+	if (p->past->awaits_probes && !p->past->entry && !p->has_ended &&
 	    place_probes(p)) {
 		place_stores(p);
 		probes_placed(p);
@@ -327,8 +353,6 @@ static void on_trigger(struct ptc_process *p, struct ptc_thread *t)
 static void on_entry(struct ptc_process *p, pid_t tid)
 {
 	ptc_flight_probe(p);
-	ptc_points_arm(tid, NULL, 0, NULL);
-	p->past->is_armed = false;
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
@@ -339,7 +363,7 @@ static void on_signal(struct ptc_process *p, struct ptc_thread *t, int signo)
 
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &si)) {
 		ptrace(PTRACE_CONT, t->tid, NULL, (long)signo);
-	} else if (p->past->is_armed && signo == SIGTRAP && si.si_code == TRAP_HWBKPT) {
+	} else if (signo == SIGTRAP && takes_entry(p, t->tid)) {
 		on_entry(p, t->tid);
 	} else if (signo == SIGSTOP && si.si_code == SI_KERNEL) {
 		// Ours: it waits until the ring is empty, which it is; or is the trigger.
@@ -380,7 +404,7 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	if (!err) {
 		ptc_tell_setuid(p->tracee.pid, p->tracee.exe);
 		ptc_pt_begin(&p->pt);
-		await_entry(p, tid);
+		await_entry(p);
 	}
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
@@ -504,7 +528,7 @@ struct err *ptc_flight_start(struct ptc_flight *f, struct ptc_process *p,
 		return attach(f, p, ret);
 	first->is_attached = true;
 	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, true);
-	await_entry(p, p->tracee.pid);
+	await_entry(p);
 	return NULL;
 }
 

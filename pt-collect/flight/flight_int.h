@@ -27,7 +27,9 @@ struct ptc_past {
 	struct ptc_store_ring *stores;
 	/** Libraries are not mapped yet: probes wait for the program's entry point, where
 	 * a breakpoint is armed, or are tried now and then. */
-	bool awaits_probes, is_armed;
+	bool awaits_probes;
+	uint64_t entry; ///< where a breakpoint is until the program comes there; 0: none
+	uint8_t entry_byte;
 	bool is_trigger_placed;
 	pid_t triggered; ///< entered the trigger, and is about to stop; 0 = nobody
 	uint64_t triggered_at;
