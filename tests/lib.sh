@@ -48,7 +48,7 @@ without_features() {
 	[ $EUID = 0 ] || RECORD=(sudo -n "${RECORD[@]}")
 }
 
-# without_cpuid_traps - what is recorded from here on is as on a processor that cannot make cpuid
+# without_cpuid_traps - what is recorded from here on is as on a processor that can make neither cpuid nor rdtsc
 # trap, whether this one can or not.
 without_cpuid_traps() {
 	local i
@@ -58,6 +58,13 @@ without_cpuid_traps() {
 		RECORD[i]=$SOURCE/tests/nofault
 		[ "${RECORD[0]}" != sudo ] || RECORD=(sudo -n "BUILD=$BUILD" "${RECORD[@]:2}")
 	done
+}
+
+# need_breakpoints - that the processor's debug registers stop a program: what chooses instructions.
+need_breakpoints() {
+	"${RECORD[@]}" --chaos=1 -o "$TMPDIR/breaks" -- true 2>&1 | grep -q 'debug registers stop nobody' &&
+		skip "this machine's debug registers stop nobody"
+	rm -rf "$TMPDIR/breaks"
 }
 
 # lacks_low_addresses - is it a build with a sanitizer that has a shadow? It has reserved most

@@ -14,10 +14,13 @@
 #define LOG_ROOM "record"
 #include <fcntl.h>
 #include <gelf.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "decode/x86/zydis.h"
 #include "pt-collect/inputs/points.h"
@@ -139,7 +142,12 @@ struct err *ptc_points_find(const struct ptc_tracee *t, struct ptc_points *point
 	if (points->has_list)
 		return NULL;
 	points->has_list = true;
-	return add_sections(points, elf);
+	if (ptc_points_can_break())
+		return add_sections(points, elf);
+	log_warn(
+		"debug registers stop nobody on this (virtual) processor: threads are disturbed at "
+		"system calls and now and then, but not at chosen instructions");
+	return NULL;
 }
 
 void ptc_points_deinit(struct ptc_points *points)
@@ -311,6 +319,46 @@ bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n,
 		return false;
 	return !watch || (set_register(tid, 3, watch->addr) &&
 			  set_register(tid, 7, control | watch_control(watch)));
+}
+
+__attribute__((noinline)) static void pass_by(void)
+{
+	__asm__ volatile("");
+}
+
+static bool try_break(void)
+{
+	const uint64_t at = (uint64_t)pass_by;
+	bool is_stopped = false;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		pass_by();
+		_exit(0);
+	}
+	if (pid < 0)
+		return false;
+	if (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status) &&
+	    ptc_points_arm(pid, &at, 1, NULL) && !ptrace(PTRACE_CONT, pid, NULL, NULL))
+		is_stopped = waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status) &&
+			     WSTOPSIG(status) == SIGTRAP;
+	if (WIFSTOPPED(status)) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, __WALL);
+	}
+	return is_stopped;
+}
+
+bool ptc_points_can_break(void)
+{
+	static enum { UNKNOWN, NO, YES } known;
+
+	if (!known)
+		known = try_break() ? YES : NO;
+	return known == YES;
 }
 
 bool ptc_points_take_hit(pid_t tid)

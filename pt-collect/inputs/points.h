@@ -68,6 +68,10 @@ bool ptc_points_target(const struct ptc_tracee *t, const struct user_regs_struct
 bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n,
 		    const struct ptc_watch *watch);
 
+/** @return whether such a stop comes: a child of ours tries it, once. Some hypervisors take the registers' values, and do
+ * nothing. */
+bool ptc_points_can_break(void);
+
 /** Did stopped thread @p tid hit its watch since last asked? */
 bool ptc_points_take_hit(pid_t tid);
 

@@ -9,6 +9,7 @@
 . tests/lib.sh
 
 need_bpf
+need_breakpoints
 program=$BUILD/tests/programs/oneatatime
 for object in stack queue set map register counter priority mutex; do
 	"$FAULTLINE" record --chaos=1 --until-fail 2 --object tests/linear/$object.obj -o "$TMPDIR/c" -- \

@@ -46,6 +46,7 @@ expect_status 127 "${RECORD[@]}" --until-fail 3 -o "$c.none" -- ./no-such-progra
 [ ! -e "$c.none" ] || fail "a capture of nothing"
 
 # A deadlock: who holds what, who waits for it.
+need_breakpoints
 "${RECORD[@]}" --chaos --until-fail 1000 -o "$TMPDIR/dead" -- \
 	"$BUILD/tests/races/lockorder" >/dev/null 2>"$TMPDIR/err"
 mutex='^faultline: thread ([0-9]+) waits for the mutex at 0x[0-9a-f]+ \(lockorder\+0x[0-9a-f]+\), which thread ([0-9]+) holds$'
