@@ -367,10 +367,10 @@ enum dec_verdict dec_threads_leave(struct dec_replay *r, struct replay_thread *t
 enum dec_verdict dec_threads_run(struct dec_replay *r, uint32_t tid)
 {
 	struct replay_thread *from = dec_threads_current(r), *to;
+	uint32_t from_tid = from->tid;
 
-	if (tid == from->tid)
+	if (tid == from_tid)
 		return DEC_GO;
-	dec_guard_doubt(&r->engine, DEC_DOUBT_BEYOND, r->engine.ctx->rip);
 	from->ran += r->engine.now - r->since;
 	r->since = r->engine.now;
 	if (from->is_born) {
@@ -385,6 +385,7 @@ enum dec_verdict dec_threads_run(struct dec_replay *r, uint32_t tid)
 			return dec_replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
 		dec_threads_save(r, to);
 	}
+	dec_guard_switch(&r->engine, from_tid, tid, !to->is_born);
 	r->current = to - r->threads.data;
 	r->n_switches++;
 	if (to->is_born) {

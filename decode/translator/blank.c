@@ -173,6 +173,28 @@ static void show(struct dec_engine *e)
 	e->ctx->blank = ops->live(e->guard->blank->state);
 }
 
+bool dec_blank_keep(const struct dec_engine *e, struct blank_thread *t)
+{
+	memcpy(t->call, e->ctx->blank_call, sizeof(t->call));
+	t->hook = e->ctx->blank_hook;
+	t->regs = ops->keep(e->guard->blank->state, t->regs);
+	return t->regs;
+}
+
+void dec_blank_bring(struct dec_engine *e, const struct blank_thread *t)
+{
+	const struct blank_thread none = {};
+
+	if (t)
+		ops->bring(e->guard->blank->state, t->regs);
+	else
+		ops->define(e->guard->blank->state, -1);
+	t = t ?: &none;
+	memcpy(e->ctx->blank_call, t->call, sizeof(t->call));
+	e->ctx->blank_hook = t->hook;
+	show(e);
+}
+
 static void doubt(struct dec_engine *e)
 {
 	dec_guard_doubt(e, DEC_DOUBT_VALUE, e->ctx->rip);

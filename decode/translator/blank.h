@@ -49,6 +49,10 @@ struct dec_blank_ops {
 	void (*define)(void *state, int reg);
 	/** Memory has none. */
 	void (*take)(void *state, uint64_t addr, uint64_t size);
+	/** Keep what registers lack, for another thread to run: in @p room, NULL: in new memory, which stays the caller's.
+	 * @return it; NULL: no memory. */
+	void *(*keep)(const void *state, void *room);
+	void (*bring)(void *state, const void *kept);
 };
 
 /** Of a program's one struct dec_blank_ops, if it has any: so it is known in the machine's process, which begins before
@@ -101,6 +105,18 @@ int dec_blank_step(struct dec_engine *e);
 void dec_blank_written(struct dec_engine *e, uint64_t addr, uint64_t size);
 void dec_blank_answered(struct dec_engine *e, uint64_t number);
 void dec_blank_special(struct dec_engine *e, const struct dec_insn *insn);
+
+/** What a thread that does not run has for itself. */
+struct blank_thread {
+	void *regs; ///< of the ops
+	uint64_t call[5];
+	uint32_t hook;
+};
+
+/** The thread that runs is kept in @p t; @p t runs again, NULL: a new one, whose registers have values, as the log has it.
+ * @return false: no memory. */
+bool dec_blank_keep(const struct dec_engine *e, struct blank_thread *t);
+void dec_blank_bring(struct dec_engine *e, const struct blank_thread *t);
 
 /** Function @p fn of the allocator begins (enum cap_heap_fn, or another); it returned, and wrote 8 bytes at @p result
  * (0: none); a block is born, of which @p kept bytes are as they were. */

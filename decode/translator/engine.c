@@ -902,7 +902,6 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 		return false;
 	}
 	if (rip == e->async_rip) {
-		dec_guard_signal(e);
 		*v = e->world.stop_at(e->world.ctx, e);
 		if (*v != DEC_GO || e->ctx->rip != rip)
 			return false; // ended, or a signal handler took over

@@ -384,6 +384,55 @@ static void node_died(struct dec_guard *g, uint32_t number)
 	forget_root(g, n->start);
 }
 
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+static bool keep_thread(const struct dec_engine *e, struct guard_thread *t)
+{
+	const struct dec_guard *g = e->guard;
+
+	memcpy(t->tag, e->ctx->tag, sizeof(t->tag));
+	memcpy(t->lanes, g->lanes, sizeof(t->lanes));
+	memcpy(t->string_call, e->ctx->string_call, sizeof(t->string_call));
+	t->vec_tags = e->ctx->vec_tags;
+	t->passed = g->passed;
+	t->fill = g->fill;
+	t->call = g->call;
+	return !g->blank || dec_blank_keep(e, &t->blank);
+}
+
+static void bring_thread(struct dec_engine *e, const struct guard_thread *t)
+{
+	struct dec_guard *g = e->guard;
+
+	memcpy(e->ctx->tag, t->tag, sizeof(t->tag));
+	memcpy(g->lanes, t->lanes, sizeof(t->lanes));
+	memcpy(e->ctx->string_call, t->string_call, sizeof(t->string_call));
+	e->ctx->vec_tags = t->vec_tags;
+	g->fill = t->fill;
+	g->call = t->call;
+	g->passed = t->passed;
+	if (g->blank)
+		dec_blank_bring(e, t->blank.regs ? &t->blank : NULL);
+	show_spans(e);
+}
+
+void dec_guard_switch(struct dec_engine *e, uint32_t from, uint32_t to, bool is_new)
+{
+	const struct guard_thread none = {};
+	struct dec_guard *g = e->guard;
+	struct guard_thread *t;
+
+	if (!g)
+		return;
+	t = vec_find(&g->threads, k, k->tid == from);
+	if (!t && (t = vec_push(&g->threads)))
+		*t = (struct guard_thread){ .tid = from };
+	if (!t || !keep_thread(e, t))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+	t = is_new ? NULL : vec_find(&g->threads, k, k->tid == to);
+	bring_thread(e, t ?: &none);
+}
+
 /* ---- accesses ----------------------------------------------------------------------------------- */
 
 static bool is_inside(const struct guard_node *n, uint64_t addr, uint64_t size)
@@ -761,8 +810,8 @@ static void check_operands(struct guard_do *s)
 	bool is_string =
 		is_under_way(s->e, s->e->ctx->string_call[0], s->e->ctx->string_call[1]);
 
-	if (!is_under_way(s->e, g->fill_rsp, g->fill_returns))
-		g->fill_bytes = 0;
+	if (!is_under_way(s->e, g->fill.rsp, g->fill.returns))
+		g->fill.bytes = 0;
 	for (int i = 0; i < s->insn.n_mem; i++) {
 		const struct dec_mem *m = &s->insn.mem[i];
 		uint32_t tag = tag_of_address(s->e, m, s->addr[i], s->bytes[i]);
@@ -1083,12 +1132,12 @@ static void enter_fill(struct dec_engine *e, uint64_t bytes, bool is_filler)
 {
 	struct dec_guard *g = e->guard;
 
-	if (g->is_filler && is_under_way(e, g->fill_rsp, g->fill_returns))
+	if (g->fill.is_filler && is_under_way(e, g->fill.rsp, g->fill.returns))
 		return;
-	g->is_filler = is_filler;
-	g->fill_bytes = bytes;
-	g->fill_rsp = e->ctx->gpr[CAP_RSP];
-	memcpy(&g->fill_returns, (const void *)g->fill_rsp, 8);
+	g->fill.is_filler = is_filler;
+	g->fill.bytes = bytes;
+	g->fill.rsp = e->ctx->gpr[CAP_RSP];
+	memcpy(&g->fill.returns, (const void *)g->fill.rsp, 8);
 }
 
 static void enter_string(struct dec_engine *e, uint64_t rip)
@@ -1126,13 +1175,40 @@ static void enter_string(struct dec_engine *e, uint64_t rip)
 
 /* ---- calls of the allocator --------------------------------------------------------------------- */
 
-static void check_release(struct dec_engine *e)
+/* So much of a thread's stack is looked through from where it begins. */
+#define BEGINNING (16u << 10)
+
+static const struct dec_hook *foreign_at(const struct dec_guard *g, uint64_t rip)
+{
+	return vec_find(&g->foreign, f, rip >= f->rip && rip < f->end);
+}
+
+/* Does the allocator call function @p h of its own, in a thread that nobody else's code is under way in any more? At
+ * its end glibc releases what its cache has, which the program did already; nobody is told of that. */
+static bool is_at_end_of_thread(struct dec_engine *e, const struct dec_hook *h)
+{
+	uint64_t rsp = e->ctx->gpr[CAP_RSP], start = e->ctx->fs_base;
+	const struct dec_hook *own = foreign_at(e->guard, h->rip);
+
+	if (!own || foreign_at(e->guard, word_at(rsp)) != own ||
+	    start - rsp > BEGINNING || rsp % 8 ||
+	    e->world.avail(e->world.ctx, rsp, PROT_READ) < start - rsp)
+		return false;
+	for (uint64_t at = rsp; at + 8 <= start; at += 8)
+		if (e->world.avail(e->world.ctx, word_at(at), PROT_EXEC) &&
+		    !foreign_at(e->guard, word_at(at)))
+			return false;
+	return true;
+}
+
+static void check_release(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
 	uint64_t addr = e->ctx->gpr[CAP_RDI], *root = map_get(&g->live, addr);
 	uint32_t tag = e->ctx->tag[CAP_RDI];
 
-	if (addr && (!root || (tag && node_of(g, tag) != &g->nodes.data[*root])))
+	if (addr && (!root || (tag && node_of(g, tag) != &g->nodes.data[*root])) &&
+	    !is_at_end_of_thread(e, h))
 		dec_guard_doubt(e, DEC_DOUBT_RELEASE, e->ctx->rip);
 }
 
@@ -1180,7 +1256,7 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 	call->arg[2] = c->gpr[CAP_RDX];
 	if (h->kind == DEC_HOOK_ALLOCATOR) {
 		if (h->which == CAP_HEAP_FREE || h->which == CAP_HEAP_REALLOC)
-			check_release(e);
+			check_release(e, h);
 		if (h->which == DEC_HOOK_USABLE)
 			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 		if (asks_for_negative(call))

@@ -36,7 +36,7 @@ enum dec_doubt {
 	DEC_DOUBT_CALL,	 ///< a function or system call that may be given what it must not
 	DEC_DOUBT_VALUE, ///< something that has no value decides
 	DEC_DOUBT_ROOM, ///< there is none for the shadow (blank.h) of what was mapped; elsewhere there may be
-	DEC_DOUBT_BEYOND, ///< what is not followed: threads, signals, faults, a heap below 4 GiB
+	DEC_DOUBT_BEYOND, ///< what is not followed: signals, faults, a heap below 4 GiB
 	DEC_DOUBT_ASKS, ///< none yet: it goes on when it was told (DEC_HOOK_CLASS) of the block that is about to be had
 };
 
@@ -198,6 +198,22 @@ struct guard_call {
 	uint32_t tag[16], vec_tags;
 };
 
+/** The last call of memcpy, memset and the like. */
+struct guard_fill {
+	uint64_t rsp, returns, bytes;
+	bool is_filler; ///< it is of a function that may call others for it
+};
+
+/** What a thread that does not run has for itself. */
+struct guard_thread {
+	uint32_t tid;
+	uint32_t tag[16], vec_tags, lanes[32][8];
+	uint64_t string_call[2], passed;
+	struct guard_fill fill;
+	struct guard_call call;
+	struct blank_thread blank;
+};
+
 struct dec_guard {
 	struct dec_blank *blank;  ///< NULL: what has no value is not followed
 	bool is_without_pointers; ///< nothing else is
@@ -233,12 +249,11 @@ struct dec_guard {
 	struct map led;		  ///< tag << 32 | site -> tag
 	struct guard_move *moves; ///< those at hand
 	VEC(struct dec_hook) own; ///< pieces of code, ascending
-	uint64_t fill_rsp, fill_returns,
-		fill_bytes; ///< the last call of memcpy, memset and the like
-	bool is_filler;	    ///< .. is of a function that may call others for it
-	struct map stops;   ///< where functions of the allocator begin, or return to -> 1
-	uint64_t passed;    ///< what there is to do at this one was done; 0: none
+	struct guard_fill fill;
+	struct map stops; ///< where functions of the allocator begin, or return to -> 1
+	uint64_t passed;  ///< what there is to do at this one was done; 0: none
 	struct guard_call call;
+	VEC(struct guard_thread) threads;	 ///< that ran before
 	uint64_t low, span, high_low, high_span; ///< where nodes lie: two pieces
 	bool has_high;				 ///< there is a second piece,
 	bool has_low;				 ///< .. or one below 4 GiB
@@ -275,6 +290,10 @@ void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip);
 
 /** A signal is delivered, or something else comes from outside: pointers are not followed there. */
 void dec_guard_signal(struct dec_engine *e);
+
+/** Thread @p to runs, after @p from; @p is_new: for the first time. Its registers are no pointers then, as the log
+ * has it. */
+void dec_guard_switch(struct dec_engine *e, uint32_t from, uint32_t to, bool is_new);
 
 /** The guest stands where it was to stop: a hook, perhaps. @return whether it was one. */
 bool dec_guard_at_stop(struct dec_engine *e);

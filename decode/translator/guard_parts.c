@@ -617,7 +617,7 @@ bool dec_guard_parts_may(const struct dec_guard *g, uint32_t tag, uint64_t addr,
 
 	if (row->way == GUARD_WAY_UNKNOWN)
 		return false;
-	intent = intent ?: g->fill_bytes;
+	intent = intent ?: g->fill.bytes;
 	return is_within(other_of(row), at, size) || is_in_such(g, row, at, size) ||
 	       (intent && (anchor + intent == whole || (!anchor && intent >= whole)));
 }

@@ -105,12 +105,29 @@ static void take(void *state, uint64_t addr, uint64_t size)
 		fl_values_set(&l->walk.values, addr, size, false)); // its memory is there
 }
 
+static void *keep(const void *state, void *room)
+{
+	const struct live *l = state;
+	struct bytes_regs *kept = room ?: malloc(sizeof(*kept));
+
+	if (kept)
+		*kept = l->thread.regs;
+	return kept;
+}
+
+static void bring(void *state, const void *kept)
+{
+	((struct live *)state)->thread.regs = *(const struct bytes_regs *)kept;
+}
+
 static const struct dec_blank_ops ops DEC_BLANK_OPS = {
 	.create = create,
 	.step = step,
 	.live = live,
 	.define = define,
 	.take = take,
+	.keep = keep,
+	.bring = bring,
 };
 
 bool fl_live_is_there(void)

@@ -228,6 +228,69 @@ int main(int argc, char **argv)
 END
 followed lanes
 
+# Threads have pointers and values of their own; at its end each releases what the allocator's cache holds of its blocks,
+# which were released before, and that is no mistake. One that the C library releases for the user is.
+cat >"$TMPDIR/threads.c" <<'END'
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *shared[64];
+static int n_shared;
+
+static void *work(void *stale)
+{
+	char *line = NULL;
+	size_t n = 0;
+	FILE *f;
+
+	for (int i = 0; i < 200; i++) {
+		char *p = malloc(20 + i % 50);
+
+		memset(p, i, 20);
+		if (i % 7 == 0)
+			sched_yield();
+		pthread_mutex_lock(&lock);
+		free(shared[n_shared % 64]);
+		shared[n_shared++ % 64] = p;
+		if (i % 3 == 0)
+			p[i % 20] ^= 1;
+		pthread_mutex_unlock(&lock);
+	}
+	f = fopen("/etc/passwd", "r");
+	if (stale) {
+		line = stale;
+		n = 30;
+	}
+	getline(&line, &n, f);
+	fclose(f);
+	free(line);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	char *stale = malloc(30);
+	pthread_t thread[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread[i], NULL, work, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	if (argc == 1)
+		free(stale);
+	pthread_create(&thread[0], NULL, work, stale);
+	pthread_join(thread[0], NULL);
+	for (int i = 0; i < 64; i++)
+		free(shared[i]);
+	return 0;
+}
+END
+followed threads -pthread
+
 # Right ones: pointers in registers, vectors, memory, over realloc and the stack. Nothing that has no value is used.
 cp tests/programs/memory.c "$TMPDIR/text"
 used=0

@@ -3,7 +3,8 @@
 # Copyright 2026 The Faultline authors
 #
 # What the guard lets pass the reader of logs has nothing against: random instructions that move pointers about, with an
-# access behind each, in a heap above and below 4 GiB; and the same where blocks are structs with arrays in them.
+# access behind each, in a heap above and below 4 GiB; the same where blocks are structs with arrays in them, and where
+# three threads have the heap.
 # FAULTLINE_GUARDED is how many programs of each kind there are; FAULTLINE_SEED is the first one's (the same ones
 # each time, else).
 # time limit: 300
@@ -13,12 +14,12 @@ need_bpf
 
 count() { sed -n "s/^$1 //p" "$TMPDIR/counts"; }
 
-# random SEED FUNCTIONS TENTHS [parts]: of what is in doubt at most TENTHS tenths of what is found may be right.
+# random SEED FUNCTIONS TENTHS [parts|threads]: of what is in doubt at most TENTHS tenths of what is found may be right.
 random() {
 	local seed=$1 functions=$2 tenths=$3 kind=${4:-} place=-pie lines=
 
 	((seed % 2)) || place=-no-pie
-	[ -z "$kind" ] || lines=-g
+	[ "$kind" != parts ] || lines=-g
 	perl tests/heapgraph/pointers.pl $seed $functions $kind >"$TMPDIR/p.s" &&
 		cc $lines $place -o "$TMPDIR/p" "$TMPDIR/p.s" || fail "seed $seed: cannot assemble"
 	for try in 1 2 3; do # the program may lie where there is no room for the guard
@@ -33,7 +34,7 @@ random() {
 	[ $status = 0 ] ||
 		fail "seed $seed, $place $kind: the guard let pass $(head -3 "$TMPDIR/missed")"
 	[ "$(count found)" -gt 80 ] || fail "seed $seed: $(cat "$TMPDIR/counts")"
-	[ -z "$kind" ] || [ "$(count fields)" -gt 20 ] || fail "seed $seed: $(cat "$TMPDIR/counts")"
+	[ "$kind" != parts ] || [ "$(count fields)" -gt 20 ] || fail "seed $seed: $(cat "$TMPDIR/counts")"
 	[ $(($(count doubted) - $(count found))) -lt $(($(count found) * tenths / 10)) ] ||
 		fail "seed $seed $kind: what is right is in doubt: $(cat "$TMPDIR/counts")"
 }
@@ -43,5 +44,6 @@ end=$((seed + ${FAULTLINE_GUARDED:-2}))
 for ((; seed < end; seed++)); do
 	random $seed 250 1
 	random $seed 160 6 parts
+	random $seed 200 1 threads
 done
 exit 0

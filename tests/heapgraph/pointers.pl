@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
-# pointers.pl SEED N [PARTS] - an assembler program of N functions, each of random instructions that move pointers
+# pointers.pl SEED N [KIND] - an assembler program of N functions, each of random instructions that move pointers
 # to two blocks about: registers, vectors, flags, the stack, the blocks themselves, calls of the allocator. Behind each of
 # them memory is read at what is in a register, if that is within the heap: whether it is in the block that it
-# was made of, or another, or in one that is gone, is for others to find out. PARTS: also by indices, and written (what was
-# there), for blocks that are structs; and there are rounds.
+# was made of, or another, or in one that is gone, is for others to find out. KIND parts: also by indices, and written
+# (what was there), for blocks that are structs; and there are rounds. KIND threads: three of them share the functions
+# and the heap.
 #
 # r14 and r15 hold the blocks.
 use strict;
 use warnings;
 
-my ($seed, $n, $parts) = @ARGV;
+my ($seed, $n, $kind) = (@ARGV, '');
+my ($parts, $threads) = ($kind eq 'parts', $kind eq 'threads');
 srand $seed;
 
 # Can the processor load and store under a mask?
@@ -106,6 +108,8 @@ push @op, ('mov rbx, [rsp+136]; imul rbx, rbx, E; lea D, [S+rbx+K]') x 4,
 push @op, map { "mov ebx, I; kmovq k1, rbx; $_" } ('vmovdqu8 X{k1}, M', 'vmovdqu8 XY{k1}{z}, M', 'vmovdqu64 X{k1}, M',
 	'vmovdqu64 M{k1}, XY', 'vmovdqu8 M{k1}, X', 'vpaddq X{k1}, Y, M') if $masks;
 
+push @op, ('call sched_yield@plt') x 20, ('movq X, S; call sched_yield@plt; movq D, X') x 40 if $threads;
+
 sub low8 {
 	my $r = shift;
 	return "${r}b" if $r =~ /^r\d/;
@@ -156,6 +160,17 @@ for my $f (1 .. $n) {
 	print "add rsp, 152\npop r15\npop r14\npop r13\npop r12\npop rbp\npop rbx\nret\n";
 }
 print "copy: mov [rdi], rsi\nret\nsame: mov rax, rdi\nret\n";
-print "main: push rbx\nmov edi, 2048\ncall malloc\@plt\nlea rax, [rax+1024]\nmov lo[rip], rax\n";
-print "call f$_\n" for 1 .. $n;
-print "xor eax, eax\npop rbx\nret\n.bss\n.balign 8\nlo: .zero 8\n.section .note.GNU-stack, \"\"\n";
+for my $t (0 .. ($threads ? 2 : 0)) {
+	print "work$t: push rbx\n";
+	print map { "call f$_\n" } grep { !$threads || $_ % 3 == $t } 1 .. $n;
+	print "xor eax, eax\npop rbx\nret\n";
+}
+print "main: push rbx\nsub rsp, 32\n";
+print "mov edi, -8\nmov esi, 1\ncall mallopt\@plt\n" if $threads; # M_ARENA_MAX
+print "mov edi, 2048\ncall malloc\@plt\nlea rax, [rax+1024]\nmov lo[rip], rax\n";
+print "call work0\n" if !$threads;
+for my $t ($threads ? (0 .. 2) : ()) {
+	print "lea rdi, [rsp+8*$t]\nxor esi, esi\nlea rdx, work$t\[rip]\nxor ecx, ecx\ncall pthread_create\@plt\n";
+}
+print map { "mov rdi, [rsp+8*$_]\nxor esi, esi\ncall pthread_join\@plt\n" } $threads ? (0 .. 2) : ();
+print "xor eax, eax\nadd rsp, 32\npop rbx\nret\n.bss\n.balign 8\nlo: .zero 8\n.section .note.GNU-stack, \"\"\n";
