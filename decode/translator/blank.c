@@ -143,6 +143,8 @@ struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans
 	__cpuid_count(7, 0, a, b, c, d);
 	k->has_avx2 = b & bit_AVX2 && e->ctx->xmask & 4;
 	e->guard->blank = k;
+	e->ctx->lacks &=
+		~CTX_HAS_NO_FS; // blank_emit.c has operands relative to fs of its own
 	dec_engine_flush(e);
 	return NULL;
 }

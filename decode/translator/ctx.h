@@ -76,6 +76,8 @@
 /** Where the last x87 instruction lay is saved with an exception pending only (AMD APM volume 2,
  * 11.4.4), and is asked of fnstenv, which tells 32 bits of it. */
 #define CTX_LACKS_X87_PLACE 4
+/** Because of the first: the guest's fs base is not loaded, and operands relative to it are rewritten (far.c). */
+#define CTX_HAS_NO_FS 8
 
 // Exit numbers that are no index: what the fault handler sets, and dec_miss.
 #define DEC_EXIT_FAULT 0xffffffff

@@ -19,8 +19,9 @@
 #include "decode/x86/insn.h"
 
 struct dec_emit {
-	uint8_t *p;   ///< next byte; the caller made sure of the room
-	uint32_t ctx; ///< the context's address; 0: not below 2 GiB
+	uint8_t *p;	///< next byte; the caller made sure of the room
+	uint32_t ctx;	///< the context's address; 0: not below 2 GiB
+	bool has_no_fs; ///< CTX_HAS_NO_FS
 };
 
 /** @return an emitter at @p p, for code that uses context @p ctx. */
@@ -28,7 +29,8 @@ static inline struct dec_emit emit_start(uint8_t *p, const struct dec_ctx *ctx)
 {
 	uint64_t at = (uint64_t)ctx;
 
-	return (struct dec_emit){ p, at < 0x80000000 ? at : 0 };
+	return (struct dec_emit){ p, at < 0x80000000 ? at : 0,
+				  (ctx->lacks & CTX_HAS_NO_FS) != 0 };
 }
 
 static inline void emit_bytes(struct dec_emit *e, const void *bytes, size_t n)
@@ -193,11 +195,25 @@ static inline void emit_store32(struct dec_emit *e, uint8_t base, int32_t disp, 
 	emit_mem_op(e, 0, 0x89, reg, base, DEC_REG_NONE, 1, disp);
 }
 
-/** mov reg, [m] of 1, 2, 4 or 8 bytes (m->size), zero-extended; not absolute */
+/** mov reg, [m] of 1, 2, 4 or 8 bytes (m->size), zero-extended; not absolute. Relative to fs, without its base
+ * loaded, reg must be another than those of the operand. */
 static inline void emit_load_zx(struct dec_emit *e, int reg, const struct dec_mem *m)
 {
 	uint8_t rex = 0x40 | (m->size != 4) << 3 | (reg >> 3) << 2;
+	const struct dec_mem sum = { .base = reg,
+				     .index = DEC_REG_NONE,
+				     .scale = 1,
+				     .size = m->size,
+				     .disp = m->disp };
 
+	if (m->is_fs && e->has_no_fs) {
+		emit_ctx_load(e, reg, CTX_FS_BASE);
+		if (m->base != DEC_REG_NONE)
+			emit_mem_op(e, 1, 0x8d, reg, m->base, reg, 1, 0);
+		if (m->index != DEC_REG_NONE)
+			emit_mem_op(e, 1, 0x8d, reg, reg, m->index, m->scale, 0);
+		m = &sum;
+	}
 	if (m->is_fs)
 		emit_u8(e, 0x64);
 	if (m->is_addr32)

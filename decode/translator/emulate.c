@@ -26,15 +26,19 @@ void dec_engine_go(struct dec_engine *e, const struct engine_block *block)
 {
 	struct dec_ctx *c = e->ctx;
 	uint64_t fs_base = c->fs_base;
+	uint32_t lacks = c->lacks;
 
 	if (block->shows_x87)
 		dec_engine_settle_x87(e);
-	if (!block->is_gs) {
+	if (!block->is_gs && !block->is_fs) {
 		engine_pass(c, block->is_integer);
 		return;
 	}
-	c->fs_base = c->gs_base;
+	if (block->is_gs)
+		c->fs_base = c->gs_base;
+	c->lacks &= ~CTX_HAS_NO_FS;
 	engine_pass(c, block->is_integer);
+	c->lacks = lacks;
 	c->fs_base = fs_base;
 }
 

@@ -140,8 +140,9 @@ struct engine_block {
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
 	bool is_quiet;		  ///< its instructions are in no record
 	bool is_mutable; ///< perhaps (mute.h): its record has a header only if it stays
-	bool is_gs, shows_x87, is_integer; ///< of the one instruction of a single block
-	uint32_t log_bytes;		   ///< of its record; 0 when not logged
+	bool is_gs, is_fs, shows_x87,
+		is_integer; ///< of the one instruction of a single block
+	uint32_t log_bytes; ///< of its record; 0 when not logged
 };
 
 enum engine_exit_kind {

@@ -93,6 +93,8 @@
 	wrfsbase %rax
 	jmp	5f
 4:
+	testl	$CTX_HAS_NO_FS, %gs:CTX_LACKS
+	jnz	5f
 	set_fs	%gs:CTX_FS_BASE
 5:
 	push	%gs:CTX_RFLAGS
@@ -151,6 +153,8 @@
 	wrfsbase %rax
 	jmp	4f
 3:
+	testl	$CTX_HAS_NO_FS, %gs:CTX_LACKS
+	jnz	4f
 	set_fs	%gs:CTX_HOST_FS
 4:
 	.if	\state == 2

@@ -12,17 +12,58 @@
  *	mov reg, ctx:[spill+24]
  *
  * Who leaves the block by a fault takes the value from there (engine_fault()).
+ *
+ * So do operands relative to fs where its base is not loaded (CTX_HAS_NO_FS): reg is that base, and what the
+ * operand adds to it.
  */
 
 #include <stdlib.h>
 
 #include "decode/translator/translation.h"
+#include "decode/x86/zydis.h"
+
+bool dec_translation_has_fs(const struct dec_insn *insn)
+{
+	for (int i = 0; i < insn->len && dec_insn_is_legacy_prefix(insn->bytes[i]); i++)
+		if (insn->bytes[i] == 0x64)
+			return true;
+	return false;
+}
+
+static bool far_is_without_fs(const struct translation *t, const struct dec_insn *insn)
+{
+	return t->e->ctx->lacks & CTX_HAS_NO_FS && !t->is_single &&
+	       dec_translation_has_fs(insn);
+}
+
+/* Has it one operand that has a ModRM byte, and knows no other way to memory? */
+static bool far_is_rewritable(const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_NEXT && insn->n_mem == 1 && insn->mem[0].is_fs &&
+	       !insn->mem[0].is_addr32 && !insn->rel_at && !insn->lane_bytes &&
+	       !insn->is_string && !insn->is_rep && !insn->is_slow_addr &&
+	       insn->code_len == insn->len;
+}
+
+bool dec_translation_needs_fs(const struct translation *t, const struct dec_insn *insn)
+{
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction d;
+
+	if (!far_is_without_fs(t, insn) || !insn->n_mem) // lea
+		return false;
+	return !far_is_rewritable(insn) ||
+	       !dec_insn_zydis(insn->bytes, insn->len, &d, ops) ||
+	       d.encoding == ZYDIS_INSTRUCTION_ENCODING_XOP || !d.raw.modrm.offset;
+}
 
 bool dec_translation_is_far(const struct translation *t, const struct dec_insn *insn)
 {
 	// From anywhere in the block.
 	int64_t rel = insn->rel_target - (uint64_t)t->block->host;
 
+	if (far_is_without_fs(t, insn) && insn->n_mem)
+		return true;
 	return insn->rel_at && llabs(rel) > INT32_MAX - (int64_t)ENGINE_BLOCK_BYTES;
 }
 
@@ -55,8 +96,42 @@ static void far_drop_extensions(uint8_t *bytes, int n)
 		bytes[i] &= ~3;
 }
 
+/* The same of an operand relative to fs; its displacement stays. */
+static void far_copy_fs(struct translation *t, const struct dec_insn *insn)
+{
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	const struct dec_mem *m = insn->mem;
+	uint8_t reg = t->block->far_reg, bytes[15];
+	ZydisDecodedInstruction d;
+	int modrm, from, mod;
+
+	dec_insn_zydis(insn->bytes, insn->len, &d, ops);
+	memcpy(bytes, insn->bytes, sizeof(bytes));
+	for (int i = 0; dec_insn_is_legacy_prefix(bytes[i]); i++)
+		if (bytes[i] == 0x64)
+			bytes[i] = 0x3e; // ds: means nothing
+	modrm = d.raw.modrm.offset;
+	from = d.raw.disp.size ? d.raw.disp.offset : modrm + 1 + (d.raw.sib.offset != 0);
+	mod = d.raw.disp.size == 0 ? 0 : d.raw.disp.size == 8 ? 1 : 2;
+	far_drop_extensions(bytes, modrm);
+	bytes[modrm] = mod << 6 | (bytes[modrm] & 0x38) | reg;
+	emit_ctx_load(&t->out, reg, CTX_FS_BASE);
+	if (m->base != DEC_REG_NONE)
+		emit_mem_op(&t->out, 1, 0x8d, reg, m->base, reg, 1, 0);
+	if (m->index != DEC_REG_NONE)
+		emit_mem_op(&t->out, 1, 0x8d, reg, reg, m->index, m->scale, 0);
+	emit_bytes(&t->out, bytes, modrm + 1);
+	emit_bytes(&t->out, bytes + from, insn->code_len - from);
+	emit_ctx_load(&t->out, reg, CTX_SPILL + 24);
+}
+
 void dec_translation_copy_far(struct translation *t, const struct dec_insn *insn)
 {
+	if (far_is_without_fs(t, insn)) {
+		far_copy_fs(t, insn);
+		return;
+	}
+
 	uint8_t reg = t->block->far_reg, bytes[15];
 	int modrm = insn->rel_at - 1, rest = insn->rel_at + 4;
 

@@ -81,6 +81,9 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
 	g->low = g->high_low = UINT64_MAX;
 	e->guard = g;
+	// Its events leave the guest all the time: not with two system calls each.
+	if (e->ctx->lacks & CTX_LACKS_FSGSBASE)
+		e->ctx->lacks |= CTX_HAS_NO_FS;
 	dec_engine_flush(e);
 	return NULL;
 }

@@ -78,7 +78,7 @@ void dec_guard_step_if_pointers(struct translation *t, int i, const struct dec_m
 
 		word.size = 8;
 		word.disp += k;
-		if (m->is_absolute) {
+		if (m->is_absolute && !(m->is_fs && o->has_no_fs)) {
 			emit_mov_imm64(o, s1, word.disp);
 			word = (struct dec_mem){ .base = s1,
 						 .index = DEC_REG_NONE,
