@@ -390,6 +390,10 @@ void ptc_attach_end(struct ptc_family *f, struct ptc_process *p)
 		return;
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);
 	ptc_bpf_drain(p->all->bpf);
+	// What an instruction of chance gave is told when its thread stops: that is now, perhaps.
+	for (size_t i = 0; i < p->threads.size && !err; i++)
+		ptc_chance_stopped(&p->probes, p->threads.data[i]->tid,
+				   &p->threads.data[i]->chance);
 	if (!err)
 		ptc_threads_left_log(p);
 	ptc_threads_end(p);

@@ -78,12 +78,17 @@ C
 cc -shared -fPIC -O1 -o "$TMPDIR/kill.so" "$TMPDIR/kill.c" -ldl || fail "cannot compile"
 cc -O1 -o "$TMPDIR/p" "$TMPDIR/p.c" -lpthread || fail "cannot compile"
 
-for i in 1 2 3; do
+# The request may come when its end is under way already: then that signal is told, too.
+n_there=0
+for i in 1 2 3 4 5 6 7 8 9 10; do
 	rm -rf "$TMPDIR/c"
 	ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$TMPDIR/kill.so \
 		expect_status 137 "$FAULTLINE" record -o "$TMPDIR/c" -- env -u LD_PRELOAD "$TMPDIR/p"
 	looks_whole "$TMPDIR/c" || fail "no whole capture"
 	expect_status 0 "$FAULTLINE" replay "$TMPDIR/c"
-	[ "$("$FAULTLINE" dump -k signal "$TMPDIR/c" | grep -c ' SIGNAL 14 ')" = 99 ] ||
-		fail "it was killed elsewhere"
+	n=$("$FAULTLINE" dump -k signal "$TMPDIR/c" | grep -c ' SIGNAL 14 ')
+	[ "$n" = 99 ] || [ "$n" = 100 ] || fail "it was killed elsewhere: after $n signals"
+	n_there=$((n_there + (n == 99)))
+	[ $n_there -lt 2 ] || break
 done
+[ $n_there -gt 0 ] || fail "it was never killed there"
