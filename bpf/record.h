@@ -157,7 +157,7 @@ enum rec_chance_insn {
 /* Such an instruction is about to be executed; the thread stops behind it. */
 struct rec_chance {
 	struct rec_head head;
-	__u64 rip;
+	__u64 rip, sp;
 	__u64 insn;   /* enum rec_chance_insn */
 	__u64 gpr[4]; /* rax, rcx, rdx, rbx */
 };
@@ -335,7 +335,7 @@ _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
 _Static_assert(REC_FRAMED(sizeof(struct rec_syscall) + REC_INLINE_MAX) <= REC_RING_SPARE,
 	       "room for the longest");
 _Static_assert(sizeof(struct rec_heap) == 80, "layout");
-_Static_assert(sizeof(struct rec_chance) == 72, "layout");
+_Static_assert(sizeof(struct rec_chance) == 80, "layout");
 _Static_assert(sizeof(struct rec_store) == 168, "layout");
 _Static_assert(sizeof(struct rec_store_site) == 64, "layout");
 _Static_assert(sizeof(struct rec_signature) == 24, "layout");

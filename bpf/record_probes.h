@@ -36,6 +36,7 @@ static __always_inline int put_chance(struct pt_regs *regs)
 	note_runs(id >> 32, id);
 	fill_head(&e.head, REC_CHANCE, id, exact_ns());
 	e.rip = regs->ip;
+	e.sp = regs->sp;
 	e.insn = bpf_get_attach_cookie(regs);
 	e.gpr[0] = regs->ax;
 	e.gpr[1] = regs->cx;

@@ -445,6 +445,8 @@ void ptc_assemble(struct ptc_process *p, void *rec)
 		tell_vsyscall(p, t);
 		break;
 	case REC_CHANCE:
+		t->hit.rip = ((const struct rec_chance *)rec)->rip;
+		t->hit.sp = ((const struct rec_chance *)rec)->sp;
 		ptc_chance_begun(&t->chance, rec);
 		break;
 	}

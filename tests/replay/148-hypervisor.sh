@@ -21,6 +21,19 @@ cat >"$TMPDIR/asks.c" <<'EOF'
 #include <sys/mman.h>
 #include <x86intrin.h>
 
+// One byte, which is emulated: behind it is where a breakpoint at it has been hit.
+static unsigned push_before_it(void)
+{
+	unsigned a = 7, c = 0;
+
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpush %%rbx\n\tcpuid\n\tpop %%rbx\n\t"
+			 "lea 128(%%rsp), %%rsp"
+			 : "+a"(a), "+c"(c)
+			 :
+			 : "edx", "memory");
+	return a + c;
+}
+
 static void *ask(void *unused)
 {
 	unsigned a, b, c, d, sum = 0, aux;
@@ -28,7 +41,7 @@ static void *ask(void *unused)
 
 	for (int i = 0; i < 500; i++) {
 		__cpuid_count(7, 0, a, b, c, d);
-		sum += b;
+		sum += b + push_before_it();
 		last = i % 2 ? __rdtsc() : __rdtscp(&aux);
 	}
 	(void)a, (void)c, (void)d, (void)unused;
