@@ -14,6 +14,7 @@
 # not certain, and is not counted. FAULTLINE_RACES=full: 100 times.
 . "$SOURCE/tests/lib.sh"
 need_bpf
+need_breakpoints
 
 # Of 10 runs of $1 alone on $cpu, those that pass; the rest of the arguments: how to run it.
 passed_of_10() { # program command...
