@@ -214,11 +214,10 @@ static const struct dec_hook *string_at(const struct dec_engine *e)
 {
 	const struct dec_guard *g = e->guard;
 	const struct dec_ctx *c = e->ctx;
-	uint64_t rip = c->rip, returns;
+	uint64_t returns;
 
 	if (!c->blank_call[0] || c->gpr[CAP_RSP] > c->blank_call[0] ||
-	    !vec_find(&g->foreign, f, rip >= f->rip && rip < f->end) ||
-	    !can_read(e, c->blank_call[0], 8))
+	    !dec_guard_foreign(g, c->rip) || !can_read(e, c->blank_call[0], 8))
 		return NULL;
 	memcpy(&returns, (const void *)c->blank_call[0], 8);
 	return returns == c->blank_call[4] ? &g->hook.data[c->blank_hook] : NULL;

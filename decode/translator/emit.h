@@ -195,6 +195,17 @@ static inline void emit_store32(struct dec_emit *e, uint8_t base, int32_t disp, 
 	emit_mem_op(e, 0, 0x89, reg, base, DEC_REG_NONE, 1, disp);
 }
 
+/** reg = the guest's fs base and all that @p m adds to it but its displacement; flags stay. Another register than those of
+ * @p m. */
+static inline void emit_fs_sum(struct dec_emit *e, int reg, const struct dec_mem *m)
+{
+	emit_ctx_load(e, reg, CTX_FS_BASE);
+	if (m->base != DEC_REG_NONE)
+		emit_mem_op(e, 1, 0x8d, reg, m->base, reg, 1, 0);
+	if (m->index != DEC_REG_NONE)
+		emit_mem_op(e, 1, 0x8d, reg, reg, m->index, m->scale, 0);
+}
+
 /** mov reg, [m] of 1, 2, 4 or 8 bytes (m->size), zero-extended; not absolute. Relative to fs, without its base
  * loaded, reg must be another than those of the operand. */
 static inline void emit_load_zx(struct dec_emit *e, int reg, const struct dec_mem *m)
@@ -207,11 +218,7 @@ static inline void emit_load_zx(struct dec_emit *e, int reg, const struct dec_me
 				     .disp = m->disp };
 
 	if (m->is_fs && e->has_no_fs) {
-		emit_ctx_load(e, reg, CTX_FS_BASE);
-		if (m->base != DEC_REG_NONE)
-			emit_mem_op(e, 1, 0x8d, reg, m->base, reg, 1, 0);
-		if (m->index != DEC_REG_NONE)
-			emit_mem_op(e, 1, 0x8d, reg, reg, m->index, m->scale, 0);
+		emit_fs_sum(e, reg, m);
 		m = &sum;
 	}
 	if (m->is_fs)

@@ -33,6 +33,7 @@ bool dec_translation_has_fs(const struct dec_insn *insn)
 static bool far_is_without_fs(const struct translation *t, const struct dec_insn *insn)
 {
 	return t->e->ctx->lacks & CTX_HAS_NO_FS && !t->is_single &&
+	       insn->n_mem && // not lea
 	       dec_translation_has_fs(insn);
 }
 
@@ -50,7 +51,7 @@ bool dec_translation_needs_fs(const struct translation *t, const struct dec_insn
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction d;
 
-	if (!far_is_without_fs(t, insn) || !insn->n_mem) // lea
+	if (!far_is_without_fs(t, insn))
 		return false;
 	return !far_is_rewritable(insn) ||
 	       !dec_insn_zydis(insn->bytes, insn->len, &d, ops) ||
@@ -62,7 +63,7 @@ bool dec_translation_is_far(const struct translation *t, const struct dec_insn *
 	// From anywhere in the block.
 	int64_t rel = insn->rel_target - (uint64_t)t->block->host;
 
-	if (far_is_without_fs(t, insn) && insn->n_mem)
+	if (far_is_without_fs(t, insn))
 		return true;
 	return insn->rel_at && llabs(rel) > INT32_MAX - (int64_t)ENGINE_BLOCK_BYTES;
 }
@@ -115,11 +116,7 @@ static void far_copy_fs(struct translation *t, const struct dec_insn *insn)
 	mod = d.raw.disp.size == 0 ? 0 : d.raw.disp.size == 8 ? 1 : 2;
 	far_drop_extensions(bytes, modrm);
 	bytes[modrm] = mod << 6 | (bytes[modrm] & 0x38) | reg;
-	emit_ctx_load(&t->out, reg, CTX_FS_BASE);
-	if (m->base != DEC_REG_NONE)
-		emit_mem_op(&t->out, 1, 0x8d, reg, m->base, reg, 1, 0);
-	if (m->index != DEC_REG_NONE)
-		emit_mem_op(&t->out, 1, 0x8d, reg, reg, m->index, m->scale, 0);
+	emit_fs_sum(&t->out, reg, m);
 	emit_bytes(&t->out, bytes, modrm + 1);
 	emit_bytes(&t->out, bytes + from, insn->code_len - from);
 	emit_ctx_load(&t->out, reg, CTX_SPILL + 24);

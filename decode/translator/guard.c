@@ -789,12 +789,11 @@ static bool may_read_ahead(const struct guard_do *s, const struct dec_mem *m,
 			   uint32_t tag, uint64_t addr, uint64_t size)
 {
 	const struct guard_node *n = node_of(s->g, tag);
-	uint64_t rip = s->insn.rip;
 
 	return !m->is_write && addr / PAGE >= n->start / PAGE &&
 	       (addr + size - 1) / PAGE <= (n->start + n->size) / PAGE &&
 	       (size >= 16 || (uint32_t)(s->insn.other_read | s->insn.other_written)) &&
-	       vec_find(&s->g->foreign, f, rip >= f->rip && rip < f->end);
+	       dec_guard_foreign(s->g, s->insn.rip);
 }
 
 /* Of a node with parts: is it in the one that the pointer is to? */
@@ -1181,25 +1180,20 @@ static void enter_string(struct dec_engine *e, uint64_t rip)
 /* So much of a thread's stack is looked through from where it begins. */
 #define BEGINNING (16u << 10)
 
-static const struct dec_hook *foreign_at(const struct dec_guard *g, uint64_t rip)
-{
-	return vec_find(&g->foreign, f, rip >= f->rip && rip < f->end);
-}
-
 /* Does the allocator call function @p h of its own, in a thread that nobody else's code is under way in any more? At
  * its end glibc releases what its cache has, which the program did already; nobody is told of that. */
 static bool is_at_end_of_thread(struct dec_engine *e, const struct dec_hook *h)
 {
 	uint64_t rsp = e->ctx->gpr[CAP_RSP], start = e->ctx->fs_base;
-	const struct dec_hook *own = foreign_at(e->guard, h->rip);
+	const struct dec_hook *own = dec_guard_foreign(e->guard, h->rip);
 
-	if (!own || foreign_at(e->guard, word_at(rsp)) != own ||
+	if (!own || dec_guard_foreign(e->guard, word_at(rsp)) != own ||
 	    start - rsp > BEGINNING || rsp % 8 ||
 	    e->world.avail(e->world.ctx, rsp, PROT_READ) < start - rsp)
 		return false;
 	for (uint64_t at = rsp; at + 8 <= start; at += 8)
 		if (e->world.avail(e->world.ctx, word_at(at), PROT_EXEC) &&
-		    !foreign_at(e->guard, word_at(at)))
+		    !dec_guard_foreign(e->guard, word_at(at)))
 			return false;
 	return true;
 }

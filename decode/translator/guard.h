@@ -271,6 +271,13 @@ enum {
 	DEC_GUARD_LEAVES_ROOM = 8, ///< below 2 GiB, where it can
 };
 
+/** @return the piece of a library's code that @p rip is in (DEC_HOOK_FOREIGN); NULL: it is of none. */
+static inline const struct dec_hook *dec_guard_foreign(const struct dec_guard *g,
+						       uint64_t rip)
+{
+	return vec_find(&g->foreign, f, rip >= f->rip && rip < f->end);
+}
+
 /** Begin, with the program's first instruction. @p how: DEC_GUARD_*.
  * @return ERR_UNSUPPORTED: there is no room, or the CPU
  * cannot. */

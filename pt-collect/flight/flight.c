@@ -248,7 +248,7 @@ static void await_entry(struct ptc_process *p)
 {
 	struct ptc_past *past = p->past;
 	struct cap_core core = {};
-	struct err *err = ptc_recall_auxv(p->tracee.pid, true, &core);
+	_cleanup_err_ struct err *err = ptc_recall_auxv(p->tracee.pid, true, &core);
 
 	past->awaits_probes = true;
 	past->entry = 0;
@@ -264,7 +264,6 @@ static void await_entry(struct ptc_process *p)
 		log_info("no stop at the entry point: %s", err->message);
 		past->entry = 0;
 	}
-	err_destroy(err);
 }
 
 /** @return whether thread @p tid stands behind the breakpoint at the entry point, which is gone then, and the thread

@@ -34,7 +34,8 @@
 #define PIECE (1u << 20)
 #define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions
 #define SETTLED_S 2    ///< file systems tell no finer times than this
-#define LENGTH_MAX 15  ///< of an instruction
+#define LENGTH_MAX 5   ///< of such an instruction: 66, REX, 0f, c7, ModRM
+#define ANY_MAX 15     ///< of the one before cpuid
 
 /** What to look for: opcode 0f @p second, then, unless 0, a byte from @p least to @p most. */
 static const struct {
@@ -112,7 +113,7 @@ static void probe_places(struct ptc_probes *x, const char *path,
 static void take_candidate(const char *path, struct ptc_code *code, uint64_t at,
 			   enum rec_chance_insn insn, struct ptc_chance_places *places)
 {
-	uint64_t before, start = ptc_code_find(code, at, &before);
+	uint64_t before = 0, start = ptc_code_find(code, at, &before);
 
 	if (start == PTC_CODE_NONE)
 		return;
@@ -279,7 +280,9 @@ void ptc_chance_forked(struct ptc_probes *x, const struct ptc_maps *maps)
  * execute. */
 static bool is_behind(const struct ptc_chance *c, const struct cap_regs *regs)
 {
-	return regs->rip > c->rip && regs->rip - c->rip <= LENGTH_MAX;
+	uint64_t most = c->insn == REC_CHANCE_BEFORE_CPUID ? ANY_MAX : LENGTH_MAX;
+
+	return regs->rip > c->rip && regs->rip - c->rip <= most;
 }
 
 /** The event's registers are those at the instruction. */

@@ -77,7 +77,8 @@ void ptc_code_closep(struct ptc_code **c);
  * is instructions, and no branch inside it lands in the middle of one.
  *
  * @param before  gets the file offset of the instruction in front of it, when that one goes on to
- *                it, no branch of the function does, and it can be probed; else 0. NULL: not wanted
+ *                it, no branch of the function does, and it can be probed; else 0. Untouched when
+ *                nothing is known
  * @return the file offset of that instruction; PTC_CODE_NONE; 0 = not known.
  */
 uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, uint64_t *before);

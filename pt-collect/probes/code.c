@@ -303,7 +303,6 @@ uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, uint64_t *before)
 	    pread(c->fd, s.bytes, s.size, start) != (ssize_t)s.size)
 		return 0;
 	at = sweep(&s, offset - start);
-	if (before)
-		*before = s.before == SIZE_MAX ? 0 : start + s.before;
+	*before = s.before == SIZE_MAX ? 0 : start + s.before;
 	return at == SIZE_MAX ? 0 : at == s.size ? PTC_CODE_NONE : start + at;
 }
