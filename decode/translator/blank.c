@@ -143,8 +143,6 @@ struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans
 	__cpuid_count(7, 0, a, b, c, d);
 	k->has_avx2 = b & bit_AVX2 && e->ctx->xmask & 4;
 	e->guard->blank = k;
-	e->ctx->lacks &=
-		~CTX_HAS_NO_FS; // blank_emit.c has operands relative to fs of its own
 	dec_engine_flush(e);
 	return NULL;
 }
@@ -223,20 +221,12 @@ static const struct dec_hook *string_at(const struct dec_engine *e)
 	return returns == c->blank_call[4] ? &g->hook.data[c->blank_hook] : NULL;
 }
 
-static uint64_t element(uint64_t addr, uint32_t width)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, (const void *)addr, width);
-	return v;
-}
-
 static bool is_last(const struct dec_engine *e, const struct dec_hook *h, int i,
 		    uint64_t at)
 {
 	const uint64_t *args = &e->ctx->blank_call[1];
 	uint64_t mask = h->width == 1 ? 0xff : UINT32_MAX;
-	uint64_t v = element(args[i] + at, h->width), other;
+	uint64_t v = dec_guard_element(args[i] + at, h->width), other;
 
 	switch (h->extent[i]) {
 	case DEC_EXTENT_TEXT:
@@ -255,7 +245,7 @@ static bool is_last(const struct dec_engine *e, const struct dec_hook *h, int i,
 	}
 	if (!can_read(e, args[!i] + at, h->width))
 		return true;
-	other = element(args[!i] + at, h->width);
+	other = dec_guard_element(args[!i] + at, h->width);
 	return h->which ? dec_guard_fold(v) != dec_guard_fold(other) : v != other;
 }
 

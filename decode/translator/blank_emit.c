@@ -34,9 +34,13 @@ static void shadow_op(struct translation *t, uint8_t op, int kind,
 {
 	struct dec_emit *o = &t->out;
 	int64_t disp = m->disp + at + off_of(t);
+	uint8_t base = m->base, index = m->index;
 
-	if (m->is_fs)
-		emit_u8(o, 0x64);
+	if (m->is_fs) {
+		base = t->block->far_reg;
+		index = DEC_REG_NONE;
+		emit_fs_sum(o, base, m);
+	}
 	if (size == 2)
 		emit_u8(o, 0x66);
 	if (m->is_absolute && !m->is_fs) {
@@ -47,7 +51,7 @@ static void shadow_op(struct translation *t, uint8_t op, int kind,
 		emit_u32(o, disp - ((int64_t)o->p + 4 + imm_size));
 		return;
 	}
-	emit_mem_op(o, size == 8, op, kind, m->base, m->index, m->scale, disp);
+	emit_mem_op(o, size == 8, op, kind, base, index, m->scale, disp);
 }
 
 static int piece(int left)

@@ -76,7 +76,8 @@
 /** Where the last x87 instruction lay is saved with an exception pending only (AMD APM volume 2,
  * 11.4.4), and is asked of fnstenv, which tells 32 bits of it. */
 #define CTX_LACKS_X87_PLACE 4
-/** Because of the first: the guest's fs base is not loaded, and operands relative to it are rewritten (far.c). */
+/** Operands relative to fs are rewritten (far.c): the guest's base of it is not loaded, because of the first, or their
+ * addresses are asked for (guard.h). */
 #define CTX_HAS_NO_FS 8
 
 // Exit numbers that are no index: what the fault handler sets, and dec_miss.

@@ -206,19 +206,22 @@ static inline void emit_fs_sum(struct dec_emit *e, int reg, const struct dec_mem
 		emit_mem_op(e, 1, 0x8d, reg, reg, m->index, m->scale, 0);
 }
 
-/** mov reg, [m] of 1, 2, 4 or 8 bytes (m->size), zero-extended; not absolute. Relative to fs, without its base
- * loaded, reg must be another than those of the operand. */
+/** mov reg, [m] of 1, 2, 4 or 8 bytes (m->size), zero-extended. Relative to fs, without its base loaded, reg must be
+ * another than those of the operand. */
 static inline void emit_load_zx(struct dec_emit *e, int reg, const struct dec_mem *m)
 {
 	uint8_t rex = 0x40 | (m->size != 4) << 3 | (reg >> 3) << 2;
-	const struct dec_mem sum = { .base = reg,
-				     .index = DEC_REG_NONE,
-				     .scale = 1,
-				     .size = m->size,
-				     .disp = m->disp };
+	struct dec_mem sum = {
+		.base = reg, .index = DEC_REG_NONE, .scale = 1, .size = m->size
+	};
 
 	if (m->is_fs && e->has_no_fs) {
 		emit_fs_sum(e, reg, m);
+		sum.disp = m->disp;
+		m = &sum;
+	} else if (m->is_absolute) {
+		emit_mov_imm64(e, reg, m->disp);
+		sum.is_fs = m->is_fs;
 		m = &sum;
 	}
 	if (m->is_fs)
@@ -239,7 +242,7 @@ static inline void emit_load_zx(struct dec_emit *e, int reg, const struct dec_me
 	emit_modrm(e, reg, m->base, m->index, m->scale, m->disp);
 }
 
-/** lea reg, [m]; the fs base is not added */
+/** lea reg, [m]; what fs adds is not added */
 static inline void emit_lea(struct dec_emit *e, int reg, const struct dec_mem *m)
 {
 	if (m->is_absolute) {
@@ -249,6 +252,17 @@ static inline void emit_lea(struct dec_emit *e, int reg, const struct dec_mem *m
 	if (m->is_addr32)
 		emit_u8(e, 0x67);
 	emit_mem_op(e, 1, 0x8d, reg, m->base, m->index, m->scale, m->disp);
+}
+
+/** .. it is (CTX_HAS_NO_FS). As emit_load_zx(). */
+static inline void emit_address(struct dec_emit *e, int reg, const struct dec_mem *m)
+{
+	if (!m->is_fs) {
+		emit_lea(e, reg, m);
+		return;
+	}
+	emit_fs_sum(e, reg, m);
+	emit_mem_op(e, 1, 0x8d, reg, reg, DEC_REG_NONE, 1, m->disp);
 }
 
 /** rorx reg, from, by (BMI2) */

@@ -156,7 +156,7 @@ static void engine_know_host(struct dec_engine *e)
 		e->ctx->lacks |= CTX_LACKS_X87_PLACE;
 	// Ivy Bridge and later; Linux 5.9 allows it.
 	if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE)) {
-		e->ctx->lacks |= CTX_LACKS_FSGSBASE;
+		e->ctx->lacks |= CTX_LACKS_FSGSBASE | CTX_HAS_NO_FS;
 		syscall(SYS_arch_prctl, ARCH_GET_FS, &e->ctx->host_fs);
 	}
 }

@@ -13,8 +13,8 @@
  *
  * Who leaves the block by a fault takes the value from there (engine_fault()).
  *
- * So do operands relative to fs where its base is not loaded (CTX_HAS_NO_FS): reg is that base, and what the
- * operand adds to it.
+ * So do operands relative to fs where that is not to be relied on (CTX_HAS_NO_FS): reg is the guest's base of it,
+ * and what the operand adds to it.
  */
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include "decode/translator/translation.h"
 #include "decode/x86/zydis.h"
 
-bool dec_translation_has_fs(const struct dec_insn *insn)
+static bool has_fs(const struct dec_insn *insn)
 {
 	for (int i = 0; i < insn->len && dec_insn_is_legacy_prefix(insn->bytes[i]); i++)
 		if (insn->bytes[i] == 0x64)
@@ -32,9 +32,8 @@ bool dec_translation_has_fs(const struct dec_insn *insn)
 
 static bool far_is_without_fs(const struct translation *t, const struct dec_insn *insn)
 {
-	return t->e->ctx->lacks & CTX_HAS_NO_FS && !t->is_single &&
-	       insn->n_mem && // not lea
-	       dec_translation_has_fs(insn);
+	return t->e->ctx->lacks & CTX_HAS_NO_FS && insn->n_mem && // not lea
+	       has_fs(insn);
 }
 
 /* Has it one operand that has a ModRM byte, and knows no other way to memory? */

@@ -81,9 +81,8 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
 	g->low = g->high_low = UINT64_MAX;
 	e->guard = g;
-	// Its events leave the guest all the time: not with two system calls each.
-	if (e->ctx->lacks & CTX_LACKS_FSGSBASE)
-		e->ctx->lacks |= CTX_HAS_NO_FS;
+	// Operands relative to fs have addresses then.
+	e->ctx->lacks |= CTX_HAS_NO_FS;
 	dec_engine_flush(e);
 	return NULL;
 }
@@ -1019,16 +1018,14 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	// A function begins before that register is borrowed.
 	bool has_far = b.far_reg != DEC_REG_NONE && ev.kind != GUARD_EVENT_STRING &&
 		       ev.kind != GUARD_EVENT_CALL;
-	uint64_t borrowed[3], far = 0, now = e->now;
+	uint64_t borrowed[3], now = e->now;
 	int64_t budget[CTX_CELLS];
 	int n = 0;
 
 	g->n_events[ev.kind]++;
 	swap_scratch(e, &b, borrowed, true);
-	if (has_far) {
-		far = c->gpr[b.far_reg];
+	if (has_far)
 		c->gpr[b.far_reg] = c->spill[3];
-	}
 	c->rip = ev.rip;
 	switch (ev.kind) {
 	case GUARD_EVENT_STEP:
@@ -1063,10 +1060,8 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 		leave_block(e, &b, &ev, n);
 		return NULL;
 	}
-	if (has_far) {
+	if (has_far) // it is borrowed in front of an instruction, which was done; and in steps
 		c->spill[3] = c->gpr[b.far_reg];
-		c->gpr[b.far_reg] = far;
-	}
 	swap_scratch(e, &b, borrowed, false);
 	if (e->is_flushed)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, ev.rip);
@@ -1074,14 +1069,6 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 }
 
 /* ---- functions that read ------------------------------------------------------------------------- */
-
-static uint64_t element(uint64_t addr, uint32_t width)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, (const void *)addr, width);
-	return v;
-}
 
 uint64_t dec_guard_fold(uint64_t v)
 {
@@ -1100,7 +1087,7 @@ static bool ends_within(const struct dec_engine *e, const struct dec_hook *h, in
 	if (limit <= room / h->width)
 		return true;
 	for (uint64_t k = 0; k < room / h->width; k++) {
-		uint64_t v = element(at[i] + k * h->width, h->width), other;
+		uint64_t v = dec_guard_element(at[i] + k * h->width, h->width), other;
 
 		if (h->extent[i] == DEC_EXTENT_VALUE && v == (uint8_t)gpr[CAP_RSI])
 			return true;
@@ -1111,7 +1098,7 @@ static bool ends_within(const struct dec_engine *e, const struct dec_hook *h, in
 			continue;
 		if ((k + 1) * h->width > can)
 			return false;
-		other = element(at[!i] + k * h->width, h->width);
+		other = dec_guard_element(at[!i] + k * h->width, h->width);
 		if (h->which ? dec_guard_fold(v) != dec_guard_fold(other) : v != other)
 			return h->extent[i] != DEC_EXTENT_UNKNOWN;
 	}

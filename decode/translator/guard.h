@@ -21,6 +21,8 @@
 #ifndef DECODE_TRANSLATOR_GUARD_H
 #define DECODE_TRANSLATOR_GUARD_H
 
+#include <string.h>
+
 #include "base/base.h"
 #include "decode/translator/blank.h"
 #include "decode/x86/insn.h"
@@ -288,6 +290,17 @@ struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h);
 
 /** @return whether @p insn calls memcpy, by a slot that is known (DEC_HOOK_COPY). */
 bool dec_guard_is_copy(const struct dec_guard *g, const struct dec_insn *insn);
+
+/** @return the character of @p width bytes, 1 or 4, at @p addr. */
+static inline uint64_t dec_guard_element(uint64_t addr, uint32_t width)
+{
+	uint32_t wide;
+
+	if (width == 1)
+		return *(const uint8_t *)addr;
+	memcpy(&wide, (const void *)addr, sizeof(wide));
+	return wide;
+}
 
 /** @return character @p v, the same of letters of either case. */
 uint64_t dec_guard_fold(uint64_t v);

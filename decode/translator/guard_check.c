@@ -222,12 +222,35 @@ static bool is_counted(const struct dec_guard *g, const struct dec_hook *h)
 	return !g->parts.size && h->limit && !h->times && h->width == 1;
 }
 
+/* Does it read up to a terminator, or to where its two arguments differ? */
+static bool is_text(const struct dec_guard *g, const struct dec_hook *h)
+{
+	return !g->parts.size && !h->limit && h->width == 1 && !h->which &&
+	       ((h->extent[0] == DEC_EXTENT_TEXT && !h->extent[1]) ||
+		(h->extent[0] == DEC_EXTENT_ORDER && h->extent[1] == DEC_EXTENT_ORDER));
+}
+
 uint32_t dec_guard_used_first(const struct translation *t)
 {
 	const struct dec_guard *g = t->e->guard;
 	const struct dec_hook *h = g->is_without_pointers ? NULL : string_of(t);
+	uint32_t args = 1u << CAP_RDI | 1u << CAP_RSI;
 
-	return h && is_counted(g, h) ? 1u << CAP_RDI | 1u << CAP_RSI | 1u << h->limit : 0;
+	if (!h)
+		return 0;
+	return is_counted(g, h) ? args | 1u << h->limit : is_text(g, h) ? args : 0;
+}
+
+/* In the cold part: the call is one that was looked at. */
+static void pass(struct translation *t)
+{
+	uint8_t s0 = const_scratch(t)[0];
+	struct dec_emit *c = &t->cold;
+
+	emit_ctx_store(c, CTX_STRING_CALL, CAP_RSP);
+	emit_mem_op(c, 1, OP_MOV, s0, CAP_RSP, DEC_REG_NONE, 1, 0);
+	emit_ctx_store(c, CTX_STRING_CALL + 8, s0);
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 }
 
 /* In the cold part: of counted function @p h, is all that it may read its pointers'? Then it goes on in the block,
@@ -253,10 +276,58 @@ static void check_count(struct translation *t, const struct dec_hook *h)
 		jump[n++] = emit_jcc_rel(c, CC_A);
 		emit_patch_rel(over, c->p);
 	}
-	emit_ctx_store(c, CTX_STRING_CALL, CAP_RSP);
-	emit_mem_op(c, 1, OP_MOV, s0, CAP_RSP, DEC_REG_NONE, 1, 0);
-	emit_ctx_store(c, CTX_STRING_CALL + 8, s0);
-	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+	pass(t);
+	while (n)
+		emit_patch_rel(jump[--n], c->p);
+}
+
+/* .. of text function @p h, does what it reads end within its pointers' nodes? A byte at a time: what is read there, it
+ * reads, too. */
+static void check_text(struct translation *t, const struct dec_hook *h)
+{
+	static const uint8_t arg[2] = { CAP_RDI, CAP_RSI };
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2], *over, *jump[6], *end[2], *next;
+	struct dec_mem byte = { .base = CAP_RDI, .index = s0, .scale = 1, .size = 1 };
+	bool is_order = h->extent[1];
+	struct dec_emit *c = &t->cold;
+	int n = 0;
+
+	for (int k = 0; k <= is_order; k++) { // s2: what is left of both
+		ctx_op32(c, OP_MOV, s0, TAG(arg[k]));
+		reg_op32(c, 0x85, s0, s0); // test
+		jump[n++] = emit_jcc_rel(c, CC_E);
+		reg_op(c, OP_MOV, s1, arg[k]);
+		emit_mem_op(c, 1, OP_SUB, s1, s0, DEC_REG_NONE, 1, ROW(t, start));
+		emit_mem_op(c, 1, OP_MOV, s0, s0, DEC_REG_NONE, 1, ROW(t, size));
+		reg_op(c, OP_SUB, s0, s1);
+		jump[n++] = emit_jcc_rel(c, CC_BE);
+		over = NULL;
+		if (k) {
+			reg_op(c, OP_CMP, s0, s2);
+			over = emit_jcc_rel(c, CC_AE);
+		}
+		reg_op(c, OP_MOV, s2, s0);
+		if (over)
+			emit_patch_rel(over, c->p);
+	}
+	reg_op32(c, 0x33, s0, s0); // xor
+	next = c->p;
+	emit_load_zx(c, s1, &byte);
+	if (is_order) {
+		emit_mem_op(c, 0, 0x38, s1, CAP_RSI, s0, 1, 0); // cmp, of bytes
+		end[0] = emit_jcc_rel(c, CC_NE);
+	}
+	reg_op32(c, 0x85, s1, s1);
+	end[1] = emit_jcc_rel(c, CC_E);
+	reg_imm(c, 0, s0, 1);
+	reg_op(c, OP_CMP, s0, s2);
+	emit_patch_rel(emit_jcc_rel(c, CC_B), next);
+	jump[n++] = emit_jmp_rel(c);
+	if (is_order)
+		emit_patch_rel(end[0], c->p);
+	emit_patch_rel(end[1], c->p);
+	pass(t);
 	while (n)
 		emit_patch_rel(jump[--n], c->p);
 }
@@ -276,5 +347,7 @@ void dec_guard_enter_string(struct translation *t)
 	emit_patch_rel(jump, t->cold.p);
 	if (is_counted(t->e->guard, h))
 		check_count(t, h);
+	else if (is_text(t->e->guard, h))
+		check_text(t, h);
 	dec_guard_leave(t, dec_guard_make_event(t, GUARD_EVENT_STRING, t->block->rip, 0));
 }

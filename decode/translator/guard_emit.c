@@ -256,7 +256,7 @@ static void loads(struct translation *t, int reg, const struct dec_mem *m)
 	t->load_reg = reg;
 	t->is_load_kept = m->base == reg || m->index == reg;
 	if (t->is_load_kept)
-		emit_lea(&t->out, const_scratch(t)[0], m);
+		emit_address(&t->out, const_scratch(t)[0], m);
 }
 
 /* cmov of whole registers. Flags tell which it will be. */
@@ -575,12 +575,7 @@ static void before_insn(struct translation *t, int i)
 	} else if (is_plain_mov(insn) && m && m->is_read && m->size == 8 &&
 		   __builtin_popcount(insn->gpr_written) == 1 &&
 		   insn->gpr_written != RSP_BIT) {
-		if (m->is_fs) { // whose address is not known here
-			dec_guard_step_if_pointers(t, i, m);
-			dec_guard_zero_tags(t, insn->gpr_written);
-		} else {
-			loads(t, one(insn->gpr_written), m);
-		}
+		loads(t, one(insn->gpr_written), m);
 	} else if (is_plain_mov(insn) && m && m->is_write && m->size == 8) {
 		if (insn->store_reg < DEC_GPRS && insn->store_reg != CAP_RSP)
 			dec_guard_stores(t, i, insn->store_reg, m, 0);

@@ -12,7 +12,7 @@
 #include "decode/translator/guard.h"
 #include "decode/translator/translation.h"
 
-enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7, CC_C = 2 };
+enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_BE = 6, CC_A = 7, CC_C = 2 };
 enum { OP_ADD = 0x03, OP_OR = 0x0b, OP_SUB = 0x2b, OP_CMP = 0x3b, OP_MOV = 0x8b };
 enum { RSP_BIT = 1u << CAP_RSP };
 

@@ -78,14 +78,6 @@ void dec_guard_step_if_pointers(struct translation *t, int i, const struct dec_m
 
 		word.size = 8;
 		word.disp += k;
-		if (m->is_absolute && !(m->is_fs && o->has_no_fs)) {
-			emit_mov_imm64(o, s1, word.disp);
-			word = (struct dec_mem){ .base = s1,
-						 .index = DEC_REG_NONE,
-						 .scale = 1,
-						 .size = 8,
-						 .is_fs = m->is_fs };
-		}
 		emit_load_zx(o, s1, &word);
 		stub = dec_guard_step_stub(t, i);
 		none = dec_guard_when_pointer(t, s1, s1);

@@ -74,7 +74,7 @@ void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_me
 		emit_ctx_store_imm32(o, TAG(reg), 0);
 	back = o->p;
 	if (!is_kept)
-		emit_lea(c, s0, m);
+		emit_address(c, s0, m);
 	miss = dec_guard_find_word(t, s0, s1, s2, t->e->guard->at);
 	reg_op(c, OP_MOV, s1, s0);
 	reg_imm(c, 4, s1, 0xff8);
@@ -113,11 +113,7 @@ void dec_guard_stores(struct translation *t, int i, int reg, const struct dec_me
 	stub = dec_guard_step_stub(t, i);
 	emit_patch_rel(jump, c->p);
 	at.disp += disp;
-	if (m->is_fs) {
-		emit_patch_rel(emit_jmp_rel(c), stub);
-		return;
-	}
-	emit_lea(c, s0, &at);
+	emit_address(c, s0, &at);
 	test_aligned(c, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), o->p);
 	miss = dec_guard_find_word(t, s0, s1, s2, t->e->guard->at + GUARD_LOADS * 16);

@@ -398,14 +398,6 @@ static void translation_log_memory(struct translation *t, const struct dec_mem *
 
 		word.size = m->size < 8 ? m->size : 8;
 		word.disp += i;
-		if (m->is_absolute) {
-			emit_mov_imm64(&t->out, scratch[1], word.disp);
-			word = (struct dec_mem){ .base = scratch[1],
-						 .index = DEC_REG_NONE,
-						 .scale = 1,
-						 .size = word.size,
-						 .is_fs = m->is_fs };
-		}
 		emit_load_zx(&t->out, scratch[1], &word);
 		emit_store(&t->out, scratch[0], t->log_at + i, scratch[1]);
 	}
@@ -518,8 +510,8 @@ void dec_translation_open(struct translation *t)
 		dec_translation_check(t);
 	if (t->is_logged)
 		translation_header(t);
-	if (t->is_guarded)
-		dec_guard_open(t);
 	if (t->block->far_reg != DEC_REG_NONE)
 		emit_ctx_store(&t->out, CTX_SPILL + 24, t->block->far_reg);
+	if (t->is_guarded)
+		dec_guard_open(t);
 }

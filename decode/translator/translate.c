@@ -637,7 +637,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
 		e->world.met(e->world.ctx, t.insn, t.n);
 	t.block->n_insns = t.n;
 	t.block->is_gs = is_single && t.insn[0].is_gs;
-	t.block->is_fs = is_single && dec_translation_has_fs(&t.insn[0]);
+	t.block->is_fs = is_single && dec_translation_needs_fs(&t, &t.insn[0]);
 	t.block->shows_x87 = is_single && t.insn[0].shows_x87;
 	t.block->is_integer = is_single && t.n == 1 && t.insn[0].is_integer;
 	t.known = dec_known_start(e->mode, t.is_watched);

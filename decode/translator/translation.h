@@ -127,9 +127,6 @@ void dec_translation_stub(const struct translation *t, struct dec_emit *out,
 /** Does @p insn refer to data that may be out of reach of the block? */
 bool dec_translation_is_far(const struct translation *t, const struct dec_insn *insn);
 
-/** @return whether @p insn has fs for a segment. */
-bool dec_translation_has_fs(const struct dec_insn *insn);
-
 /** @return whether @p insn is to be executed with the guest's fs base, which is not loaded in blocks (CTX_HAS_NO_FS), and
  * cannot be rewritten. */
 bool dec_translation_needs_fs(const struct translation *t, const struct dec_insn *insn);

@@ -154,6 +154,29 @@ int main(int argc, char **argv)
 END
 followed loaded
 
+# A text that does not end in its block, or two that are the same up to the end of one.
+cat >"$TMPDIR/texts.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char *a = malloc(24), *b = malloc(40), *from = KIND == 3 && argc == 1 ? a + 24 : a;
+	int n;
+	memset(a, 'a', 24);
+	memset(b, 'a', 40);
+	b[39] = 0;
+	if (argc > 1 || KIND == 3)
+		a[23] = 0;
+	n = KIND == 1 ? strcmp(a, b) : KIND == 2 ? strcmp(b, a) : (int)strlen(from);
+	free(a);
+	free(b);
+	return n == 0;
+}
+END
+for kind in 0 1 2 3; do
+	followed texts -DKIND=$kind
+done
+
 # A call of memcpy that is done elsewhere, as something in front of it in its block has no value.
 cat >"$TMPDIR/copied.c" <<'END'
 #include <stdlib.h>

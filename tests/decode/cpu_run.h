@@ -63,7 +63,8 @@ struct world {
 	uint32_t muted; ///< bit n: page n of the scratch memory
 
 	uint64_t n_rounds, n_run, n_slow, n_dropped, n_native, n_perturbed;
-	uint64_t n_old;	  ///< rounds that ran as on a CPU without XSAVE and FSGSBASE, too
+	uint64_t n_without_fs,
+		n_old; ///< rounds that ran as on a CPU without FSGSBASE, and without XSAVE either, too
 	uint64_t n_muted; ///< steps that store, of which there was no record
 	uint64_t n_mismatches;
 	struct map reported; ///< form key and kind of mismatch, told once

@@ -41,7 +41,7 @@ static void perturb(int i, struct cpu_state *s, uint8_t *memory, bool *is_used)
 	if (!(refs->use >> DEC_REG_MXCSR & 1))
 		s->xsave[25] ^= cpu_random(&w.seed) >> 20 & 0x60;
 	// Not every virtual CPU returns to a stack that is nowhere (see run_native()).
-	if (!cpu_is_canonical(s->regs.rsp))
+	if (!(refs->use >> CAP_RSP & 1) && !cpu_is_canonical(s->regs.rsp))
 		s->regs.rsp &= CPU_HIGHEST;
 	memset(is_used, 0, CPU_SCRATCH_BYTES);
 	for (int m = 0; m < refs->n_mem; m++) {
@@ -152,8 +152,8 @@ static void prepare(void)
 	*cpu_gpr(&w.start.regs, CAP_RSP) = CPU_STACK;
 }
 
-/* Would the sequence run on a CPU without XSAVE and FSGSBASE? */
-static bool is_for_old_cpus(void)
+/* Would the sequence run on a CPU that @p lacks these? */
+static bool runs_without(uint32_t lacks)
 {
 	const uint64_t beyond = ~0ull << 16 & ((1ull << (DEC_REG_FLAGS - DEC_GPRS)) - 1);
 
@@ -162,23 +162,45 @@ static bool is_for_old_cpus(void)
 		struct dec_insn insn;
 
 		dec_insn_decode(w.seq.bytes + s->at, s->len, CPU_CODE + s->at, &insn);
-		if (insn.is_vex || insn.vec_bytes[0] > 16 || insn.vec_bytes[1] > 16 ||
-		    (insn.other_read | insn.other_written) & beyond ||
-		    !strcmp(dec_insn_isa_name(insn.isa), "RDWRFSGS"))
+		if (!strcmp(dec_insn_isa_name(insn.isa), "RDWRFSGS") ||
+		    (lacks & CTX_LACKS_XSAVE &&
+		     (insn.is_vex || insn.vec_bytes[0] > 16 || insn.vec_bytes[1] > 16 ||
+		      (insn.other_read | insn.other_written) & beyond)))
 			return false;
 	}
 	return true;
 }
 
-/* The doors that such CPUs need are there on all. */
-static void run_old(void)
+static void run_logs(void)
 {
-	if (!is_for_old_cpus())
-		return;
-	w.n_old++;
-	w.engine.ctx->lacks = CTX_LACKS_XSAVE | CTX_LACKS_FSGSBASE;
+	run_values(cpu_random(&w.seed) >> 62 ? 0 : cpu_random(&w.seed) % w.seq.n_steps);
 	run_log(DEC_LOG_NONE, 0);
-	w.engine.ctx->lacks = 0;
+	run_log(DEC_LOG_FLOW, cpu_random(&w.seed) % 8 ? 0 : w.seq.n_steps / 2);
+	run_log(DEC_LOG_CALLS, 0);
+	run_log(DEC_LOG_STORES, 0);
+	w.muted = cpu_random(&w.seed) % 4 ? UINT32_MAX : cpu_random(&w.seed);
+	run_log(DEC_LOG_STORES, 0);
+	w.muted = 0;
+	run_log(DEC_LOG_ALL_STORES, 0);
+	run_log(DEC_LOG_ADDRESSES, 0);
+}
+
+/* The doors that such CPUs need are there on all. @return whether the sequence would run on one. */
+static bool run_without(uint32_t lacks, void (*run)(void))
+{
+	const uint32_t known = w.engine.ctx->lacks;
+
+	if (!runs_without(lacks))
+		return false;
+	w.engine.ctx->lacks |= lacks;
+	run();
+	w.engine.ctx->lacks = known;
+	return true;
+}
+
+static void run_plain(void)
+{
+	run_log(DEC_LOG_NONE, 0);
 }
 
 static void run_round(void)
@@ -191,18 +213,10 @@ static void run_round(void)
 		w.n_dropped++;
 	}
 	w.n_rounds++;
-	run_values(cpu_random(&w.seed) >> 62 ? 0 : cpu_random(&w.seed) % w.seq.n_steps);
-	run_log(DEC_LOG_NONE, 0);
-	if (!w.engine.ctx->lacks)
-		run_old();
-	run_log(DEC_LOG_FLOW, cpu_random(&w.seed) % 8 ? 0 : w.seq.n_steps / 2);
-	run_log(DEC_LOG_CALLS, 0);
-	run_log(DEC_LOG_STORES, 0);
-	w.muted = cpu_random(&w.seed) % 4 ? UINT32_MAX : cpu_random(&w.seed);
-	run_log(DEC_LOG_STORES, 0);
-	w.muted = 0;
-	run_log(DEC_LOG_ALL_STORES, 0);
-	run_log(DEC_LOG_ADDRESSES, 0);
+	w.n_without_fs += run_without(CTX_LACKS_FSGSBASE | CTX_HAS_NO_FS, run_logs);
+	run_logs();
+	w.n_old += run_without(CTX_LACKS_XSAVE | CTX_LACKS_FSGSBASE | CTX_HAS_NO_FS,
+			       run_plain);
 	w.mode = DEC_LOG_VALUES;
 	for (int i = 0; i < w.seq.n_steps; i++) {
 		if (w.seq.step[i].item >= 0)
@@ -381,8 +395,9 @@ static void test_forms(void **state)
 		      "native steps, %lu with all else changed\n",
 		      w.n_rounds, w.n_run, w.n_slow, w.n_dropped, w.n_native,
 		      w.n_perturbed);
-	print_message("%lu rounds without XSAVE and FSGSBASE, too\n", w.n_old);
-	assert_true(w.n_old || w.engine.ctx->lacks);
+	print_message("%lu rounds without FSGSBASE, %lu without it and XSAVE, too\n",
+		      w.n_without_fs, w.n_old);
+	assert_true(w.n_without_fs && (w.n_old || w.engine.ctx->lacks));
 	assert_true(w.n_muted || !w.engine.has_rorx);
 	if (w.n_mismatches)
 		fail_msg("%lu mismatches of %zu kinds", w.n_mismatches, w.reported.size);

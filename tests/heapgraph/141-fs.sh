@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Pointers that go through memory relative to fs are watched, wherever its base was moved to.
+. tests/lib.sh
+need cc
+need_bpf
+
+cc -O1 -g -fno-stack-protector -o "$TMPDIR/p" tests/programs/fsmoves.c || fail "it does not compile"
+for try in 1 2 3; do # the program may lie where there is no room for the guard
+	rm -rf "$TMPDIR/c"
+	"${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/p" >"$TMPDIR/said" 2>&1 || fail "$(cat "$TMPDIR/said")"
+	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/c"
+	"$BUILD/tests/heapgraph/tool_guard" "$TMPDIR/c" >"$TMPDIR/counts" 2>"$TMPDIR/missed"
+	status=$?
+	[ $status = 3 ] || break
+done
+[ $status = 0 ] || fail "the guard let pass $(cat "$TMPDIR/missed")"
+for what in found doubted; do
+	[ "$(sed -n "s/^$what //p" "$TMPDIR/counts")" = 3 ] || fail "$(cat "$TMPDIR/counts")"
+done
+expect_status 1 "$FAULTLINE" analyze --accesses "$TMPDIR/c"
+grep -q '3 kinds of access' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+echo "result: moved by $(head -1 "$TMPDIR/said")"
