@@ -15,7 +15,7 @@
 #include "base/option.h"
 #include "cmd/dump_int.h"
 #include "decode/x86/insn.h"
-#include "pt-collect/inputs/table.h"
+#include "pt-collect/inputs/names.h"
 
 #define EXIT_FAILED 2
 
@@ -232,8 +232,8 @@ static void print_syscall(const struct cap_event *ev)
 
 	printf("SYSCALL %s(%" PRIx64 ", %" PRIx64 ", %" PRIx64 ", %" PRIx64 ", %" PRIx64
 	       ", %" PRIx64 ") = %" PRId64,
-	       ptc_table_name(g[CAP_RAX]), g[CAP_RDI], g[CAP_RSI], g[CAP_RDX], g[CAP_R10],
-	       g[CAP_R8], g[CAP_R9], ev->ret);
+	       ptc_name_or_number(g[CAP_RAX]), g[CAP_RDI], g[CAP_RSI], g[CAP_RDX],
+	       g[CAP_R10], g[CAP_R8], g[CAP_R9], ev->ret);
 	if (ev->file)
 		printf(" file %u+0x%" PRIx64, ev->file, ev->file_offset);
 	if (ev->flags & CAP_SYS_UNLISTED)

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "decode/x86/insn.h"
-#include "pt-collect/inputs/table.h"
+#include "pt-collect/inputs/names.h"
 
 const char *cmd_dump_kind(enum cap_event_kind kind)
 {
@@ -104,7 +104,7 @@ static void add_syscall(cJSON *o, const struct cap_event *ev)
 	const uint64_t args[] = { g[CAP_RDI], g[CAP_RSI], g[CAP_RDX],
 				  g[CAP_R10], g[CAP_R8],  g[CAP_R9] };
 
-	cJSON_AddStringToObject(o, "name", ptc_table_name(g[CAP_RAX]));
+	cJSON_AddStringToObject(o, "name", ptc_name_or_number(g[CAP_RAX]));
 	cJSON_AddNumberToObject(o, "number", g[CAP_RAX]);
 	add_hex_items(o, "arguments", args, 6);
 	cJSON_AddNumberToObject(o, "result", ev->ret);

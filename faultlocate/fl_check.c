@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "faultlocate/fl_check_int.h"
+#include "pt-collect/inputs/names.h"
 
 /* ---- the rules -------------------------------------------------------------------------------- */
 
@@ -433,7 +434,7 @@ static bool is_at(const struct fl_check *c, size_t i, const struct hg_point *p)
 	case HG_POINT_ACCESS:
 		return is_about_accesses(b) && is_asked(b, p->is_write);
 	case HG_POINT_SYSCALL:
-		name = fl_check_syscall(p->which);
+		name = ptc_name_of(p->which);
 		return b->point == SPEC_POINT_SYSCALL && name &&
 		       fl_check_names(b->function, name);
 	default:

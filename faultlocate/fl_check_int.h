@@ -70,9 +70,6 @@ struct err *fl_check_list_pointers(struct fl_check *c);
 /** @return whether @p name is one of @p list: "read|write". */
 bool fl_check_names(const char *list, const char *name);
 
-/** @return the name of system call @p number, if rules may name it; or NULL. */
-const char *fl_check_syscall(uint64_t number);
-
 /** What overwrote a return address, or the guard in front of one, is an access behind the end of a variable; if nobody
  * told of that statement before. */
 struct err *fl_check_smash(struct fl_check *c, struct dec_symbols *symbols,

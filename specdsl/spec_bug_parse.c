@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "pt-collect/inputs/names.h"
 #include "specdsl/spec_bug_parse.h"
 
 /** The papers have no semicolons: a statement may also end where the next line begins one. */
@@ -129,6 +130,34 @@ static void parse_point_args(struct bug_reader *r, struct spec_bug *b)
 				 "expected the variable of this point, as in 'deref r'");
 }
 
+/* Is each name of @p list, which stands at @p at, a system call's? */
+static void check_calls(struct bug_reader *r, const char *list, struct spec_span at)
+{
+	for (size_t n; *list; list += n + (list[n] == '|')) {
+		struct spec_nearest nearest = {};
+		bool is_known = false;
+		char *word;
+
+		n = strcspn(list, "|");
+		word = spec_printf(r->p->s, "%.*s", (int)n, list);
+		nearest.word = word ? word : "";
+		for (int64_t k = 0; k < ptc_names_end() && !is_known; k++) {
+			const char *name = ptc_name_of(k);
+
+			is_known = name && !strcmp(name, nearest.word);
+			if (name)
+				spec_nearest_try(&nearest, name);
+		}
+		if (!is_known)
+			spec_parse_error(r->p, at,
+					 nearest.name ? spec_printf(r->p->s,
+								    "did you mean '%s'?",
+								    nearest.name) :
+							NULL,
+					 "there is no system call '%s'", nearest.word);
+	}
+}
+
 static void parse_point(struct bug_reader *r, struct spec_bug *b)
 {
 	bool has_trace = r->p->tok.kind == TOK_COMPARE && r->p->tok.op == OP_LT;
@@ -156,8 +185,11 @@ static void parse_point(struct bug_reader *r, struct spec_bug *b)
 		return;
 	}
 	b->point = i;
+	at = r->p->tok.span;
 	if (points[i].has_function)
 		spec_parse_type_name(r->p, "the function", &b->function);
+	if (i == SPEC_POINT_SYSCALL && b->function)
+		check_calls(r, b->function, at);
 	r->function = b->function;
 	parse_point_args(r, b);
 	if (!has_trace || r->p->is_panicking)

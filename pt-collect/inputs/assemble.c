@@ -26,6 +26,7 @@
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/probes/stores.h"
+#include "pt-collect/inputs/names.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/probes/unprobed.h"
@@ -226,8 +227,8 @@ static const char *name_unlisted(const struct rec_syscall *e, char name[64])
 		return name;
 	}
 	if (!d || d->state != DESC_BY_COMMAND)
-		return ptc_table_name(e->nr);
-	snprintf(name, 64, "%s with command 0x%x", ptc_table_name(e->nr),
+		return ptc_name_or_number(e->nr);
+	snprintf(name, 64, "%s with command 0x%x", ptc_name_or_number(e->nr),
 		 (unsigned)e->regs.gpr[args[d->command]]);
 	return name;
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "pt-collect/inputs/chaos.h"
-#include "pt-collect/inputs/table.h"
+#include "pt-collect/inputs/names.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/tracee.h"
 
@@ -193,7 +193,7 @@ void ptc_hang_describe(const struct ptc_tracee *t)
 		case PTC_WAIT_SOME:
 			read_task(t->pid, tids.data[i], "syscall", text, sizeof(text));
 			fprintf(stderr, "faultline: thread %d waits in %s\n",
-				tids.data[i], ptc_table_name(atol(text)));
+				tids.data[i], ptc_name_or_number(atol(text)));
 			break;
 		default:
 			break;

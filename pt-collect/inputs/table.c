@@ -84,36 +84,9 @@ static const struct ptc_command commands[] = {
 
 _Static_assert(sizeof(commands) / sizeof(commands[0]) <= REC_COMMANDS, "room in the map");
 
-#define SYS(name, ...) [__NR_##name] = #name,
-#define SYS_NR(number, name, ...) [number] = #name,
-#define SYS_FILE(name, use, ...) [__NR_##name] = #name,
-#define SYS_MMAP(name) [__NR_##name] = #name,
-#define SYS_BY(name, arg) [__NR_##name] = #name,
-#define SYS_IOCTL(name, arg) [__NR_##name] = #name,
-#define SYS_NOT(name) [__NR_##name] = #name,
-#define CMD(name, command, ...)
-#define CMD_TRUTH(name, command, ...)
-#define CMD_TRACE(name, command)
-#define IOCTLS(type)
-#define CMD_NOT(name, command)
-
-static const char *const names[REC_SYSCALLS] = {
-#include "pt-collect/inputs/syscalls.def"
-};
-
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 const struct ptc_calls ptc_table = { syscalls, commands, N_COMMANDS };
-
-const char *ptc_table_name(int64_t nr)
-{
-	static char text[32];
-
-	if (nr >= 0 && nr < REC_SYSCALLS && names[nr])
-		return names[nr];
-	snprintf(text, sizeof(text), "syscall_%lld", (long long)nr);
-	return text;
-}
 
 static const struct rec_desc *find_command(uint64_t key)
 {

@@ -20,9 +20,6 @@ const struct rec_desc *ptc_table_find(int64_t nr, const uint64_t args[6],
 /** All of it, for the kernel side. */
 extern const struct ptc_calls ptc_table;
 
-/** @return the name of call @p nr, "syscall_N" (static buffer) when it has none. */
-const char *ptc_table_name(int64_t nr);
-
 /** Read all that the call in @p e wrote from the stopping target into @p w.
  * @return whether everything could be read. */
 bool ptc_outputs_read(const struct ptc_tracee *t, struct ptc_writes *w,

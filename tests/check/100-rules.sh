@@ -35,6 +35,21 @@ others_in() {
 	done
 }
 
+# Each rule that is shipped is expected at ten statements and more, all over the programs.
+n=0
+for rule in $(sed -n 's/^\[\([A-Z-]*\)\].*/\1/p' specs/rules/*.rules); do
+	case $rule in
+	RACE) said='// race' ;;
+	UNINIT-READ) said='// strict' ;;
+	POSSIBLE-LEAK | LEAK-IN-TS) said='// kept|// expect: .*-LEAK' ;;
+	*) said="// expect: (.* )?$rule( |$)" ;;
+	esac
+	[ "$(cat tests/programs/*.c* tests/check/programs/*.c* | grep -cE "$said")" -ge 10 ] ||
+		fail "$rule is expected at few statements"
+	n=$((n + 1))
+done
+[ $n -ge 30 ] || fail "only $n rules were found"
+
 for program in wrong.c wrong_cc.cc; do
 	source=tests/programs/$program
 	grep -n '// expect: ' $source | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' | sort -u >"$TMPDIR/want"

@@ -90,7 +90,7 @@ out:
 static void wrong(int n)
 {
 	char *text;
-	int *p;
+	int *p, copy;
 
 	{
 		int inner = n;
@@ -123,6 +123,39 @@ static void wrong(int n)
 	}
 	memset(text + 1, 'a', 9); // expect: DEAD-SCOPE
 	sum += text[2];		  // expect: DEAD-SCOPE
+	{
+		struct {
+			int one, two;
+		} both = { n, 2 };
+
+		p = &both.two;
+	}
+	*p += 1; // expect: DEAD-SCOPE
+	{
+		int list[5] = { 0 };
+
+		p = list + n;
+	}
+	p[-1] = 6;			// expect: DEAD-SCOPE
+	memcpy(&copy, p, sizeof(copy)); // expect: DEAD-SCOPE
+	switch (n) {
+	case 3: {
+		int here = 4;
+
+		p = &here;
+		break;
+	}
+	default:
+		break;
+	}
+	sum += *p * copy; // expect: DEAD-SCOPE
+	while (n) {
+		int m = --n;
+
+		kept = &m;
+	}
+	if (*kept > 5) // expect: DEAD-SCOPE
+		sum++;
 }
 
 int main(int argc, char **argv)

@@ -8,11 +8,16 @@
  * Each line that is wrong says by which rule. An argument: which part to run.
  */
 #include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -278,7 +283,7 @@ char *interior;
 KEEP static void leaks(void)
 {
 	struct node *a, *b;
-	void **sealed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void **sealed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), **table;
 
 	*sealed = same(malloc(31)); // kept
 	mprotect(sealed, 4096, PROT_READ);
@@ -301,7 +306,22 @@ KEEP static void leaks(void)
 	same(malloc(200000));	      // expect: DEFINITE-LEAK
 	same(reallocarray(NULL, 2, 12)); // expect: DEFINITE-LEAK
 	same(strndup("fourteen chars", 9)); // expect: DEFINITE-LEAK
+	a = same(calloc(1, sizeof(*a))); // expect: DEFINITE-LEAK
+	a->next = same(calloc(1, sizeof(*a))); // expect: INDIRECT-LEAK
+	a->next->next = same(malloc(19)); // expect: INDIRECT-LEAK
+	a->next->value = (long)same(strdup("nineteen")); // expect: INDIRECT-LEAK
+	a->value = (long)a;
+	table = same(calloc(8, sizeof(*table))); // expect: DEFINITE-LEAK
+	table[0] = table;
+	table[1] = same(malloc(200000)); // expect: INDIRECT-LEAK
+	table[2] = (char *)same(malloc(32)) + 16; // expect: INDIRECT-LEAK
+	table[3] = same(realloc(NULL, 33)); // expect: INDIRECT-LEAK
+	for (int k = 4; k < 7; k++)
+		table[k] = same(malloc(34)); // expect: INDIRECT-LEAK
+	table[7] = same(aligned_alloc(64, 64)); // expect: INDIRECT-LEAK
+	*(void **)table[7] = same(calloc(5, 7)); // expect: INDIRECT-LEAK
 	sink = NULL;
+	table = same(NULL);
 
 	kept = same(calloc(1, sizeof(*kept))); // kept
 	kept->next = same(calloc(1, sizeof(*kept))); // kept
@@ -346,15 +366,46 @@ KEEP static void negative_sizes(void)
 {
 	long n = (long)same((void *)-4l), most = (long)same((void *)(-1ul >> 1));
 
-	same(malloc(n));	    // expect: NEGATIVE-SIZE
-	same(calloc(n, 2));	    // expect: NEGATIVE-COUNT
-	same(calloc(2, n));	    // expect: NEGATIVE-COUNT
-	same(realloc(NULL, n));	    // expect: NEGATIVE-COUNT
+	char *have = make(8), *volatile none = NULL;
+	int less = (int)n;
+	short few = (short)n;
+
+	same(malloc(n)); // expect: NEGATIVE-SIZE
+	same(malloc(n * 1000)); // expect: NEGATIVE-SIZE
+	same(malloc(less)); // expect: NEGATIVE-SIZE
+	same(malloc(few)); // expect: NEGATIVE-SIZE
+	same(malloc(less + sizeof(int) - 1)); // expect: NEGATIVE-SIZE
+	same(malloc(none - have)); // expect: NEGATIVE-SIZE
+	same(malloc(~most)); // expect: NEGATIVE-SIZE
+	same(valloc(n)); // expect: NEGATIVE-SIZE
+	same(pvalloc(n)); // expect: NEGATIVE-SIZE
+	for (int k = 0; k < 3; k++)
+		same(malloc(n - k)); // expect: NEGATIVE-SIZE
+	same(calloc(n, 2)); // expect: NEGATIVE-COUNT
+	same(calloc(2, n)); // expect: NEGATIVE-COUNT
+	same(calloc(n, n)); // expect: NEGATIVE-COUNT
+	same(calloc(1, less)); // expect: NEGATIVE-COUNT
+	same(realloc(NULL, n)); // expect: NEGATIVE-COUNT
+	same(realloc(have, n)); // expect: NEGATIVE-COUNT
+	same(realloc(have, few)); // expect: NEGATIVE-COUNT
 	same(aligned_alloc(64, n)); // expect: NEGATIVE-COUNT
+	same(memalign(64, n)); // expect: NEGATIVE-COUNT
+	same(memalign(16, few)); // expect: NEGATIVE-COUNT
+	for (int k = 0; k < 3; k++)
+		same(calloc(k + 1, ~most)); // expect: NEGATIVE-COUNT
 	same(malloc(most));
+	free(same(malloc((unsigned)less)));
+	same(malloc(most - 1000));
 	same(calloc(most, most));
+	same(calloc(0x8000000000, 0x8000000000));
 	same(realloc(NULL, most));
+	same(realloc(have, most));
+	same(memalign(64, most));
+	same(aligned_alloc(64, 0x7fffffffffffffc0));
+	same(valloc(most));
 	free(same(malloc(0)));
+	free(same(calloc(0, most)));
+	free(have);
 }
 
 /* Nothing is wrong here. What realloc moves a pointer to is where one to a block that is gone was, of the same
@@ -477,6 +528,53 @@ KEEP static void closed_twice(int zero)
 	close(two[1]);
 }
 
+/* Memory that is not there, or may be read alone, and is handed to the kernel. */
+KEEP static void bad_buffers(void)
+{
+	char *none = same(mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+	     *fixed = same(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)), here[4096], name[] = "/dev/null";
+	int zero = open("/dev/zero", O_RDONLY), two[2], pair[2];
+	struct sockaddr_storage address;
+	struct iovec v = { none, 8 };
+	socklen_t n = sizeof(address);
+	struct pollfd asked = { 0 };
+	struct stat found;
+
+	sum += pipe(two) + socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	sum += read(zero, same((void *)64), 8); // expect: BAD-BUFFER
+	sum += read(zero, none, 8); // expect: BAD-BUFFER
+	sum += read(zero, fixed, 8); // expect: BAD-BUFFER
+	sum += pread(zero, fixed, 8, 0); // expect: BAD-BUFFER
+	sum += readv(zero, &v, 1); // expect: BAD-BUFFER
+	sum += readv(zero, (void *)none, 1); // expect: BAD-BUFFER
+	sum += write(two[1], none, 8); // expect: BAD-BUFFER
+	sum += open(none, O_RDONLY); // expect: BAD-BUFFER
+	sum += stat(none, &found); // expect: BAD-BUFFER
+	sum += stat(name, (void *)fixed); // expect: BAD-BUFFER
+	sum += fstat(zero, (void *)fixed); // expect: BAD-BUFFER
+	sum += access(none, R_OK); // expect: BAD-BUFFER
+	sum += readlink(none, here, 8); // expect: BAD-BUFFER
+	sum += unlink(none); // expect: BAD-BUFFER
+	sum += chdir(none); // expect: BAD-BUFFER
+	sum += getsockname(pair[0], (void *)fixed, &n); // expect: BAD-BUFFER
+	sum += ioctl(two[0], FIONREAD, fixed); // expect: BAD-BUFFER
+	sum += poll((void *)none, 1, 0); // expect: BAD-BUFFER
+	sum += send(pair[0], none, 8, 0); // expect: BAD-BUFFER
+	v.iov_base = here;
+	n = sizeof(address);
+	memset(here, 0, sizeof(here));
+	sum += read(zero, here, 8) + pread(zero, here + 4088, 8, 0) + readv(zero, &v, 1);
+	sum += write(two[1], fixed, 8) + read(two[0], here, 8); // it may be read
+	sum += read(zero, none, 0);
+	close(open(name, O_RDONLY));
+	sum += stat(name, &found) + fstat(zero, &found) + access(name, R_OK) + readlink(name, here, 8);
+	sum += unlink("/nowhere/nothing") + chdir("/nowhere");
+	sum += getsockname(pair[0], (void *)&address, &n) + ioctl(two[0], FIONREAD, &two[1]);
+	sum += poll(&asked, 1, 0) + poll(NULL, 0, 0) + send(pair[0], here, 8, 0);
+	munmap(none, 4096);
+	munmap(fixed, 4096);
+}
+
 KEEP static void descriptors(void)
 {
 	int zero = open("/dev/zero", O_RDONLY), two = dup(zero), fd = 1000 + zero;
@@ -492,7 +590,6 @@ KEEP static void descriptors(void)
 	sum += writev(fd, &v, 1);      // expect: INVALID-FD
 	sum += read(-1, c, 1);	       // expect: INVALID-FD
 	sum += fsync(fd);	       // expect: INVALID-FD
-	sum += read(zero, same((void *)64), 8); // expect: BAD-BUFFER
 	close(two);
 	sum += read(two, c, 1); // expect: INVALID-FD
 	close(two);		// expect: DOUBLE-CLOSE
@@ -530,6 +627,7 @@ int main(int argc, char **argv)
 		leaks();
 		overlaps();
 		negative_sizes();
+		bad_buffers();
 		descriptors();
 	}
 	if (is_all || !strcmp(part, "frees"))

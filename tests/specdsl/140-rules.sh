@@ -12,6 +12,12 @@ meaning() {
 		jq -c '[.errors, [.rules[] | [.name, .point, .severity, .off, (.text | gsub("\\s"; ""))]]]'
 }
 
+# A system call that there is not would never be found.
+echo '[X] detect syscall "read|fstatt"(fd): fd == 1 severity note;' >"$TMPDIR/unknown.rules"
+expect_status 1 "$FAULTLINE" spec check "$TMPDIR/unknown.rules"
+grep -q "there is no system call 'fstatt'" "$TMPDIR/out" "$TMPDIR/err" &&
+	grep -q "did you mean 'fstat'?" "$TMPDIR/out" "$TMPDIR/err" || fail "$(cat "$TMPDIR/out" "$TMPDIR/err")"
+
 cat >"$TMPDIR/figure.rules" <<'END'
 define Allocated(r) = exists event(_, malloc, _, bid) in Trace suchthat (bid == Bid(r))
 define Freed(r, r1) = exists event(_, free, r1, bid) in Trace suchthat (bid == Bid(r))

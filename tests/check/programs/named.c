@@ -39,6 +39,7 @@ static ptrdiff_t distance; // between two that it outlives
 static void members_wrong(int i)
 {
 	struct pair s = { .n = 1 }, *h = malloc(sizeof(*h));
+	struct mark *g = calloc(1, sizeof(*g));
 	char *p;
 
 	memset(h, 0, sizeof(*h));
@@ -56,10 +57,15 @@ static void members_wrong(int i)
 	memset(&s.first[i], 0, 4); // expect: STACK-OVERFLOW
 	memcpy(left, &fixed.first[i], 4); // expect: GLOBAL-OVERFLOW
 	memset(&h->first[i], 0, 4); // expect: NAMED-OVERFLOW
+	sum += h->rest[i - 12]; // expect: NAMED-OVERFLOW
+	h->rest[i - 13] = 2; // expect: NAMED-OVERFLOW
+	sum += h->second[i - 17]; // expect: NAMED-OVERFLOW
+	g->version[i - 11] = 3; // expect: NAMED-OVERFLOW
 	distance = s.second - s.first;
 	sum += s.first[distance]; // expect: STACK-OVERFLOW
 	sum += *(volatile int *)(s.first + i - 4); // expect: STACK-OVERFLOW
 	free(h);
+	free(g);
 }
 
 static void distances_wrong(int i)
