@@ -149,12 +149,13 @@ static inline void emit_mov_imm64(struct dec_emit *e, int reg, uint64_t imm)
 	emit_u64(e, imm);
 }
 
-/* ModRM (+SIB, disp) of the memory operand base+index*scale+disp. */
-static inline void emit_modrm(struct dec_emit *e, int reg, uint8_t base, uint8_t index,
-			      uint8_t scale, int32_t disp)
+/* ModRM (+SIB, disp) of the memory operand base+index*scale+disp. @p is_evex: a displacement of one byte would be
+ * scaled there. */
+static inline void emit_modrm_as(struct dec_emit *e, int reg, uint8_t base, uint8_t index,
+				 uint8_t scale, int32_t disp, bool is_evex)
 {
 	int ss = scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0;
-	bool has_index = index != DEC_REG_NONE;
+	bool has_index = index != DEC_REG_NONE, is_short = !is_evex && disp == (int8_t)disp;
 
 	if (base == DEC_REG_NONE) {
 		emit_u8(e, (reg & 7) << 3 | 4);
@@ -162,10 +163,20 @@ static inline void emit_modrm(struct dec_emit *e, int reg, uint8_t base, uint8_t
 		emit_u32(e, disp);
 		return;
 	}
-	emit_u8(e, 0x80 | (reg & 7) << 3 | (has_index || (base & 7) == 4 ? 4 : base & 7));
+	emit_u8(e, (is_short ? 0x40 : 0x80) | (reg & 7) << 3 |
+			   (has_index || (base & 7) == 4 ? 4 : base & 7));
 	if (has_index || (base & 7) == 4)
 		emit_u8(e, ss << 6 | (has_index ? index & 7 : 4) << 3 | (base & 7));
-	emit_u32(e, disp);
+	if (is_short)
+		emit_u8(e, disp);
+	else
+		emit_u32(e, disp);
+}
+
+static inline void emit_modrm(struct dec_emit *e, int reg, uint8_t base, uint8_t index,
+			      uint8_t scale, int32_t disp)
+{
+	emit_modrm_as(e, reg, base, index, scale, disp, false);
 }
 
 /* Optional prefix, REX.W, opcode, and a memory operand. */
@@ -333,7 +344,7 @@ static inline void emit_store_vec(struct dec_emit *e, uint8_t base, int32_t disp
 	emit_u8(e, 0xfe);
 	emit_u8(e, 0x08 | (bytes == 64 ? 2 : bytes == 32 ? 1 : 0) << 5);
 	emit_u8(e, 0x7f);
-	emit_modrm(e, vec, base, DEC_REG_NONE, 1, disp);
+	emit_modrm_as(e, vec, base, DEC_REG_NONE, 1, disp, true);
 }
 
 /* EVEX.0F op /r of lanes: F2.W0 vmovdqu8, F2.W1 -16, F3.W0 -32, F3.W1 -64. */
@@ -351,7 +362,7 @@ static inline void emit_lanes(struct dec_emit *e, uint8_t op, uint8_t zeroing, i
 			   (lane_bytes <= 2 ? 3 : 2));
 	emit_u8(e, zeroing | 8 | (m->size == 64 ? 2 : m->size == 32 ? 1 : 0) << 5 | k);
 	emit_u8(e, op);
-	emit_modrm(e, vec, m->base, m->index, m->scale, m->disp);
+	emit_modrm_as(e, vec, m->base, m->index, m->scale, m->disp, true);
 }
 
 /** The lanes of [m] that mask register @p k switches on, of @p lane_bytes each, to vector register

@@ -78,10 +78,15 @@ static inline void reg_op32(struct dec_emit *o, uint8_t op, int to, int from)
 /* add/and r64, imm: @p kind 0, 4 */
 static inline void reg_imm(struct dec_emit *o, int kind, int reg, int32_t imm)
 {
+	bool is_short = imm == (int8_t)imm;
+
 	emit_u8(o, 0x48 | reg >> 3);
-	emit_u8(o, 0x81);
+	emit_u8(o, is_short ? 0x83 : 0x81);
 	emit_u8(o, 0xc0 | kind << 3 | (reg & 7));
-	emit_u32(o, imm);
+	if (is_short)
+		emit_u8(o, imm);
+	else
+		emit_u32(o, imm);
 }
 
 /* shl/shr r64, n: @p kind 4, 5 */
