@@ -167,7 +167,7 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 {
 	struct err *err;
 
-	*e = (struct dec_engine){ .world = *world, .log_reg_hint = DEC_REG_NONE };
+	*e = (struct dec_engine){ .world = *world, .scratch_hint = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE } };
 	e->ctx = dec_ctx_create();
 	if (!e->ctx)
 		return &err_nomem;
@@ -583,7 +583,8 @@ static void engine_link(struct dec_engine *e, struct engine_exit *x,
 		return;
 	if (!x->slow)
 		engine_patch(e, x->patch, to->entry);
-	else if (to->fast && to->scratch[0] == from->scratch[0])
+	else if (to->fast && to->scratch[0] == from->scratch[0] &&
+		 (!e->guard || !memcmp(to->scratch, from->scratch, sizeof(to->scratch))))
 		engine_patch(e, x->patch, to->fast);
 	else
 		engine_patch(e, x->slow, to->entry);
@@ -936,7 +937,8 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 	x = &e->exits.data[exit_id];
 	switch (x->kind) {
 	case ENGINE_EXIT_DIRECT:
-		e->log_reg_hint = e->blocks.data[x->block].scratch[0];
+		memcpy(e->scratch_hint, e->blocks.data[x->block].scratch,
+		       sizeof(e->scratch_hint));
 		return engine_go_on(e, exit_id);
 	case ENGINE_EXIT_SPECIAL:
 		*is_break = e->nat != NULL;

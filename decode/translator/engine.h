@@ -210,7 +210,7 @@ struct dec_engine {
 	uint64_t halt_at;
 	enum dec_log_mode mode;
 	struct map block_of;  ///< guest rip -> block index
-	uint8_t log_reg_hint; ///< scratch[0] of the block that leads to the next one made
+	uint8_t scratch_hint[3]; ///< scratch of the block that leads to the next one made
 	struct map single_of; ///< guest rip -> block of that one instruction, not logged
 	struct map breaks;    ///< guest addresses of breakpoints -> 1
 	struct map watched;   ///< guest address -> 1: log the registers there

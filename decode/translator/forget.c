@@ -12,6 +12,7 @@
 
 #include "decode/translator/emit.h"
 #include "decode/translator/emulate.h"
+#include "decode/translator/guard.h"
 
 /* Two stubs and their alignment. */
 #define FORGET_ROOM 256
@@ -73,10 +74,14 @@ static bool forget_stubs(struct dec_engine *e, uint32_t b, struct engine_gone *g
 		emit_ctx_give_back(&out);
 	g->exit = forget_stub(e, b, &out);
 	if (block->fast) {
-		// Who comes here holds the log pointer in the block's register.
+		// Who comes here holds the log pointer in the block's register, or has lent it three.
 		g->fast_to = out.p;
-		emit_ctx_store(&out, CTX_LOG, block->scratch[0]);
-		emit_ctx_load(&out, block->scratch[0], CTX_SPILL);
+		if (e->guard) {
+			dec_guard_give_back(block->scratch, &out);
+		} else {
+			emit_ctx_store(&out, CTX_LOG, block->scratch[0]);
+			emit_ctx_load(&out, block->scratch[0], CTX_SPILL);
+		}
 		g->fast_exit = forget_stub(e, b, &out);
 	}
 	arena->cold = (uint8_t *)(((uintptr_t)out.p + 15) & ~15ull);
@@ -107,7 +112,7 @@ static struct engine_gone *forget_find(struct dec_engine *e,
 
 		if (was->is_carried == block->is_carried &&
 		    was->pending == block->pending && !was->fast == !block->fast &&
-		    was->scratch[0] == block->scratch[0])
+		    !memcmp(was->scratch, block->scratch, sizeof(was->scratch)))
 			return g;
 	}
 	return NULL;

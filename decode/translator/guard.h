@@ -28,6 +28,7 @@
 #include "decode/x86/insn.h"
 
 struct dec_engine;
+struct dec_emit;
 struct translation;
 
 /** Why it stopped. */
@@ -398,9 +399,17 @@ static inline uint32_t dec_guard_move_at(uint32_t tag, uint32_t site)
 uint32_t dec_guard_used_first(const struct translation *t);
 uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn);
 
+/** Borrow the registers; who has them for another block already goes in behind that. */
+void dec_guard_borrow(struct translation *t);
 void dec_guard_open(struct translation *t);
 void dec_guard_before(struct translation *t, int i);
 void dec_guard_after(struct translation *t, int i);
-void dec_guard_close(struct translation *t);
+
+/** The instructions are done. @p is_direct: where the block leads is known, and may take over the registers: they are given
+ * back on the way (dec_guard_give_back()). */
+void dec_guard_close(struct translation *t, bool is_direct);
+
+/** Emit, at @p out: the registers that were borrowed are the guest's again. */
+void dec_guard_give_back(const uint8_t scratch[3], struct dec_emit *out);
 
 #endif

@@ -472,15 +472,21 @@ static void stop_here(struct translation *t)
 	resume_here(t);
 }
 
-void dec_guard_open(struct translation *t)
+void dec_guard_borrow(struct translation *t)
 {
 	struct dec_emit *o = &t->out;
 
-	t->zero = RSP_BIT;
 	for (int k = 0; k < 3 && const_scratch(t)[k] != DEC_REG_NONE; k++)
 		emit_ctx_store(o, CTX_GUARD_SPILL + 8 * k, const_scratch(t)[k]);
 	t->block->opened_at = o->p - t->block->host;
 	t->is_guard_open = true;
+	if (const_scratch(t)[0] != DEC_REG_NONE)
+		t->block->fast = o->p;
+}
+
+void dec_guard_open(struct translation *t)
+{
+	t->zero = RSP_BIT;
 	t->first_event = t->e->guard->events.size;
 	if (dec_guard_stops_at(t->e->guard, t->block->rip))
 		stop_here(t);
@@ -492,15 +498,22 @@ void dec_guard_open(struct translation *t)
 		dec_blank_open(t);
 }
 
-void dec_guard_close(struct translation *t)
+void dec_guard_give_back(const uint8_t scratch[3], struct dec_emit *out)
+{
+	for (int k = 0; k < 3 && scratch[k] != DEC_REG_NONE; k++)
+		emit_ctx_load(out, scratch[k], CTX_GUARD_SPILL + 8 * k);
+}
+
+void dec_guard_close(struct translation *t, bool is_direct)
 {
 	if (!t->is_guard_open)
 		return;
-	t->is_guard_open = false;
 	return_flags(t, &t->out);
 	t->has_kept_flags = false;
-	for (int k = 0; k < 3 && const_scratch(t)[k] != DEC_REG_NONE; k++)
-		emit_ctx_load(&t->out, const_scratch(t)[k], CTX_GUARD_SPILL + 8 * k);
+	if (is_direct && t->block->scratch[0] != DEC_REG_NONE)
+		return;
+	t->is_guard_open = false;
+	dec_guard_give_back(t->block->scratch, &t->out);
 	t->block->closed_at = t->out.p - t->block->host;
 }
 

@@ -112,17 +112,24 @@ void dec_translation_choose_scratch(struct translation *t)
 	}
 	if ((!t->is_logged && !t->is_guarded) || !regs.need)
 		return;
-	// The same register from block to block when it can be: see translation.h.
-	if (t->e->log_reg_hint < DEC_GPRS && !(used & 1u << t->e->log_reg_hint)) {
-		t->block->scratch[n++] = t->e->log_reg_hint;
-		used |= 1u << t->e->log_reg_hint;
+	// The same registers from block to block when they can be: see translation.h.
+	for (; n < regs.need; n++) {
+		uint8_t hint = t->e->scratch_hint[n];
+
+		if (hint >= DEC_GPRS || used & 1u << hint)
+			continue;
+		t->block->scratch[n] = hint;
+		used |= 1u << hint;
 	}
-	// From those that compilers use last.
-	for (int r = DEC_GPRS - 1; r >= 0 && n < regs.need; r--) {
-		if (!(used & 1u << r))
-			t->block->scratch[n++] = r;
+	// Others from those that compilers use last.
+	for (int i = 0, r = DEC_GPRS - 1; i < regs.need; i++) {
+		if (t->block->scratch[i] != DEC_REG_NONE)
+			continue;
+		while (r >= 0 && used & 1u << r)
+			r--;
+		assert(r >= 0);
+		t->block->scratch[i] = r--;
 	}
-	assert(n == regs.need);
 }
 
 /* ---- checks ------------------------------------------------------------------------ */
@@ -503,6 +510,8 @@ void dec_translation_open(struct translation *t)
 	dec_translation_mute_release(t);
 	if (t->is_logged)
 		translation_borrow(t);
+	if (t->is_guarded)
+		dec_guard_borrow(t);
 	// The fast entry would pass by the check for the signal, or the way out.
 	if (async || t->is_release)
 		t->block->fast = NULL;

@@ -211,8 +211,11 @@ static void translation_goto(struct translation *t, uint64_t rip, int n, uint8_t
 	x->pending = translation_pending(t, n);
 	x->patch = t->is_single ? NULL : patch;
 	emit_patch_rel(patch, out->p);
-	if (t->is_open) {
+	if (t->is_open)
 		dec_translation_give_back(t);
+	if (t->is_guard_open)
+		dec_guard_give_back(t->block->scratch, out);
+	if (t->is_open || t->is_guard_open) {
 		x->slow = emit_jmp_rel(out);
 		emit_patch_rel(x->slow, out->p);
 	}
@@ -393,6 +396,12 @@ static void translation_branch_indirect(struct translation *t,
 		translation_place_const(t, constant, insn->rip + insn->len);
 }
 
+static bool translation_is_indirect(const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_JMP_IND || insn->flow == DEC_FLOW_CALL_IND ||
+	       insn->flow == DEC_FLOW_RET;
+}
+
 /* The instruction that ends the block. */
 static void translation_branch(struct translation *t, const struct dec_insn *insn)
 {
@@ -478,7 +487,7 @@ static void translation_fall_through(struct translation *t)
 
 	if (t->is_open)
 		dec_translation_advance(t);
-	dec_guard_close(t);
+	dec_guard_close(t, !t->has_special);
 	if (t->has_special) {
 		dec_translation_close(t);
 		x = dec_translation_exit(t, t->special_kind, t->insn[t->n].rip);
@@ -539,7 +548,7 @@ static void translation_emit(struct translation *t)
 			dec_translation_advance(t);
 		if (t->is_guarded)
 			dec_guard_before(t, t->n - 1);
-		dec_guard_close(t);
+		dec_guard_close(t, !translation_is_indirect(&t->insn[t->n - 1]));
 		translation_branch(t, &t->insn[t->n - 1]);
 	}
 	translation_sides(t);
