@@ -155,7 +155,8 @@ static inline void emit_modrm_as(struct dec_emit *e, int reg, uint8_t base, uint
 				 uint8_t scale, int32_t disp, bool is_evex)
 {
 	int ss = scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0;
-	bool has_index = index != DEC_REG_NONE, is_short = !is_evex && disp == (int8_t)disp;
+	bool has_index = index != DEC_REG_NONE,
+	     is_short = !is_evex && disp == (int8_t)disp;
 
 	if (base == DEC_REG_NONE) {
 		emit_u8(e, (reg & 7) << 3 | 4);

@@ -167,7 +167,9 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 {
 	struct err *err;
 
-	*e = (struct dec_engine){ .world = *world, .scratch_hint = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE } };
+	*e = (struct dec_engine){ .world = *world,
+				  .scratch_hint = { DEC_REG_NONE, DEC_REG_NONE,
+						    DEC_REG_NONE } };
 	e->ctx = dec_ctx_create();
 	if (!e->ctx)
 		return &err_nomem;

@@ -107,7 +107,8 @@ struct engine_block {
 	uint8_t *host, *host_end;
 	uint8_t *entry; ///< where direct branches come: host, but for one that is_carried
 	uint8_t *landing; ///< where indirect branches try it: translation_landing()
-	uint8_t *fast; ///< entry with the log pointer in scratch[0] already; NULL: none
+	uint8_t *
+		fast; ///< entry with scratch borrowed already: the log pointer is in the first; NULL: none
 	uint32_t first_host; ///< into insn_host: host offset of each instruction
 	uint32_t first_exit;
 	uint32_t debit_at; ///< host offset from which on all of it is counted
@@ -157,9 +158,8 @@ enum engine_exit_kind {
 struct engine_exit {
 	uint64_t rip;
 	uint8_t *patch; ///< rel32 to point at the target block; NULL: never linked
-	uint8_t *
-		slow; ///< the log pointer is still borrowed: rel32 behind its giving back,
-		      ///< for targets that cannot take it over; NULL otherwise
+	uint8_t *slow;	///< scratch is still borrowed: rel32 behind its giving back,
+			///< for targets that cannot take it over; NULL otherwise
 	uint32_t block;
 	uint8_t kind;
 	int8_t pending; ///< executed and not counted there; if negative, the other way round
@@ -209,13 +209,13 @@ struct dec_engine {
 	 * world may set it whenever C runs. */
 	uint64_t halt_at;
 	enum dec_log_mode mode;
-	struct map block_of;  ///< guest rip -> block index
+	struct map block_of;	 ///< guest rip -> block index
 	uint8_t scratch_hint[3]; ///< scratch of the block that leads to the next one made
-	struct map single_of; ///< guest rip -> block of that one instruction, not logged
-	struct map breaks;    ///< guest addresses of breakpoints -> 1
-	struct map watched;   ///< guest address -> 1: log the registers there
-	struct map releases;  ///< guest address -> 1: dec_mute_set_release()
-	bool mutes;	      ///< pages may be muted: mute.h
+	struct map single_of;  ///< guest rip -> block of that one instruction, not logged
+	struct map breaks;     ///< guest addresses of breakpoints -> 1
+	struct map watched;    ///< guest address -> 1: log the registers there
+	struct map releases;   ///< guest address -> 1: dec_mute_set_release()
+	bool mutes;	       ///< pages may be muted: mute.h
 	bool tells_some_jumps; ///< dec_engine_tell_jumps() said which:
 	VEC(struct engine_code) told_jumps;
 	struct map code_pages;	  ///< guest page that holds translated code -> index + 1

@@ -28,8 +28,6 @@ enum { SOURCES = 64 };
 #define LOW_REST 0x6a000000ull
 #define LOW_TRIES 16
 
-static const uint64_t no_words[PAGE / 8] __attribute__((aligned(4096)));
-
 /* ---- life ------------------------------------------------------------------------------------- */
 
 /* The guest may turn out to want it: then the machine starts again, without a guard. */
@@ -69,10 +67,7 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 	g->is_patient = how & DEC_GUARD_PATIENT;
 	g->is_without_pointers = how & DEC_GUARD_NO_POINTERS;
 	g->at = (uint64_t)at;
-	g->loads = at;
-	g->stores = g->loads + GUARD_LOADS;
-	// A program may store at NULL, and die of it.
-	g->loads[0].number = g->stores[0].number = UINT64_MAX;
+	g->regions = at;
 	g->roots = (struct guard_root *)((char *)at + GUARD_ROOTS_AT);
 	g->lanes = (uint32_t(*)[8])((char *)at + GUARD_LANES_AT);
 	g->starts = (uint32_t *)((char *)at + GUARD_STARTS_AT);
@@ -175,47 +170,59 @@ struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 
 /* ---- words -------------------------------------------------------------------------------------- */
 
-static uint64_t *page_of(struct dec_guard *g, uint64_t addr, bool is_made)
-{
-	uint64_t number = addr / PAGE, *known = map_get(&g->pages, number);
-	struct guard_page *load = &g->loads[number % GUARD_LOADS];
-	void *words;
+/* Where neither programs nor their libraries are. A word and its shadow are not at the same place of a page: processors
+ * take addresses for the same that are alike there. */
+#define REGIONS_START (UINT64_C(1) << 44)
+#define REGIONS_ROOM (UINT64_C(1) << 46)
+#define REGION_SKEW 0x540
+#define REGION_BYTES (GUARD_REGION + PAGE)
 
-	if (known || !is_made) {
-		words = known ? (void *)*known : (void *)no_words;
-		*load = (struct guard_page){ number, (uint64_t)words };
-		return known ? words : NULL;
+static bool add_region(struct dec_guard *g, uint64_t number)
+{
+	for (int i = 0; i < LOW_TRIES; i++) {
+		uint64_t at = REGIONS_START + dec_engine_random() % REGIONS_ROOM /
+						      GUARD_REGION * GUARD_REGION;
+		void *p = mmap((void *)at, REGION_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				       MAP_FIXED_NOREPLACE,
+			       -1, 0);
+
+		if (p == (void *)at) {
+			g->regions[number] = at + REGION_SKEW;
+			return true;
+		}
+		if (p != MAP_FAILED)
+			munmap(p, REGION_BYTES);
 	}
-	words = calloc(1, PAGE);
-	if (!words || map_put(&g->pages, number, (uint64_t)words)) {
-		free(words);
-		g->doubt = DEC_DOUBT_BEYOND;
+	g->doubt = DEC_DOUBT_BEYOND;
+	return false;
+}
+
+/* @return the shadow of the word at @p addr; NULL: there is none, nor is it @p is_made. */
+static uint64_t *shadow_of(struct dec_guard *g, uint64_t addr, bool is_made)
+{
+	uint64_t number = addr / GUARD_REGION;
+
+	if (number >= GUARD_REGIONS ||
+	    (!g->regions[number] && (!is_made || !add_region(g, number))))
 		return NULL;
-	}
-	*load = (struct guard_page){ number, (uint64_t)words };
-	return words;
+	return (uint64_t *)g->regions[number] + addr % GUARD_REGION / 8;
 }
 
 static void put_word(struct dec_guard *g, uint64_t addr, uint64_t value, uint32_t tag)
 {
-	uint64_t *words;
+	uint64_t *word = addr % 8 ? NULL : shadow_of(g, addr, tag != 0);
+	uint64_t now = tag ? (uint64_t)tag << 32 | (uint32_t)value : 0;
 
-	if (addr % 8)
-		return;
-	words = page_of(g, addr, tag != 0);
-	if (!words)
-		return;
-	words[addr % PAGE / 8] = tag ? (uint64_t)tag << 32 | (uint32_t)value : 0;
-	g->stores[addr / PAGE % GUARD_LOADS] =
-		(struct guard_page){ addr / PAGE, (uint64_t)words };
+	if (word && *word != now)
+		*word = now;
 }
 
 static uint32_t word_tag(struct dec_guard *g, uint64_t addr, uint64_t value)
 {
-	uint64_t *words = addr % 8 ? NULL : page_of(g, addr, false);
-	uint64_t word = words ? words[addr % PAGE / 8] : 0;
+	const uint64_t *word = addr % 8 ? NULL : shadow_of(g, addr, false);
 
-	return (uint32_t)word == (uint32_t)value ? word >> 32 : 0;
+	return word && (uint32_t)*word == (uint32_t)value ? *word >> 32 : 0;
 }
 
 // So many values are kept as no pointers, and so often all words are looked through for one that is now.
@@ -230,14 +237,15 @@ static bool is_near_nodes(const struct dec_guard *g, uint64_t value)
  * is asked for all the time. */
 static void keep_none(struct dec_guard *g, uint64_t addr, uint64_t value)
 {
-	uint64_t *words;
+	uint64_t *word;
 
 	if (addr % 8 || !(uint32_t)value || !is_near_nodes(g, value) ||
 	    g->n_reborn == REBORN_MAX || g->none.size == NONE_MAX)
 		return;
-	words = page_of(g, addr, true);
-	if (words && !map_put(&g->none, value, 1))
-		words[addr % PAGE / 8] = (uint32_t)value;
+	word = shadow_of(g, addr, true);
+	if (word && !map_put(&g->none, value, 1) &&
+	    !map_put(&g->none_pages, addr / PAGE, 1))
+		*word = (uint32_t)value;
 }
 
 /* A node begins at @p start: words that have that as no pointer are asked about again. */
@@ -247,11 +255,12 @@ static void forget_none(struct dec_guard *g, uint64_t start)
 		return;
 	map_remove(&g->none, start);
 	g->n_reborn += g->n_reborn < REBORN_MAX;
-	for (size_t i = 0; i < g->pages.capacity; i++) {
-		uint64_t *words = (uint64_t *)g->pages.slots[i].value;
+	for (size_t i = 0; i < g->none_pages.capacity; i++) {
+		uint64_t page = g->none_pages.slots[i].key;
+		uint64_t *words =
+			page == MAP_EMPTY_KEY ? NULL : shadow_of(g, page * PAGE, false);
 
-		for (size_t k = 0; g->pages.slots[i].key != MAP_EMPTY_KEY && k < PAGE / 8;
-		     k++)
+		for (size_t k = 0; words && k < PAGE / 8; k++)
 			if (words[k] == (uint32_t)start)
 				words[k] = 0;
 	}
@@ -284,15 +293,30 @@ static uint32_t recall(struct dec_guard *g, uint64_t addr, uint64_t value)
 	return tag;
 }
 
+/* Much is given back to the kernel, most of which was never there. */
+static void clear(uint64_t *words, uint64_t size)
+{
+	uint64_t from = ((uint64_t)words + PAGE - 1) & ~(PAGE - 1);
+	uint64_t to = ((uint64_t)words + size) & ~(PAGE - 1);
+
+	if (to < from + 4 * PAGE || madvise((void *)from, to - from, MADV_DONTNEED)) {
+		memset(words, 0, size);
+		return;
+	}
+	memset(words, 0, from - (uint64_t)words);
+	memset((void *)to, 0, (uint64_t)words + size - to);
+}
+
 static void forget_words(struct dec_guard *g, uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start & ~7ull, next; at < end; at = next) {
-		uint64_t *known = map_get(&g->pages, at / PAGE);
+		uint64_t *words = shadow_of(g, at, false), size;
 
-		next = (at / PAGE + 1) * PAGE < end ? (at / PAGE + 1) * PAGE : end;
-		if (known)
-			memset((uint64_t *)*known + at % PAGE / 8, 0,
-			       (next - at + 7) & ~7ull);
+		next = (at / GUARD_REGION + 1) * GUARD_REGION;
+		next = next < end ? next : end;
+		size = (next - at + 7) & ~7ull;
+		if (words)
+			clear(words, size);
 	}
 }
 
@@ -733,10 +757,10 @@ static void define_vector(struct guard_do *s, int reg)
 /* As word_from() of hg_derive.c. */
 static uint32_t word_from(const struct guard_do *s, uint64_t addr, uint64_t value)
 {
-	uint64_t *words = s->insn.mnemonic == ZYDIS_MNEMONIC_SUB && addr % 8 == 0 ?
-				  page_of(s->g, addr, false) :
-				  NULL;
-	uint32_t was = words ? words[addr % PAGE / 8] >> 32 : 0;
+	uint64_t *word = s->insn.mnemonic == ZYDIS_MNEMONIC_SUB && addr % 8 == 0 ?
+				 shadow_of(s->g, addr, false) :
+				 NULL;
+	uint32_t was = word ? *word >> 32 : 0;
 
 	return was ? led_to(s, was, value) : derived_from(s, value, true);
 }
@@ -1271,13 +1295,9 @@ static void take_over(struct dec_guard *g, uint64_t start, uint64_t size, uint64
 	uint64_t kept = (old_size < size ? old_size : size) & ~7ull;
 
 	for (uint64_t i = 0; i < kept && old != start; i += 8) {
-		uint64_t *words = page_of(g, old + i, false), word;
+		const uint64_t *known = shadow_of(g, old + i, false);
+		uint64_t word = known ? *known : 0;
 
-		if (!words) {
-			i += PAGE - (old + i) % PAGE - 8;
-			continue;
-		}
-		word = words[(old + i) % PAGE / 8];
 		if (word || word_tag(g, start + i, word_at(start + i)))
 			put_word(g, start + i, word, word >> 32);
 	}

@@ -90,9 +90,11 @@ enum { DEC_HOOK_AS_SUCH = 0xff };
 /** dec_hook.which of functions of the allocator that allocate nothing; of malloc_usable_size(). */
 enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
 
-#define GUARD_LOADS 4096  ///< of each of the two tables
+#define GUARD_REGION (1ull << GUARD_REGION_SHIFT) ///< bytes, whose shadow is in one piece
+#define GUARD_REGION_SHIFT 28
+#define GUARD_REGIONS (1u << (47 - GUARD_REGION_SHIFT))
 #define GUARD_ROOTS 16384 ///< of one
-#define GUARD_ROOTS_AT (2 * GUARD_LOADS * 16)
+#define GUARD_ROOTS_AT (GUARD_REGIONS * 8)
 #define GUARD_LANES_AT (GUARD_ROOTS_AT + GUARD_ROOTS * 16)
 #define GUARD_STARTS (1u << 23) ///< bits: of addresses of 16 bytes
 #define GUARD_STARTS_AT (GUARD_LANES_AT + 32 * 8 * 4)
@@ -102,14 +104,6 @@ enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
 #define GUARD_MOVES 65536
 #define GUARD_MOVES_AT (GUARD_BYTES - GUARD_MOVES * 16)
 #define GUARD_BYTES (320u << 20)
-
-/** The shadow of a page, of its number; @p number 0: of none. */
-struct guard_page {
-	uint64_t number;
-	/** Address of 512 words: tag << 32 | low half of the value. Without a tag that is no
-	 * pointer; 0: not known. */
-	uint64_t words;
-};
 
 /** What a word with @p value is that nobody was seen to write: the tag of the node that begins there, or 0.
  * At the value's bits 3 and on. */
@@ -223,8 +217,9 @@ struct dec_guard {
 	enum dec_doubt doubt;
 	bool is_patient;	///< accesses in doubt are listed, and it goes on
 	VEC(uint64_t) accesses; ///< .. where they are
-	struct guard_page *loads,
-		*stores; ///< at GUARD_AT: found in the one, in the other to be written
+	/** By address / GUARD_REGION, where the shadow of a region begins; 0: nowhere. It has a word for each: tag << 32 |
+	 * low half of the value. Without a tag that is no pointer; 0: not known. */
+	uint64_t *regions;
 	struct guard_root *roots;
 	/** Where no bit is set (at that of the address / 16) no node begins, nor ever did. An interpreter's memory is full of
 	 * pointers that are to none. */
@@ -232,9 +227,9 @@ struct dec_guard {
 	struct guard_row *rows;
 	VEC(struct guard_node) nodes; ///< as rows
 	struct map live;	      ///< start -> node
-	struct map pages;	      ///< number -> words
-	struct map none;   ///< values between nodes that some word has as no pointer -> 1
-	unsigned n_reborn; ///< nodes that began at one of them
+	struct map none; ///< values between nodes that some word has as no pointer -> 1
+	struct map none_pages; ///< .. pages that have such words -> 1
+	unsigned n_reborn;     ///< nodes that began at one of them
 	VEC(struct guard_event) events;
 	struct map hooks; ///< rip -> index + 1
 	VEC(struct dec_hook) hook;

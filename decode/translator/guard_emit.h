@@ -225,10 +225,9 @@ void dec_guard_subtract(struct translation *t, int i, int to, int from);
 
 /* ---- words of memory (guard_words.c) ----------------------------------------------------------- */
 
-/** In the cold part: the shadow word of the address in @p s0; @p s2: of its page. @p table: which one it is
- * looked up in. @return the jump that is taken when it is not there. */
-uint8_t *dec_guard_find_word(struct translation *t, int s0, int s1, int s2,
-			     uint32_t table);
+/** In the cold part: the shadow of the word whose address is in the first scratch is at the sum of the other two; if there
+ * is none it leaves through @p stub. @p is_sure: there is memory at that address. */
+void dec_guard_find_word(struct translation *t, bool is_sure, const uint8_t *stub);
 
 /** General register @p reg was loaded from [@p m], whose address is in the first scratch if @p is_kept. */
 void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_mem *m,
@@ -238,10 +237,9 @@ void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_me
 void dec_guard_stores(struct translation *t, int i, int reg, const struct dec_mem *m,
 		      int32_t disp);
 
-/** Hot: load the word at [@p m], and go to the cold part if it may be a pointer. There @p s0 has its address, @p s2
- * and @p s1 lead to its shadow in @p table; what is not in the table is a step. @return as dec_guard_when_pointer(). */
-uint8_t *dec_guard_look_up_word(struct translation *t, int i, const struct dec_mem *m,
-				uint32_t table);
+/** Hot: load the word at [@p m], and go to the cold part if it may be a pointer. There the first scratch has its address,
+ * the others lead to its shadow; if there is none that is a step. @return as dec_guard_when_pointer(). */
+uint8_t *dec_guard_look_up_word(struct translation *t, int i, const struct dec_mem *m);
 
 /** A pointer in memory is added to register @p to, or subtracted. */
 void dec_guard_adds_word(struct translation *t, int i, int to, const struct dec_mem *m,

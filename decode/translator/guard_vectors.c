@@ -62,20 +62,17 @@ void dec_guard_before_vector(struct translation *t, int i)
 }
 
 /* In the cold part: the shadow of the two words at [@p m] is at @p s2 + @p s1; else a step. */
-static void find_pair(struct translation *t, int i, const struct dec_mem *m,
-		      uint32_t table)
+static void find_pair(struct translation *t, int i, const struct dec_mem *m)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
-		s2 = const_scratch(t)[2], *stub = dec_guard_step_stub(t, i);
+		*stub = dec_guard_step_stub(t, i);
 	struct dec_emit *c = &t->cold;
 
 	emit_lea(c, s0, m);
 	test_aligned(c, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
-	emit_patch_rel(dec_guard_find_word(t, s0, s1, s2, table), stub);
-	reg_op(c, OP_MOV, s1, s0);
-	reg_imm(c, 4, s1, 0xff8);
-	reg_imm(c, 7, s1, 0xff8); // cmp: the second one is in the next page
+	dec_guard_find_word(t, false, stub);
+	reg_imm(c, 7, s1, GUARD_REGION - 8); // cmp: the second one is in the next region
 	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
 }
 
@@ -132,7 +129,7 @@ void dec_guard_loads_pair(struct translation *t, int i, int v, const struct dec_
 	emit_load_zx(c, s1, &word[1]);
 	reg_op(c, OP_CMP, s0, s1); // what one of them is the other is, too
 	emit_patch_rel(emit_jcc_rel(c, CC_E), dec_guard_step_stub(t, i));
-	find_pair(t, i, m, t->e->guard->at);
+	find_pair(t, i, m);
 	take_lane(t, i, v, 0, m);
 	take_lane(t, i, v, 1, m);
 	ctx_op32(c, OP_OR, s0, lane(t, v, 0));
@@ -188,7 +185,7 @@ void dec_guard_loads_lane(struct translation *t, int i, int v, int k, uint8_t cl
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), o->p);
 	ctx_imm32(c, true, CTX_VEC_TAGS, ~(1u << v));
 	emit_patch_rel(emit_jmp_rel(c), o->p);
-	none = dec_guard_look_up_word(t, i, m, t->e->guard->at);
+	none = dec_guard_look_up_word(t, i, m);
 	emit_load_zx(c, s0, m);
 	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
@@ -250,7 +247,7 @@ void dec_guard_stored_pair(struct translation *t, int i, int v, const struct dec
 	jump = emit_jcc_rel(o, CC_NE);
 	dec_guard_step_stub(t, i);
 	emit_patch_rel(jump, c->p);
-	find_pair(t, i, m, t->e->guard->at + GUARD_LOADS * 16);
+	find_pair(t, i, m);
 	for (int k = 0; k < 2; k++) {
 		const struct dec_mem low = part_of(m, 8 * k, 4);
 

@@ -8,22 +8,41 @@
 
 #include <string.h>
 
-uint8_t *dec_guard_find_word(struct translation *t, int s0, int s1, int s2,
-			     uint32_t table)
+/* In the cold part: where the shadow of the word whose address is in @p s0 begins, to @p s2, and how far it is from there,
+ * to @p s1. @p is_sure: there is memory at that address. @p miss: the jumps that are taken when it has none; or NULL. */
+static void find_word(struct translation *t, int s0, int s1, int s2, bool is_sure,
+		      uint8_t *miss[2])
 {
 	struct dec_emit *c = &t->cold;
-	uint8_t *miss;
 
-	// s2: the entry; s1: the number.
+	reg_op(c, OP_MOV, s2, s0);
+	reg_shift(c, 5, s2, GUARD_REGION_SHIFT);
+	miss[0] = NULL;
+	if (!is_sure) {
+		reg_imm(c, 7, s2, GUARD_REGIONS); // cmp
+		miss[0] = emit_jcc_rel(c, CC_AE);
+	}
+	emit_mem_op(c, 1, OP_MOV, s2, DEC_REG_NONE, s2, 8, t->e->guard->at);
+	reg_op(c, 0x85, s2, s2); // test
+	miss[1] = emit_jcc_rel(c, CC_E);
 	reg_op(c, OP_MOV, s1, s0);
-	reg_shift(c, 5, s1, 12);
-	reg_op(c, OP_MOV, s2, s1);
-	reg_imm(c, 4, s2, GUARD_LOADS - 1);
-	reg_shift(c, 4, s2, 4);
-	emit_mem_op(c, 1, OP_CMP, s1, s2, DEC_REG_NONE, 1, table);
-	miss = emit_jcc_rel(c, CC_NE);
-	emit_mem_op(c, 1, OP_MOV, s2, s2, DEC_REG_NONE, 1, table + 8);
-	return miss;
+	reg_imm(c, 4, s1, GUARD_REGION - 8);
+}
+
+static void patch_both(uint8_t *const miss[2], const uint8_t *to)
+{
+	for (int i = 0; i < 2; i++)
+		if (miss[i])
+			emit_patch_rel(miss[i], to);
+}
+
+void dec_guard_find_word(struct translation *t, bool is_sure, const uint8_t *stub)
+{
+	const uint8_t *s = const_scratch(t);
+	uint8_t *miss[2];
+
+	find_word(t, s[0], s[1], s[2], is_sure, miss);
+	patch_both(miss, stub);
 }
 
 /* In the cold part: the tag of the root with the value in @p reg, to @p s1; it loses @p s2. @p none: the jump that is
@@ -64,7 +83,7 @@ void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_me
 		s2 = const_scratch(t)[2];
 	struct dec_emit *o = &t->out, *c = &t->cold;
 	uint32_t n = dec_guard_make_event(t, GUARD_EVENT_WORD, t->insn[i].rip, reg);
-	uint8_t *none, *miss, *other, *back;
+	uint8_t *none, *miss[2], *other, *back;
 
 	dec_guard_keep_flags(t, i + 1);
 	none = dec_guard_when_pointer(t, reg, s1);
@@ -75,9 +94,7 @@ void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_me
 	back = o->p;
 	if (!is_kept)
 		emit_address(c, s0, m);
-	miss = dec_guard_find_word(t, s0, s1, s2, t->e->guard->at);
-	reg_op(c, OP_MOV, s1, s0);
-	reg_imm(c, 4, s1, 0xff8);
+	find_word(t, s0, s1, s2, true, miss);
 	// cmp [s2+s1], r32: the low half
 	emit_mem_op(c, 0, 0x39, reg, s2, s1, 1, 0);
 	other = emit_jcc_rel(c, CC_NE);
@@ -85,11 +102,11 @@ void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_me
 	ctx_store32(c, TAG(reg), s1);
 	emit_patch_rel(emit_jmp_rel(c), back);
 	emit_patch_rel(other, c->p);
+	patch_both(miss, c->p);
 	other = find_root(t, reg, s1, s2, &none);
 	emit_patch_rel(none, c->p);
 	ctx_store32(c, TAG(reg), s1);
 	emit_patch_rel(emit_jmp_rel(c), back);
-	emit_patch_rel(miss, c->p);
 	emit_patch_rel(other, c->p);
 	dec_guard_leave(t, n);
 	t->e->guard->events.data[n].resume = back;
@@ -103,7 +120,7 @@ void dec_guard_stores(struct translation *t, int i, int reg, const struct dec_me
 		s2 = const_scratch(t)[2];
 	struct dec_emit *o = &t->out, *c = &t->cold;
 	struct dec_mem at = *m;
-	uint8_t *jump, *miss, *stub;
+	uint8_t *jump, *stub;
 
 	if (!may(t, reg))
 		return;
@@ -116,20 +133,16 @@ void dec_guard_stores(struct translation *t, int i, int reg, const struct dec_me
 	emit_address(c, s0, &at);
 	test_aligned(c, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), o->p);
-	miss = dec_guard_find_word(t, s0, s1, s2, t->e->guard->at + GUARD_LOADS * 16);
-	emit_patch_rel(miss, stub);
-	reg_imm(c, 4, s0, 0xff8);
-	emit_mem_op(c, 0, 0x89, reg, s2, s0, 1, 0);
-	ctx_op32(c, OP_MOV, s1, TAG(reg));
-	emit_mem_op(c, 0, 0x89, s1, s2, s0, 1, 4);
+	dec_guard_find_word(t, false, stub);
+	emit_mem_op(c, 0, 0x89, reg, s2, s1, 1, 0);
+	ctx_op32(c, OP_MOV, s0, TAG(reg));
+	emit_mem_op(c, 0, 0x89, s0, s2, s1, 1, 4);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 }
 
-uint8_t *dec_guard_look_up_word(struct translation *t, int i, const struct dec_mem *m,
-				uint32_t table)
+uint8_t *dec_guard_look_up_word(struct translation *t, int i, const struct dec_mem *m)
 {
-	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
-		s2 = const_scratch(t)[2], *none, *stub;
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *none, *stub;
 	struct dec_emit *c = &t->cold;
 
 	dec_guard_keep_flags(t, i);
@@ -137,9 +150,7 @@ uint8_t *dec_guard_look_up_word(struct translation *t, int i, const struct dec_m
 	stub = dec_guard_step_stub(t, i);
 	none = dec_guard_when_pointer(t, s1, s1);
 	emit_lea(c, s0, m);
-	emit_patch_rel(dec_guard_find_word(t, s0, s1, s2, table), stub);
-	reg_op(c, OP_MOV, s1, s0);
-	reg_imm(c, 4, s1, 0xff8);
+	dec_guard_find_word(t, true, stub);
 	return none;
 }
 
@@ -174,7 +185,7 @@ void dec_guard_adds_word(struct translation *t, int i, int to, const struct dec_
 	struct dec_emit *c = &t->cold;
 
 	dec_guard_step_if_parts(t, i, to);
-	outside = dec_guard_look_up_word(t, i, m, t->e->guard->at);
+	outside = dec_guard_look_up_word(t, i, m);
 	none = take_tag(t, i, m);
 	ctx_is_zero(c, TAG(to));
 	over = emit_jcc_rel(c, CC_E);
@@ -212,7 +223,7 @@ void dec_guard_moves_word(struct translation *t, int i, const struct dec_mem *m,
 		s2 = const_scratch(t)[2], *stub, *none;
 	struct dec_emit *c = &t->cold;
 
-	none = dec_guard_look_up_word(t, i, m, t->e->guard->at + GUARD_LOADS * 16);
+	none = dec_guard_look_up_word(t, i, m);
 	if (none)
 		emit_patch_rel(none, t->out.p);
 	stub = dec_guard_step_stub(t, i);
@@ -246,7 +257,7 @@ void dec_guard_moves_between(struct translation *t, int i)
 
 	dec_guard_step_if_parts(t, i, CAP_RSI);
 	dec_guard_step_if_parts(t, i, CAP_RDI);
-	none[0] = dec_guard_look_up_word(t, i, from, t->e->guard->at);
+	none[0] = dec_guard_look_up_word(t, i, from);
 	stub = dec_guard_step_stub(t, i);
 	emit_load_zx(c, s0, from);
 	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
@@ -262,14 +273,11 @@ void dec_guard_moves_between(struct translation *t, int i)
 	emit_lea(c, s0, to);
 	test_aligned(c, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), t->out.p);
-	emit_patch_rel(dec_guard_find_word(t, s0, s1, s2,
-					   t->e->guard->at + GUARD_LOADS * 16),
-		       stub);
-	reg_imm(c, 4, s0, 0xff8);
-	ctx_op32(c, OP_MOV, s1, CTX_GUARD_TAG);
-	emit_mem_op(c, 0, 0x89, s1, s2, s0, 1, 4);
-	emit_load_zx(c, s1, from);
-	emit_mem_op(c, 0, 0x89, s1, s2, s0, 1, 0);
+	dec_guard_find_word(t, false, stub);
+	ctx_op32(c, OP_MOV, s0, CTX_GUARD_TAG);
+	emit_mem_op(c, 0, 0x89, s0, s2, s1, 1, 4);
+	emit_load_zx(c, s0, from);
+	emit_mem_op(c, 0, 0x89, s0, s2, s1, 1, 0);
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 	emit_patch_rel(none[1], t->out.p);
 	if (none[0])

@@ -32,6 +32,9 @@
  * goes from the one's advance to the other's fast entry: in a loop the pointer stays in
  * its register. ctx->log is stale then; whoever leaves such a block in its middle takes
  * the pointer from the register (engine_leave_middle()).
+ *
+ * So do the three registers that a guard borrows (guard_emit.c), all of which must be the same: behind
+ * `fast' they are borrowed already, and a stub gives them back, in the other part.
  */
 #ifndef DECODE_TRANSLATOR_TRANSLATION_H
 #define DECODE_TRANSLATOR_TRANSLATION_H

@@ -213,8 +213,8 @@ static void run_round(void)
 		w.n_dropped++;
 	}
 	w.n_rounds++;
+	run_logs(); // first: the context has our own fs base from then on
 	w.n_without_fs += run_without(CTX_LACKS_FSGSBASE | CTX_HAS_NO_FS, run_logs);
-	run_logs();
 	w.n_old += run_without(CTX_LACKS_XSAVE | CTX_LACKS_FSGSBASE | CTX_HAS_NO_FS,
 			       run_plain);
 	w.mode = DEC_LOG_VALUES;
