@@ -69,8 +69,8 @@ bool fl_check_is_on(const struct fl_check *c, size_t i);
 /** @return whether all rules that are asked are about variables and values. */
 bool fl_check_is_of_bytes(const struct fl_check *c);
 
-/** @return whether it is asked where what has no value is used, and nothing else that goes along with that. */
-bool fl_check_is_of_uses(const struct fl_check *c, struct dec_symbols *symbols);
+/** @return whether it is asked where what has no value is used, and not where it is read. */
+bool fl_check_is_of_uses(const struct fl_check *c);
 
 /** It was seen that none is. */
 void fl_check_values_are_right(struct fl_check *c);
@@ -120,8 +120,8 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 /** @return the @p i-th load that looks through the stack, as a collector does; 0: there are no more. */
 uint64_t fl_check_look(const struct fl_check *c, size_t i);
 
-/** @return whether rules were asked that were left out, as the run is long. */
-bool fl_check_is_short(const struct fl_check *c);
+/** @return what rules were left out that were asked, as the run is long: "variables and values"; NULL: none. */
+const char *fl_check_left_out(const struct fl_check *c);
 
 /** @return whether the rules that are asked are built in, so that a guard (fl_guard.c) knows what they ask. */
 bool fl_check_is_built_in(const struct fl_check *c);

@@ -215,18 +215,16 @@ bool fl_check_is_of_bytes(const struct fl_check *c)
 	return true;
 }
 
-bool fl_check_is_of_uses(const struct fl_check *c, struct dec_symbols *symbols)
+bool fl_check_is_of_uses(const struct fl_check *c)
 {
 	bool ret = false;
 
 	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
-		if (!c->is_on[i] || !fl_check_is_about_bytes(c, i))
+		if (!c->is_on[i] || !fl_check_is_about_values(c, i))
 			continue;
-		if (!fl_check_is_about_values(c, i) ?
-			    dec_symbols_has_debug(symbols, 0) :
-			    spec_bug(c->rules, i)->point != SPEC_POINT_USE)
+		if (spec_bug(c->rules, i)->point != SPEC_POINT_USE)
 			return false;
-		ret |= fl_check_is_about_values(c, i);
+		ret = true;
 	}
 	return ret;
 }
@@ -236,9 +234,11 @@ void fl_check_values_are_right(struct fl_check *c)
 	c->has_right_values = true;
 }
 
-bool fl_check_is_short(const struct fl_check *c)
+const char *fl_check_left_out(const struct fl_check *c)
 {
-	return c->is_short;
+	return !c->is_short	   ? NULL :
+	       c->has_right_values ? "variables" :
+				     "variables and values";
 }
 
 struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
@@ -264,7 +264,7 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			events.access = on_access;
 		}
 	}
-	if (c->has_right_values && !events.access)
+	if (c->has_right_values)
 		events.use = NULL;
 	if (!events.use && !events.access)
 		return NULL;

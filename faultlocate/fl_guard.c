@@ -510,7 +510,7 @@ struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool
 		return NULL;
 	dec_symbols_rewind(a->symbols);
 	g.is_plain = !fl_check_is_along(a->check);
-	if (fl_check_is_of_uses(a->check, a->symbols) && fl_live_is_there()) {
+	if (fl_check_is_of_uses(a->check) && fl_live_is_there()) {
 		if (g.is_plain)
 			look_at_values(&g, &w, ret);
 		else

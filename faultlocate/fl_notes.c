@@ -240,11 +240,12 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 			   "none (-g)");
 	if (!err && a->check)
 		err = note_looks(a);
-	if (!err && a->check && fl_check_is_short(a->check))
+	if (!err && a->check && fl_check_left_out(a->check))
 		err = fl_note_add(
 			a,
-			"variables and values were not looked at, as the run is long: name "
-			"the rules for that with --only (UNINIT-USE, STACK-OVERFLOW ..)");
+			"%s were not looked at, as the run is long: name "
+			"the rules for that with --only (STACK-OVERFLOW, UNINIT-USE ..)",
+			fl_check_left_out(a->check));
 	if (!err && fl_cpoints_is_overrun(a->cpoints))
 		err = fl_note_add(a,
 				  "no C-point was named, and the functions that change "

@@ -342,6 +342,32 @@ for kind in heap inside1 inside2; do
 done
 [ $((wrong - was)) = 4 ] || fail "with debug information $((wrong - was)) of 4 are wrong"
 
+# .. in a long run, too, of which variables are left out: that nothing is used that has no value was seen, or was not.
+cat >"$TMPDIR/long.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *block = malloc(24);
+	volatile long sum = 0;
+	for (long i = 0; i < 16000000; i++)
+		sum += i;
+	block[3] = 1;
+	if (block[argc == 1 ? 3 : 4] == 7)
+		sum++;
+	free(block);
+	return 0;
+}
+END
+gcc -O1 -g -w -o "$TMPDIR/long" "$TMPDIR/long.c" || fail "cannot compile"
+for out in variables "variables and values"; do
+	rm -rf "$TMPDIR/c"
+	"${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/long" $([ "$out" = variables ] || echo uninitialized) >/dev/null 2>&1
+	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/c"
+	expect_status 0 "$FAULTLINE" check --json "$TMPDIR/c"
+	jq -e --arg out "$out were not looked at" '.notes | any(startswith($out))' "$TMPDIR/out" >/dev/null ||
+		fail "not '$out': $(cat "$TMPDIR/out")"
+done
+
 # Vectors of which a mask has some lanes accessed.
 gcc -O1 -s -w -o "$TMPDIR/masked" tests/programs/masked.c || fail "cannot compile"
 if grep -qw avx2 /proc/cpuinfo; then
