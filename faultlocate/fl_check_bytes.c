@@ -264,9 +264,12 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			events.access = on_access;
 		}
 	}
-	if (c->has_right_values)
+	// Who looks through the stack shows by what has no value there.
+	if (events.access)
+		events.use = on_use;
+	else if (c->has_right_values)
 		events.use = NULL;
-	if (!events.use && !events.access)
+	if (!events.use)
 		return NULL;
 	c->is_short = !is_named && instructions > (events.access ? FL_BYTES_MOST :
 								   FL_BYTES_MOST_VALUES);

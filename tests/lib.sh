@@ -139,6 +139,20 @@ waits_on() {
 	until_true eval "[ \$(naps $1) -ge $((before + $2)) ]"
 }
 
+# alone_in CAPTURE [BUT] - each rule of which $TMPDIR/want has lines (`LINE RULE'), but one, finds alone what it finds
+# among all.
+alone_in() {
+	local rule
+	for rule in $(cut -d' ' -f2 "$TMPDIR/want" | sort -u); do
+		[ "$rule" != "${2:-}" ] || continue
+		"$FAULTLINE" check --json --only "$rule" "$1" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		jq -r '.findings[] | .rule as $r | (.at, (.also // [])[]) | "\(.line) \($r)"' "$TMPDIR/out" |
+			sort -u >"$TMPDIR/found"
+		grep " $rule\$" "$TMPDIR/want" | sort -u | diff - "$TMPDIR/found" ||
+			fail "check --only $rule: $(cat "$TMPDIR/err")"
+	done
+}
+
 # make_capture DIR COMMAND... - record it, or fail. The program's stdout is in DIR.out.
 # Set want_status when the program does not end with 0.
 make_capture() {

@@ -65,6 +65,7 @@ for program in wrong.c wrong_cc.cc; do
 			make_capture "$TMPDIR/c" "$TMPDIR/wrong" all
 			found_in "$TMPDIR/c" >"$TMPDIR/found"
 			diff "$TMPDIR/want" "$TMPDIR/found" || fail "$cc -$level $program"
+			[ $cc-$level != gcc-O2 ] || alone_in "$TMPDIR/c"
 			[ "${FAULTLINE_RULES:-}" != full ] || [ $program != wrong.c ] || others_in "$TMPDIR/c"
 		done
 	done

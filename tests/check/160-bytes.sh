@@ -43,6 +43,7 @@ check_as() {
 			jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" | sort -u >"$TMPDIR/alone"
 			grep UNINIT-USE "$TMPDIR/found" | sort | comm -23 - "$TMPDIR/alone" >"$TMPDIR/missing"
 			[ -s "$TMPDIR/alone" ] && [ ! -s "$TMPDIR/missing" ] || fail "$1 -$2: alone"
+			[ "$1-$2" != gcc-O0 ] || alone_in "$TMPDIR/c" UNINIT-USE
 			# Accesses that are wrong otherwise, and uses, are such reads, too.
 			grep -n '// strict$' $source | cut -d: -f1 | sort | comm -23 - "$TMPDIR/read" >"$TMPDIR/missing"
 			[ ! -s "$TMPDIR/missing" ] || fail "$1 -$2: not read: $(cat "$TMPDIR/missing")"
@@ -95,6 +96,7 @@ for cc in gcc clang; do
 		[ $kind = wrong ] || [ ! -s "$TMPDIR/found" ] || fail "$cc: $(cat "$TMPDIR/found")"
 		[ $kind = right ] || diff "$TMPDIR/want" "$TMPDIR/found" || fail "$cc"
 	done
+	alone_in "$TMPDIR/c"
 done
 
 # While clang pushes arguments rsp is lower, but what DWARF says is by rsp means what it was before.
