@@ -120,7 +120,7 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 /** @return the @p i-th load that looks through the stack, as a collector does; 0: there are no more. */
 uint64_t fl_check_look(const struct fl_check *c, size_t i);
 
-/** @return what rules were left out that were asked, as the run is long: "variables and values"; NULL: none. */
+/** @return what rules were left out that were asked, as the run is long: "variables and values", or one of them; NULL: none. */
 const char *fl_check_left_out(const struct fl_check *c);
 
 /** @return whether the rules that are asked are built in, so that a guard (fl_guard.c) knows what they ask. */

@@ -236,9 +236,10 @@ void fl_check_values_are_right(struct fl_check *c)
 
 const char *fl_check_left_out(const struct fl_check *c)
 {
-	return !c->is_short	   ? NULL :
-	       c->has_right_values ? "variables" :
-				     "variables and values";
+	return c->has_left_variables && c->has_left_values ? "variables and values" :
+	       c->has_left_variables			   ? "variables" :
+	       c->has_left_values			   ? "values" :
+							     NULL;
 }
 
 struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
@@ -264,15 +265,18 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 			events.access = on_access;
 		}
 	}
+	c->has_left_variables = events.access && !is_named &&
+				instructions > FL_BYTES_MOST;
+	if (c->has_left_variables)
+		events.access = NULL;
 	// Who looks through the stack shows by what has no value there.
 	if (events.access)
 		events.use = on_use;
 	else if (c->has_right_values)
 		events.use = NULL;
-	if (!events.use)
-		return NULL;
-	c->is_short = !is_named && instructions > (events.access ? FL_BYTES_MOST :
-								   FL_BYTES_MOST_VALUES);
-	return c->is_short ? NULL :
-			     fl_bytes_find(capture, symbols, &events, with_progress);
+	c->has_left_values = events.use && !is_named && !events.access &&
+			     instructions > FL_BYTES_MOST_VALUES;
+	return !events.use || c->has_left_values ?
+		       NULL :
+		       fl_bytes_find(capture, symbols, &events, with_progress);
 }

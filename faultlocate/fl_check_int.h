@@ -40,8 +40,8 @@ struct fl_check {
 	bool *is_named;		       ///< by rule: it alone, or with others
 	uint64_t look[FL_CHECK_LOOKS]; ///< loads that look through the stack
 	size_t n_looks;
-	bool has_right_values; ///< fl_check_values_are_right()
-	bool is_short;	       ///< rules about bytes were left out
+	bool has_right_values;			  ///< fl_check_values_are_right()
+	bool has_left_variables, has_left_values; ///< rules about them were left out
 	struct map lines; ///< hash of a source line -> the statement that stands for it
 	bool has_threads; ///< and was asked about them
 };

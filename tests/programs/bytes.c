@@ -356,9 +356,11 @@ static void raise_there(void)
 
 KEEP void change_stacks(void)
 {
-	const struct sigaction act = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	struct sigaction act = {}; // C++ has no designator for its handler
 	stack_t above = { .ss_size = PART };
 
+	act.sa_handler = on_signal;
+	act.sa_flags = SA_ONSTACK;
 	parts_of_it = mmap(NULL, 4 * PART, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(parts_of_it + 2 * PART, 7, PART);
@@ -375,6 +377,9 @@ KEEP void change_stacks(void)
 
 /* Texts in blocks of whole words, of which the last one has bytes that nobody has written. memcheck is told so
  * by a function of its own, whose name valgrind.h makes. */
+#ifdef __cplusplus
+extern "C" {
+#endif
 KEEP int has_same_words(const long *a, const long *b, int n)
 {
 	for (; n > 0; n -= 8, a++, b++)
@@ -387,6 +392,9 @@ int _vgr00000ZU_NONE_has_same_words(const long *a, const long *b, int n)
 {
 	return !memcmp(a, b, n);
 }
+#ifdef __cplusplus
+}
+#endif
 
 KEEP void compare_words(void)
 {

@@ -299,27 +299,27 @@ KEEP static void leaks(void)
 	b = same(malloc(sizeof(*b))); // expect: INDIRECT-LEAK
 	a->next = b;
 	b->next = a;
-	a = same(malloc(sizeof(*a)));
+	a = same(malloc(sizeof(*a))); // perhaps a pointer is left of what is freed
 	a->next = same(malloc(18)); // expect: DEFINITE-LEAK
 	free(a);
 	same(aligned_alloc(64, 128)); // expect: DEFINITE-LEAK
 	same(malloc(200000));	      // expect: DEFINITE-LEAK
 	same(reallocarray(NULL, 2, 12)); // expect: DEFINITE-LEAK
 	same(strndup("fourteen chars", 9)); // expect: DEFINITE-LEAK
-	a = same(calloc(1, sizeof(*a))); // expect: DEFINITE-LEAK
-	a->next = same(calloc(1, sizeof(*a))); // expect: INDIRECT-LEAK
+	a = same(calloc(1, 200)); // expect: DEFINITE-LEAK
+	a->next = same(calloc(1, 300)); // expect: INDIRECT-LEAK
 	a->next->next = same(malloc(19)); // expect: INDIRECT-LEAK
 	a->next->value = (long)same(strdup("nineteen")); // expect: INDIRECT-LEAK
 	a->value = (long)a;
 	table = same(calloc(8, sizeof(*table))); // expect: DEFINITE-LEAK
 	table[0] = table;
 	table[1] = same(malloc(200000)); // expect: INDIRECT-LEAK
-	table[2] = (char *)same(malloc(32)) + 16; // expect: INDIRECT-LEAK
-	table[3] = same(realloc(NULL, 33)); // expect: INDIRECT-LEAK
+	table[2] = (char *)same(malloc(64)) + 16; // expect: INDIRECT-LEAK
+	table[3] = same(realloc(NULL, 65)); // expect: INDIRECT-LEAK
 	for (int k = 4; k < 7; k++)
-		table[k] = same(malloc(34)); // expect: INDIRECT-LEAK
+		table[k] = same(malloc(66)); // expect: INDIRECT-LEAK
 	table[7] = same(aligned_alloc(64, 64)); // expect: INDIRECT-LEAK
-	*(void **)table[7] = same(calloc(5, 7)); // expect: INDIRECT-LEAK
+	*(void **)table[7] = same(calloc(5, 14)); // expect: INDIRECT-LEAK
 	sink = NULL;
 	table = same(NULL);
 
