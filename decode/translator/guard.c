@@ -27,6 +27,7 @@ enum { SOURCES = 64 };
 // .. of which a program that lies at the bottom may have the rest for the shadow of its heap.
 #define LOW_REST 0x6a000000ull
 #define LOW_TRIES 16
+#define SWEEP_AT (1u << 22) ///< nodes, of 64 bytes with all that goes with them
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
@@ -68,6 +69,7 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 	g->is_without_pointers = how & DEC_GUARD_NO_POINTERS;
 	g->at = (uint64_t)at;
 	g->regions = at;
+	g->sweep_at = how & DEC_GUARD_FEW_ROWS ? 64 : SWEEP_AT;
 	g->roots = (struct guard_root *)((char *)at + GUARD_ROOTS_AT);
 	g->lanes = (uint32_t(*)[8])((char *)at + GUARD_LANES_AT);
 	g->starts = (uint32_t *)((char *)at + GUARD_STARTS_AT);
@@ -365,22 +367,84 @@ static void widen(uint64_t *low, uint64_t *span, uint64_t start, uint64_t end)
 	*span = end - start;
 }
 
-static bool node_born(struct dec_engine *e, uint64_t start, uint64_t size, uint64_t site)
+static void mark(struct dec_guard *g, uint32_t tag)
+{
+	uint32_t n = tag / sizeof(struct guard_row);
+
+	for (; n && !dec_guard_has_parts(tag) && !(g->marks[n / 64] >> n % 64 & 1);
+	     n = g->nodes.data[n].next)
+		g->marks[n / 64] |= 1ull << n % 64;
+}
+
+static void mark_all(struct dec_guard *g, const uint32_t *tag, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mark(g, tag[i]);
+}
+
+/* All that is left of a run's pointers to what is gone. */
+static void mark_pointers(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
-	uint32_t n = g->nodes.size, tag;
+
+	mark_all(g, e->ctx->tag, 16);
+	mark_all(g, g->lanes[0], 32 * 8);
+	mark_all(g, g->call.tag, 16);
+	for (size_t i = 0; i < g->threads.size; i++) {
+		const struct guard_thread *t = &g->threads.data[i];
+
+		mark_all(g, t->tag, 16);
+		mark_all(g, t->lanes[0], 32 * 8);
+		mark_all(g, t->call.tag, 16);
+	}
+	for (uint32_t i = 0; i < GUARD_REGIONS; i++) {
+		const uint64_t *words = (uint64_t *)g->regions[i];
+
+		for (size_t k = 0; words && k < GUARD_REGION / 8; k++)
+			if (words[k] >> 32)
+				mark(g, words[k] >> 32);
+	}
+}
+
+/* A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. */
+static void sweep(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+
+	g->marks = calloc(g->nodes.size / 64 + 1, 8);
+	if (!g->marks)
+		return;
+	mark_pointers(e);
+	for (uint32_t n = 1; n < g->nodes.size; n++) {
+		const struct guard_node *node = &g->nodes.data[n];
+
+		if (!node->is_live && !dec_guard_has_parts(node->tag) &&
+		    !(g->marks[n / 64] >> n % 64 & 1) && vec_add(&g->free_rows, n))
+			break; // the others stay
+	}
+	free(take_ptr(&g->marks));
+	if (g->free_rows.size < g->nodes.size / 4)
+		g->sweep_at = 2 * g->nodes.size;
+}
+
+/* @return its number; 0: in doubt. */
+static uint32_t node_born(struct dec_engine *e, uint64_t start, uint64_t size,
+			  uint64_t site)
+{
+	struct dec_guard *g = e->guard;
+	bool is_new = !g->free_rows.size;
+	uint32_t n = is_new ? g->nodes.size : g->free_rows.data[--g->free_rows.size], tag;
 
 	if (start <= UINT32_MAX && !g->has_low) {
 		g->has_low = true; // from here on 32 bits may be a pointer
 		dec_engine_flush(e);
 	}
 	if (GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_PARTS_AT ||
-	    vec_add(&g->nodes,
-		    ((struct guard_node){ start, size, site, .is_live = true })) ||
-	    map_put(&g->live, start, n)) {
+	    (is_new && !vec_push(&g->nodes)) || map_put(&g->live, start, n)) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-		return false;
+		return 0;
 	}
+	g->nodes.data[n] = (struct guard_node){ start, size, site, .is_live = true };
 	g->rows[n] = (struct guard_row){ start, size };
 	g->starts[start / 16 % GUARD_STARTS / 32] |= 1u << start / 16 % 32;
 	tag = dec_guard_parts_born(e, n);
@@ -395,7 +459,7 @@ static bool node_born(struct dec_engine *e, uint64_t start, uint64_t size, uint6
 	} else {
 		widen(&g->low, &g->span, start - REACH, start + size + REACH);
 	}
-	return true;
+	return n;
 }
 
 static void node_died(struct dec_guard *g, uint32_t number)
@@ -1311,9 +1375,11 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 	uint64_t *root = call->hook.which == CAP_HEAP_REALLOC ?
 				 map_get(&g->live, call->arg[0]) :
 				 NULL;
-	uint32_t old = root ? *root : 0;
+	uint32_t old = root ? *root : 0, now;
 	uint64_t old_size = g->nodes.data[old].size;
 
+	if (!g->free_rows.size && g->nodes.size >= g->sweep_at)
+		sweep(e);
 	if (call->hook.which == CAP_HEAP_REALLOC)
 		release(g, call->arg[0]);
 	if (g->blank && addr)
@@ -1321,10 +1387,11 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 			       call->hook.which == CAP_HEAP_CALLOC);
 	if (!addr)
 		return;
-	if (!node_born(e, addr, size, call->returns))
+	now = node_born(e, addr, size, call->returns);
+	if (!now)
 		return;
 	if (old && addr == call->arg[0])
-		g->nodes.data[old].next = g->nodes.size - 1;
+		g->nodes.data[old].next = now;
 	take_over(g, addr, size, call->arg[0], old_size);
 }
 

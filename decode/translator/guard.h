@@ -227,7 +227,10 @@ struct dec_guard {
 	struct guard_row *rows;
 	VEC(struct guard_node) nodes; ///< as rows
 	struct map live;	      ///< start -> node
-	struct map none; ///< values between nodes that some word has as no pointer -> 1
+	VEC(uint32_t) free_rows;      ///< of nodes that are gone, and no pointer is to
+	uint32_t sweep_at; ///< so many nodes, and no such rows: they are looked for
+	uint64_t *marks;   ///< while they are: bits of nodes that stay
+	struct map none;   ///< values between nodes that some word has as no pointer -> 1
 	struct map none_pages; ///< .. pages that have such words -> 1
 	unsigned n_reborn;     ///< nodes that began at one of them
 	VEC(struct guard_event) events;
@@ -267,6 +270,7 @@ enum {
 	DEC_GUARD_VALUES = 2,	   ///< over what has no value, too (blank.h),
 	DEC_GUARD_NO_POINTERS = 4, ///< .. alone
 	DEC_GUARD_LEAVES_ROOM = 8, ///< below 2 GiB, where it can
+	DEC_GUARD_FEW_ROWS = 16,   ///< what is gone is looked for all the time: a test's
 };
 
 /** @return the piece of a library's code that @p rip is in (DEC_HOOK_FOREIGN); NULL: it is of none. */

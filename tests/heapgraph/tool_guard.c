@@ -291,7 +291,7 @@ int main(int argc, char **argv)
 	make_layouts();
 	check(capture_open(argv[1], &c));
 	l.capture = c;
-	watch(&l, 0, &l.doubted);
+	watch(&l, DEC_GUARD_FEW_ROWS, &l.doubted);
 	watch(&l, DEC_GUARD_VALUES, &l.with_values);
 	read_log(&l);
 	for (size_t i = 0; i < l.found.capacity; i++) {
