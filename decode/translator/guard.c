@@ -367,19 +367,24 @@ static void widen(uint64_t *low, uint64_t *span, uint64_t start, uint64_t end)
 	*span = end - start;
 }
 
-static void mark(struct dec_guard *g, uint32_t tag)
+static bool is_marked(const struct dec_guard *g, uint32_t n)
 {
-	uint32_t n = tag / sizeof(struct guard_row);
+	return g->marks[n / 64] >> n % 64 & 1;
+}
 
-	for (; n && !dec_guard_has_parts(tag) && !(g->marks[n / 64] >> n % 64 & 1);
-	     n = g->nodes.data[n].next)
+/* .. and what realloc made of it where it was. */
+static void mark(struct dec_guard *g, uint32_t n)
+{
+	for (; n && !is_marked(g, n); n = g->nodes.data[n].next)
 		g->marks[n / 64] |= 1ull << n % 64;
 }
 
-static void mark_all(struct dec_guard *g, const uint32_t *tag, size_t n)
+/* Those with parts stay, whoever points to them. */
+static void mark_tags(struct dec_guard *g, const uint32_t *tag, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		mark(g, tag[i]);
+		if (!dec_guard_has_parts(tag[i]))
+			mark(g, tag[i] / sizeof(struct guard_row));
 }
 
 /* All that is left of a run's pointers to what is gone. */
@@ -387,23 +392,26 @@ static void mark_pointers(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
 
-	mark_all(g, e->ctx->tag, 16);
-	mark_all(g, g->lanes[0], 32 * 8);
-	mark_all(g, g->call.tag, 16);
+	mark_tags(g, e->ctx->tag, 16);
+	mark_tags(g, g->lanes[0], 32 * 8);
+	mark_tags(g, g->call.tag, 16);
 	for (size_t i = 0; i < g->threads.size; i++) {
 		const struct guard_thread *t = &g->threads.data[i];
 
-		mark_all(g, t->tag, 16);
-		mark_all(g, t->lanes[0], 32 * 8);
-		mark_all(g, t->call.tag, 16);
+		mark_tags(g, t->tag, 16);
+		mark_tags(g, t->lanes[0], 32 * 8);
+		mark_tags(g, t->call.tag, 16);
 	}
 	for (uint32_t i = 0; i < GUARD_REGIONS; i++) {
 		const uint64_t *words = (uint64_t *)g->regions[i];
 
 		for (size_t k = 0; words && k < GUARD_REGION / 8; k++)
 			if (words[k] >> 32)
-				mark(g, words[k] >> 32);
+				mark_tags(g, &(uint32_t){ words[k] >> 32 }, 1);
 	}
+	for (uint32_t n = 1; n < g->nodes.size; n++)
+		if (dec_guard_has_parts(g->nodes.data[n].tag))
+			mark(g, n);
 }
 
 /* A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. */
@@ -416,10 +424,8 @@ static void sweep(struct dec_engine *e)
 		return;
 	mark_pointers(e);
 	for (uint32_t n = 1; n < g->nodes.size; n++) {
-		const struct guard_node *node = &g->nodes.data[n];
-
-		if (!node->is_live && !dec_guard_has_parts(node->tag) &&
-		    !(g->marks[n / 64] >> n % 64 & 1) && vec_add(&g->free_rows, n))
+		if (!g->nodes.data[n].is_live && !is_marked(g, n) &&
+		    vec_add(&g->free_rows, n))
 			break; // the others stay
 	}
 	free(take_ptr(&g->marks));
@@ -1352,6 +1358,19 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 }
 
+/* Is nothing known of the next PAGE of @p size bytes at @p addr? */
+static bool is_bare(struct dec_guard *g, uint64_t addr, uint64_t size)
+{
+	const uint64_t *words = shadow_of(g, addr, false);
+	uint64_t any = 0;
+
+	if (size < PAGE || addr % GUARD_REGION > GUARD_REGION - PAGE)
+		return false;
+	for (size_t k = 0; words && k < PAGE / 8; k++)
+		any |= words[k];
+	return !any;
+}
+
 /* What realloc moved is in the new block, and nothing else is. */
 static void take_over(struct dec_guard *g, uint64_t start, uint64_t size, uint64_t old,
 		      uint64_t old_size)
@@ -1362,6 +1381,11 @@ static void take_over(struct dec_guard *g, uint64_t start, uint64_t size, uint64
 		const uint64_t *known = shadow_of(g, old + i, false);
 		uint64_t word = known ? *known : 0;
 
+		if (i % PAGE == 0 && is_bare(g, old + i, kept - i) &&
+		    is_bare(g, start + i, kept - i)) {
+			i += PAGE - 8;
+			continue;
+		}
 		if (word || word_tag(g, start + i, word_at(start + i)))
 			put_word(g, start + i, word, word >> 32);
 	}

@@ -22,17 +22,7 @@ random() {
 	[ "$kind" != parts ] || lines=-g
 	perl tests/heapgraph/pointers.pl $seed $functions $kind >"$TMPDIR/p.s" &&
 		cc $lines $place -o "$TMPDIR/p" "$TMPDIR/p.s" || fail "seed $seed: cannot assemble"
-	for try in 1 2 3; do # the program may lie where there is no room for the guard
-		rm -rf "$TMPDIR/c"
-		"${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/p" >"$TMPDIR/said" 2>&1 ||
-			fail "seed $seed: $(cat "$TMPDIR/said")"
-		[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/c"
-		"$BUILD/tests/heapgraph/tool_guard" "$TMPDIR/c" >"$TMPDIR/counts" 2>"$TMPDIR/missed"
-		status=$?
-		[ $status = 3 ] || break
-	done
-	[ $status = 0 ] ||
-		fail "seed $seed, $place $kind: the guard let pass $(head -3 "$TMPDIR/missed")"
+	guarded "seed $seed, $place $kind" "$TMPDIR/p"
 	[ "$(count found)" -gt 80 ] || fail "seed $seed: $(cat "$TMPDIR/counts")"
 	[ "$kind" != parts ] || [ "$(count fields)" -gt 20 ] || fail "seed $seed: $(cat "$TMPDIR/counts")"
 	[ $(($(count doubted) - $(count found))) -lt $(($(count found) * tenths / 10)) ] ||
