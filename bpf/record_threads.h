@@ -28,6 +28,8 @@ int record_sys_enter(__u64 *args)
 #define SIGNATURE_PIECE 128u /* the stack is read so many bytes at a time */
 #define SIGNATURE_SEED 0xcbf29ce484222325ull
 #define SIGNATURE_PRIME 0x100000001b3ull
+#define SIGNATURE_INT3 16
+#define SIGNATURE_FOLD(h) (((h) ^ (h) >> 32) & 0xffffffff)
 #define INT3 0xcc /* the breakpoint that is a probe */
 
 static __u64 hash(__u64 h, const __u64 *words, __u32 n)
@@ -52,7 +54,7 @@ static long hash_stack(__u32 i, struct rec_switch **ctx)
 	return 0;
 }
 
-/* Code with probes in it does not read as in its file; nor does what only looks like it. */
+/* Code with probes in it does not read as in its file. Whether it is code the replay knows. */
 static int has_int3(const __u64 *words, __u32 n)
 {
 	const __u64 ones = 0x0101010101010101;
@@ -66,9 +68,14 @@ static int has_int3(const __u64 *words, __u32 n)
 	return found != 0;
 }
 
-static long hash_pointer(__u32 i, struct rec_switch **ctx)
+struct pointers {
+	struct rec_switch *s;
+	__u64 int3_hash; /* of what may have probes in it */
+};
+
+static long hash_pointer(__u32 i, struct pointers *p)
 {
-	struct rec_switch *s = *ctx;
+	struct rec_switch *s = p->s;
 	__u64 words[SIGNATURE_TARGET / 8];
 	__u64 n = i;
 
@@ -76,13 +83,28 @@ static long hash_pointer(__u32 i, struct rec_switch **ctx)
 	n &= 15;
 	if (n == 4 ||
 	    bpf_probe_read_user(words, sizeof(words),
-				(void *)(s->regs.gpr[n] & ~(SIGNATURE_TARGET - 1ull))) ||
-	    has_int3(words, SIGNATURE_TARGET / 8))
+				(void *)(s->regs.gpr[n] & ~(SIGNATURE_TARGET - 1ull))))
 		return 0;
+	if (has_int3(words, SIGNATURE_TARGET / 8)) {
+		p->int3_hash = hash(p->int3_hash, words, SIGNATURE_TARGET / 8);
+		s->signature.pointers |= 1u << SIGNATURE_INT3 << n;
+		return 0;
+	}
 	s->signature.pointer_hash =
 		hash(s->signature.pointer_hash, words, SIGNATURE_TARGET / 8);
 	s->signature.pointers |= 1u << n;
 	return 0;
+}
+
+/* As ptc_signature_read() does. */
+static void hash_pointers(struct rec_switch *s)
+{
+	struct pointers p = { s, SIGNATURE_SEED };
+
+	bpf_loop(16, hash_pointer, &p, 0);
+	if (s->signature.pointers >> SIGNATURE_INT3)
+		s->signature.pointer_hash = SIGNATURE_FOLD(s->signature.pointer_hash) |
+					    SIGNATURE_FOLD(p.int3_hash) << 32;
 }
 
 /*
@@ -263,7 +285,7 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 		return;
 	if (!is_at_probe(s))
 		bpf_loop(SIGNATURE_STACK / SIGNATURE_PIECE, hash_stack, &s, 0);
-	bpf_loop(16, hash_pointer, &s, 0);
+	hash_pointers(s);
 }
 
 SEC("raw_tp/sched_switch")

@@ -133,7 +133,9 @@ struct cap_signature {
 	uint64_t pointer_hash; ///< of what the registers in `pointers` point to
 	uint32_t stack_bytes;  ///< at most CAP_SIGNATURE_STACK, a multiple of 8
 	/** Bit n: the CAP_SIGNATURE_TARGET bytes at gpr[n] rounded down to that size are in
-	 * pointer_hash, in ascending order of n; rsp never is. */
+	 * pointer_hash, in ascending order of n; rsp never is. Bit n + CAP_SIGNATURE_INT3: they have a byte 0xcc among
+	 * them, which in code may be a probe, and are in a hash of their own. Where there is any such, pointer_hash is
+	 * that one, folded to 32 bits, above the other, folded, too. */
 	uint32_t pointers;
 };
 
@@ -142,6 +144,8 @@ struct cap_signature {
 #define CAP_SIGNATURE_TARGET 64u
 #define CAP_SIGNATURE_SEED 0xcbf29ce484222325ull
 #define CAP_SIGNATURE_PRIME 0x100000001b3ull
+#define CAP_SIGNATURE_INT3 16
+#define CAP_SIGNATURE_FOLD(h) (((h) ^ (h) >> 32) & 0xffffffff)
 
 /** @return the C name of allocator function @p fn. */
 const char *cap_heap_name(enum cap_heap_fn fn);

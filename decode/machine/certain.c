@@ -14,7 +14,9 @@
 #include "decode/translator/touch.h"
 
 #define CERTAIN_PAGE 4096ull
-#define CERTAIN_PAGES 64 ///< each costs a fault or two
+#define CERTAIN_PAGES 64       ///< each costs a fault or two
+#define CERTAIN_PAGES_MAX 2048 ///< of a way that is short
+#define CERTAIN_SHORT 16384    ///< instructions
 #define CERTAIN_BYTES (CERTAIN_PAGES * CERTAIN_PAGE)
 #define CERTAIN_STEPS 300 ///< cost as much as protecting all memory
 
@@ -32,6 +34,8 @@ struct certain_page {
 static struct {
 	VEC(struct certain_page) written;
 	uint8_t regs[CERTAIN_REGS][160];
+	size_t pages_max;
+	bool is_full; ///< one page more was written
 	enum certain result;
 } probe;
 
@@ -259,13 +263,15 @@ static enum dec_verdict certain_special(void *ctx, struct dec_engine *e,
 	return certain_end(CERTAIN_UNIQUE);
 }
 
-/* Keep what @p page holds, before the first store to it. @return false: it holds code, or so much changes that it will
- * not come back to the same state. */
+/* Keep what @p page holds, before the first store to it. @return false: it holds code, or is one too many. */
 static bool certain_keep(struct dec_replay *r, uint64_t page)
 {
 	struct certain_page *p;
 
-	if (map_get(&r->guest.code, page >> 12) || probe.written.size >= CERTAIN_PAGES)
+	if (map_get(&r->guest.code, page >> 12))
+		return false;
+	probe.is_full = probe.written.size >= probe.pages_max;
+	if (probe.is_full)
 		return false;
 	p = vec_push(&probe.written);
 	if (!p)
@@ -367,7 +373,10 @@ static bool certain_protect(struct dec_guest *g, int prot)
 static enum certain certain_run(struct dec_replay *r, uint64_t budget)
 {
 	struct dec_engine *e = &r->engine;
+	uint64_t until = e->now + budget;
 
+	probe.pages_max = CERTAIN_PAGES;
+	probe.is_full = false;
 	e->world.syscall = certain_syscall;
 	e->world.special = certain_special;
 	e->world.fault = certain_fault;
@@ -382,7 +391,14 @@ static enum certain certain_run(struct dec_replay *r, uint64_t budget)
 		if (v != DEC_GO)
 			return probe.result;
 	}
-	dec_engine_run(e, e->now + budget);
+	dec_engine_run(e, until);
+	// What changes so much will not come back to the same state. To the same place it may, in a short loop.
+	if (probe.is_full && until > e->now) {
+		probe.pages_max = CERTAIN_PAGES_MAX;
+		dec_engine_run(e, until - e->now > CERTAIN_SHORT ?
+					  e->now + CERTAIN_SHORT :
+					  until);
+	}
 	return probe.result;
 }
 

@@ -146,12 +146,13 @@ bool dec_replay_is_refused_branch(struct dec_replay *r)
 
 bool dec_replay_is_refused_call(struct dec_replay *r, uint64_t *next)
 {
-	struct dec_insn insn;
+	// A loop may come here at each pass: it is not decoded anew.
+	const struct dec_insn *insn = dec_engine_insn(&r->engine, r->engine.ctx->rip);
 
-	if (!replay_branch_at(r, r->engine.ctx->rip, &insn) ||
-	    insn.flow != DEC_FLOW_CALL_IND || !replay_is_refused(&r->engine, &insn))
+	if (!insn->len || insn->flow != DEC_FLOW_CALL_IND ||
+	    !replay_is_refused(&r->engine, insn))
 		return false;
-	*next = insn.rip + insn.len;
+	*next = insn->rip + insn->len;
 	return true;
 }
 

@@ -443,31 +443,67 @@ static bool threads_is_masked(const struct dec_replay *r, const uint8_t *from,
 	       from[bytes - 1] == CAP_MASK_BYTE;
 }
 
+/* What registers of the event point to. */
+struct threads_pointed {
+	uint64_t hash;
+	bool is_readable;
+	bool is_masked; ///< some of it may be
+	bool has_code;
+};
+
+/* @p which: bit n for gpr[n]. */
+static struct threads_pointed threads_pointed(struct dec_replay *r, uint32_t which)
+{
+	struct threads_pointed p = { .hash = CAP_SIGNATURE_SEED, .is_readable = true };
+
+	for (int i = 0; i < CAP_GPRS && p.is_readable; i++) {
+		uint64_t at = r->next.regs.gpr[i] & -(uint64_t)CAP_SIGNATURE_TARGET;
+
+		if (!(which >> i & 1))
+			continue;
+		p.is_readable = dec_guest_avail(&r->guest, at, PROT_READ) >=
+				CAP_SIGNATURE_TARGET;
+		if (!p.is_readable)
+			break;
+		p.hash = threads_hash(p.hash, (const void *)at, CAP_SIGNATURE_TARGET);
+		p.is_masked |=
+			threads_is_masked(r, (const void *)at, CAP_SIGNATURE_TARGET);
+		p.has_code |= dec_guest_avail(&r->guest, at, PROT_EXEC) > 0;
+	}
+	return p;
+}
+
+static bool threads_pointers_match(struct dec_replay *r)
+{
+	const struct cap_signature *sig = &r->next.signature;
+	uint32_t with_int3 = sig->pointers >> CAP_SIGNATURE_INT3;
+	struct threads_pointed some = threads_pointed(r, sig->pointers),
+			       other = threads_pointed(r, with_int3);
+	uint64_t want = sig->pointer_hash;
+
+	if (!some.is_readable || !other.is_readable)
+		return false;
+	if (!with_int3)
+		return !sig->pointers || some.hash == want || some.is_masked;
+	return (CAP_SIGNATURE_FOLD(some.hash) == (uint32_t)want || some.is_masked) &&
+	       (CAP_SIGNATURE_FOLD(other.hash) == want >> 32 || other.is_masked ||
+		other.has_code);
+}
+
 static bool threads_signature_matches(struct dec_replay *r)
 {
 	const struct cap_signature *sig = &r->next.signature;
-	const uint64_t *gpr = r->next.regs.gpr;
-	uint64_t stack = gpr[CAP_RSP] - CAP_SIGNATURE_RED_ZONE, h = CAP_SIGNATURE_SEED;
-	bool is_masked = false;
+	uint64_t stack = r->next.regs.gpr[CAP_RSP] - CAP_SIGNATURE_RED_ZONE;
 
-	if (sig->stack_bytes) {
-		if (dec_guest_avail(&r->guest, stack, PROT_READ) < sig->stack_bytes ||
-		    (threads_hash(h, (const void *)stack, sig->stack_bytes) !=
-			     sig->stack_hash &&
-		     !threads_is_masked(r, (const void *)stack, sig->stack_bytes)))
-			return false;
-	}
-	for (int i = 0; i < CAP_GPRS; i++) {
-		uint64_t at = gpr[i] & ~(uint64_t)(CAP_SIGNATURE_TARGET - 1);
-
-		if (!(sig->pointers >> i & 1))
-			continue;
-		if (dec_guest_avail(&r->guest, at, PROT_READ) < CAP_SIGNATURE_TARGET)
-			return false;
-		h = threads_hash(h, (const void *)at, CAP_SIGNATURE_TARGET);
-		is_masked |= threads_is_masked(r, (const void *)at, CAP_SIGNATURE_TARGET);
-	}
-	return !sig->pointers || h == sig->pointer_hash || is_masked;
+	if (!threads_pointers_match(r)) // of less memory than the stack
+		return false;
+	if (sig->stack_bytes &&
+	    (dec_guest_avail(&r->guest, stack, PROT_READ) < sig->stack_bytes ||
+	     (threads_hash(CAP_SIGNATURE_SEED, (const void *)stack, sig->stack_bytes) !=
+		      sig->stack_hash &&
+	      !threads_is_masked(r, (const void *)stack, sig->stack_bytes))))
+		return false;
+	return true;
 }
 
 /* Where a frame points to the vector state, and that has what (pt-collect/inputs/signal.c). */

@@ -38,6 +38,7 @@ static size_t read_as_program(pid_t pid, uint64_t addr, void *buf, size_t size)
 struct cap_signature ptc_signature_read(pid_t pid, const struct cap_regs *regs)
 {
 	struct cap_signature s = { .pointer_hash = CAP_SIGNATURE_SEED };
+	uint64_t int3_hash = CAP_SIGNATURE_SEED;
 	uint8_t buf[CAP_SIGNATURE_STACK];
 
 	s.stack_bytes = read_as_program(pid, regs->gpr[CAP_RSP] - CAP_SIGNATURE_RED_ZONE,
@@ -47,14 +48,20 @@ struct cap_signature ptc_signature_read(pid_t pid, const struct cap_regs *regs)
 	for (int i = 0; i < CAP_GPRS; i++) {
 		uint64_t at = regs->gpr[i] & ~(uint64_t)(CAP_SIGNATURE_TARGET - 1);
 
-		// Code with probes in it does not read as in its file.
-		if (i == CAP_RSP ||
-		    read_as_program(pid, at, buf, CAP_SIGNATURE_TARGET) !=
-			    CAP_SIGNATURE_TARGET ||
-		    memchr(buf, INT3, CAP_SIGNATURE_TARGET))
+		if (i == CAP_RSP || read_as_program(pid, at, buf, CAP_SIGNATURE_TARGET) !=
+					    CAP_SIGNATURE_TARGET)
 			continue;
+		// Code with probes in it does not read as in its file.
+		if (memchr(buf, INT3, CAP_SIGNATURE_TARGET)) {
+			int3_hash = hash(int3_hash, buf, CAP_SIGNATURE_TARGET);
+			s.pointers |= 1u << CAP_SIGNATURE_INT3 << i;
+			continue;
+		}
 		s.pointer_hash = hash(s.pointer_hash, buf, CAP_SIGNATURE_TARGET);
 		s.pointers |= 1u << i;
 	}
+	if (s.pointers >> CAP_SIGNATURE_INT3)
+		s.pointer_hash = CAP_SIGNATURE_FOLD(s.pointer_hash) |
+				 CAP_SIGNATURE_FOLD(int3_hash) << 32;
 	return s;
 }

@@ -126,6 +126,41 @@ static void *hide(void *arg)
 	return arg;
 }
 
+/* The same, in more pages than are kept to be compared. */
+static void *hide_wide(void *arg)
+{
+	static long far[3][200][512];
+	long *first = &far[(long)arg][0][256], *at, i;
+
+	__asm__ volatile("1: mov $200, %1\n"
+			 "mov %2, %0\n"
+			 "2: addq $1, -1024(%0)\n"
+			 "add $4096, %0\n"
+			 "dec %1\n"
+			 "jnz 2b\n"
+			 "cmpq $40000, -1024(%2)\n"
+			 "jl 1b\n"
+			 : "=&r"(at), "=&r"(i)
+			 : "r"(first)
+			 : "memory", "cc");
+	return arg;
+}
+
+/* Its progress is where a register points to, beside what looks like a breakpoint. */
+static void *beside_int3(void *arg)
+{
+	static long near[3][8]
+		__attribute__((aligned(64))) = { { 0, 0xcc }, { 0, 0xcc }, { 0, 0xcc } };
+
+	__asm__ volatile("1: addq $1, (%0)\n"
+			 "cmpq $4000000, (%0)\n"
+			 "jl 1b\n"
+			 :
+			 : "r"(near[(long)arg])
+			 : "memory", "cc");
+	return arg;
+}
+
 /* The same, and long ways between. */
 static void *hide_far(void *arg)
 {
@@ -488,6 +523,7 @@ int main(int argc, char **argv)
 		      { "hide", hide, 3 },	  { "far", hide_far, 3 },
 		      { "lanes", hide_lanes, 3 }, { "carry", hide_carry, 3 },
 		      { "idle", idle, 3 },	  { "long", idle_long, 3 },
+		      { "wide", hide_wide, 3 },	  { "int3", beside_int3, 3 },
 		      { "twice", twice, 3 },	  { "arenas", arenas, 4 } };
 	const char *mode = argc > 1 ? argv[1] : "";
 	pthread_t t;
