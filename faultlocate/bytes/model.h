@@ -46,6 +46,7 @@ enum model_family {
 	MODEL_VEC_PAIRS, ///< of neighbouring lanes: haddps
 	MODEL_VEC_LOGIC,
 	MODEL_VEC_EQUAL,
+	MODEL_VEC_LEAST, ///< of each two lanes, without signs
 	MODEL_VEC_SHIFT,
 	MODEL_VEC_SHUFFLE, ///< which byte goes where is in the instruction
 	MODEL_VEC_PERMUTE, ///< .. in a register

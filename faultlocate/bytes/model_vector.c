@@ -81,7 +81,7 @@ static const struct {
 	V(pmaxs, LANES),
 	V(pmaxu, LANES),
 	V(pmins, LANES),
-	V(pminu, LANES),
+	V(pminu, LEAST),
 	V(pmulh, LANES),
 	V(pmulhu, LANES),
 	V(pmull, LANES),

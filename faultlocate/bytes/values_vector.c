@@ -254,6 +254,27 @@ static struct err *equal(const struct bytes_flow *f)
 	return put(f, ret, width);
 }
 
+/* Nothing is less than 0, which has a value, whatever the other one is: strlen() without AVX looks for a terminator in four
+ * vectors at once. */
+static struct err *least(const struct bytes_flow *f)
+{
+	uint8_t a[BYTES], b[BYTES], va[BYTES], vb[BYTES], ret[BYTES];
+	unsigned lane = f->m->lane, width = width_of(f);
+
+	bits_of(f, f->m->first, va);
+	bits_of(f, f->m->last, vb);
+	value_of(f, f->m->first, a);
+	value_of(f, f->m->last, b);
+	for (unsigned at = 0; at < width; at += lane) {
+		bool is_least = (!any_of(a + at, lane) && !any_of(va + at, lane)) ||
+				(!any_of(b + at, lane) && !any_of(vb + at, lane));
+		bool is_unknown = any_of(va + at, lane) || any_of(vb + at, lane);
+
+		memset(ret + at, is_unknown && !is_least ? 0xff : 0, lane);
+	}
+	return put(f, ret, width);
+}
+
 static uint64_t shifted(uint64_t bits, unsigned width, uint64_t by, enum model_shift how)
 {
 	uint64_t top = bits >> (width - 1) & 1;
@@ -548,6 +569,8 @@ struct err *fl_values_flow_vector(const struct bytes_flow *f)
 		return narrow(f, 2 * f->m->lane);
 	case MODEL_VEC_LOGIC:
 		return logic(f);
+	case MODEL_VEC_LEAST:
+		return least(f);
 	case MODEL_VEC_EQUAL:
 		return equal(f);
 	case MODEL_VEC_SHIFT:
