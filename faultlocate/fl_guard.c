@@ -224,16 +224,34 @@ static bool has_own_copy(struct guard *g)
 	return n_copy > ENTRIES;
 }
 
-/* Does the program have what the guard does not follow: families of allocators, functions that rules name? */
+/* Are the functions of families one library's, and not the user's? That such call the allocator once is known of those. */
+static bool has_own_families(struct guard *g)
+{
+	const char *exe = capture_info(g->a->capture)->exe, *of = NULL;
+
+	for (size_t i = 0; i < g->hooks.size; i++) {
+		const struct dec_hook *h = &g->hooks.data[i];
+		const char *module;
+
+		if (h->kind != DEC_HOOK_FAMILY)
+			continue;
+		module = dec_symbols_module(g->a->symbols, h->rip);
+		if (!module || (exe && !strcmp(module, exe)) ||
+		    (of && strcmp(module, of)) ||
+		    dec_symbols_has_debug(g->a->symbols, h->rip))
+			return true;
+		of = module;
+	}
+	return false;
+}
+
+/* Does the program have what the guard does not follow: families of its own, functions that rules name? */
 static bool is_beyond(struct guard *g)
 {
-	static const char *const names[] = { "_Znwm", "_ZdlPv", "ts" };
 	uint64_t entry;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (dec_symbols_entries(g->a->symbols, names[i], &entry, 1))
-			return true;
-	return has_own_copy(g);
+	return dec_symbols_entries(g->a->symbols, "ts", &entry, 1) || has_own_copy(g) ||
+	       has_own_families(g);
 }
 
 /* .. of values alone. */
@@ -253,9 +271,11 @@ static struct err *tell(struct guard *g)
 	g->hooks.size = 0;
 	if (g->is_plain)
 		return tell_calls(g);
-	if (is_beyond(g))
+	err = hg_points_hooks(g->a->symbols, &g->hooks);
+	if (!err && is_beyond(g))
 		return err_new(ERR_UNSUPPORTED, "this program is beyond the guard");
-	err = add_allocator(g);
+	if (!err)
+		err = add_allocator(g);
 	if (!err)
 		err = add_copies(g);
 	if (!err)

@@ -11,6 +11,7 @@
 
 #include "decode/history/frames.h"
 #include "heapgraph/heapgraph.h"
+#include "heapgraph/hg_strings.h"
 
 /** An access by a pointer to @p node, before it is done. */
 struct hg_judged {
@@ -60,5 +61,9 @@ struct hg_judge {
 	bool wants_all;	     ///< ACCESS: of all accesses
 	bool wants_syscalls; ///< SYSCALL
 };
+
+/** List operator new and delete of the modules that are known for a guard (decode/translator/guard.h), behind what is in
+ * @p ret. @return ERR_NOMEM. */
+struct err *hg_points_hooks(struct dec_symbols *symbols, hg_hooks *ret);
 
 #endif

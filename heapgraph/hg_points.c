@@ -132,6 +132,23 @@ struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols)
 	return err;
 }
 
+struct err *hg_points_hooks(struct dec_symbols *symbols, hg_hooks *ret)
+{
+	struct err *err = NULL;
+	uint64_t entry[16];
+
+	for (size_t k = 0; k < sizeof(operators) / sizeof(*operators) && !err; k++) {
+		size_t n = dec_symbols_entries(symbols, operators[k].name, entry, 16);
+
+		for (size_t i = 0; i < n && i < 16 && !err; i++)
+			err = vec_add(ret,
+				      (struct dec_hook){ .rip = entry[i],
+							 .kind = DEC_HOOK_FAMILY,
+							 .which = operators[k].family });
+	}
+	return err;
+}
+
 /* ---- values ----------------------------------------------------------------------------------- */
 
 /* To which node is the pointer in register @p reg? By where it came from; else by what lies there. */

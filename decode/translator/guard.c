@@ -161,7 +161,7 @@ struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 		return &err_nomem;
 	if (h->is_resolver)
 		dec_engine_set_break(e, h->rip, true);
-	else if (h->kind == DEC_HOOK_ALLOCATOR)
+	else if (h->kind == DEC_HOOK_ALLOCATOR || h->kind == DEC_HOOK_FAMILY)
 		return stop_at(e, h->rip);
 	else if (h->kind == DEC_HOOK_STRING)
 		dec_engine_invalidate(e, h->rip, 1);
@@ -450,7 +450,11 @@ static uint32_t node_born(struct dec_engine *e, uint64_t start, uint64_t size,
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 		return 0;
 	}
-	g->nodes.data[n] = (struct guard_node){ start, size, site, .is_live = true };
+	g->nodes.data[n] = (struct guard_node){ .start = start,
+						.size = size,
+						.site = site,
+						.is_live = true,
+						.family = g->call.family };
 	g->rows[n] = (struct guard_row){ start, size };
 	g->starts[start / 16 % GUARD_STARTS / 32] |= 1u << start / 16 % 32;
 	tag = dec_guard_parts_born(e, n);
@@ -493,6 +497,7 @@ static bool keep_thread(const struct dec_engine *e, struct guard_thread *t)
 	t->passed = g->passed;
 	t->fill = g->fill;
 	t->call = g->call;
+	t->family = g->family;
 	return !g->blank || dec_blank_keep(e, &t->blank);
 }
 
@@ -506,6 +511,7 @@ static void bring_thread(struct dec_engine *e, const struct guard_thread *t)
 	e->ctx->vec_tags = t->vec_tags;
 	g->fill = t->fill;
 	g->call = t->call;
+	g->family = t->family;
 	g->passed = t->passed;
 	if (g->blank)
 		dec_blank_bring(e, t->blank.regs ? &t->blank : NULL);
@@ -1283,11 +1289,35 @@ static void check_release(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
 	uint64_t addr = e->ctx->gpr[CAP_RDI], *root = map_get(&g->live, addr);
+	const struct guard_node *n = root ? &g->nodes.data[*root] : NULL;
 	uint32_t tag = e->ctx->tag[CAP_RDI];
 
-	if (addr && (!root || (tag && node_of(g, tag) != &g->nodes.data[*root])) &&
+	if (addr &&
+	    (!n || (tag && node_of(g, tag) != n) || n->family != g->call.family) &&
 	    !is_at_end_of_thread(e, h))
 		dec_guard_doubt(e, DEC_DOUBT_RELEASE, e->ctx->rip);
+}
+
+/* A function of family @p h begins, if none is under way that has called it. */
+static void enter_family(struct dec_engine *e, const struct dec_hook *h)
+{
+	struct guard_family *f = &e->guard->family;
+
+	if (f->family && is_under_way(e, f->rsp, f->returns))
+		return;
+	f->family = h->which;
+	f->rsp = e->ctx->gpr[CAP_RSP];
+	f->returns = word_at(f->rsp);
+}
+
+/* @return for which family the allocator is called. It was to be called once. */
+static uint8_t take_family(struct dec_engine *e)
+{
+	struct guard_family *f = &e->guard->family;
+	uint8_t ret = f->family && is_under_way(e, f->rsp, f->returns) ? f->family : 0;
+
+	f->family = 0;
+	return ret;
 }
 
 /* Is it asked for a negative number of bytes? */
@@ -1332,6 +1362,8 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 	call->arg[0] = c->gpr[CAP_RDI];
 	call->arg[1] = c->gpr[CAP_RSI];
 	call->arg[2] = c->gpr[CAP_RDX];
+	if (!is_handed)
+		call->family = h->kind == DEC_HOOK_ALLOCATOR ? take_family(e) : 0;
 	if (h->kind == DEC_HOOK_ALLOCATOR) {
 		if (h->which == CAP_HEAP_FREE || h->which == CAP_HEAP_REALLOC)
 			check_release(e, h);
@@ -1506,6 +1538,8 @@ bool dec_guard_at_stop(struct dec_engine *e)
 
 		enter_call(e, &hook);
 	}
+	if (h && g->hook.data[*h - 1].kind == DEC_HOOK_FAMILY && !g->call.is_open)
+		enter_family(e, &g->hook.data[*h - 1]);
 	return !g->doubt;
 }
 

@@ -46,8 +46,9 @@ enum dec_doubt {
 enum dec_hook_kind {
 	DEC_HOOK_NONE,
 	DEC_HOOK_ALLOCATOR, ///< which: enum cap_heap_fn, or another of the allocator's
-	DEC_HOOK_STRING,    ///< extents, limit, width: what a call reads
-	DEC_HOOK_COPY,	    ///< the slot that calls of memcpy go through
+	DEC_HOOK_FAMILY, ///< a library's function that calls one of the allocator's for family `which`: operator new, delete
+	DEC_HOOK_STRING, ///< extents, limit, width: what a call reads
+	DEC_HOOK_COPY,	 ///< the slot that calls of memcpy go through
 	DEC_HOOK_FOREIGN, ///< code of a library, up to end: vectors may read ahead there
 	DEC_HOOK_PARTS, ///< blocks of end bytes may have parts that pointers are meant for: it asks (DEC_DOUBT_ASKS)
 	DEC_HOOK_OWN,	///< the user's code, up to end
@@ -163,6 +164,7 @@ struct guard_node {
 	uint32_t tag;		    ///< of a pointer to its start
 	uint32_t next; ///< number of what realloc made of it where it was; 0: nothing
 	bool is_live;
+	uint8_t family; ///< by whom it was allocated; 0: by the allocator itself
 };
 
 enum guard_event_kind {
@@ -193,12 +195,19 @@ struct guard_call {
 	uint64_t rsp, returns, arg[3];
 	uint64_t gpr[16];
 	uint32_t tag[16], vec_tags;
+	uint8_t family;
 };
 
 /** The last call of memcpy, memset and the like. */
 struct guard_fill {
 	uint64_t rsp, returns, bytes;
 	bool is_filler; ///< it is of a function that may call others for it
+};
+
+/** A function that will call the allocator, once, for its own family. */
+struct guard_family {
+	uint64_t rsp, returns;
+	uint8_t family; ///< 0: it has, or there is none
 };
 
 /** What a thread that does not run has for itself. */
@@ -208,6 +217,7 @@ struct guard_thread {
 	uint64_t string_call[2], passed;
 	struct guard_fill fill;
 	struct guard_call call;
+	struct guard_family family;
 	struct blank_thread blank;
 };
 
@@ -254,6 +264,7 @@ struct dec_guard {
 	struct map stops; ///< where functions of the allocator begin, or return to -> 1
 	uint64_t passed;  ///< what there is to do at this one was done; 0: none
 	struct guard_call call;
+	struct guard_family family;
 	VEC(struct guard_thread) threads;	 ///< that ran before
 	uint64_t low, span, high_low, high_span; ///< where nodes lie: two pieces
 	bool has_high;				 ///< there is a second piece,

@@ -455,10 +455,11 @@ static bool is_stack_step(const struct dec_insn *insn)
 static void stop_here(struct translation *t)
 {
 	uint64_t *h = map_get(&t->e->guard->hooks, t->block->rip);
+	enum dec_hook_kind kind = h ? t->e->guard->hook.data[*h - 1].kind : DEC_HOOK_NONE;
 	uint32_t n;
 	uint8_t *jump;
 
-	if (h && t->e->guard->hook.data[*h - 1].kind == DEC_HOOK_ALLOCATOR) {
+	if (kind == DEC_HOOK_ALLOCATOR || kind == DEC_HOOK_FAMILY) {
 		dec_guard_keep_flags(t, 0);
 		emit_ctx_op(&t->out, OP_CMP, CAP_RSP, CTX_ALLOCATOR_RSP);
 		jump = emit_jcc_rel(&t->out, CC_A);

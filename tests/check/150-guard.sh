@@ -7,7 +7,7 @@
 # slow way). Right ones end without a doubt: then it was quick, and nothing else looked.
 # time limit: 300
 . tests/lib.sh
-need gojq gcc clang gzip
+need gojq gcc g++ clang gzip
 need_bpf
 
 rules=()
@@ -633,4 +633,14 @@ done
 for i in 1 2 3; do
 	same "$TMPDIR/wrapped" $i
 	[ "$n" = 1 ] || fail "wrapped $i: $(cat "$TMPDIR/slow.found")"
+done
+
+# What is allocated and released by operator new and delete, too; by each other's is a mistake.
+g++ -O1 -s -w -pthread -o "$TMPDIR/families" tests/check/programs/families.cc || fail "cannot compile"
+quick=0
+same "$TMPDIR/families"
+[ $quick = 1 ] || fail "families: $(cat "$TMPDIR/said")"
+for i in {1..12}; do
+	same "$TMPDIR/families" $i
+	[ "$n" = 1 ] || fail "families $i: $(cat "$TMPDIR/slow.found")"
 done
