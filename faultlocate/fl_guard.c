@@ -32,6 +32,8 @@ struct guard {
 	bool is_plain;	 ///< nothing is asked of this replay: there is no guard in it,
 	bool has_values; ///< .. but one that follows what has no value
 	bool has_no_room; ///< where the machine lay, which is chance, there was none for the last one
+	bool has_families,		 ///< it was told of operator new and delete,
+		has_library_families;	 ///< .. which are a library's
 	size_t n_told;			 ///< modules whose structs the guard knows of
 	size_t n_lined;			 ///< .. whose code,
 	bool has_asked;			 ///< .. as soon as it has asked
@@ -224,34 +226,48 @@ static bool has_own_copy(struct guard *g)
 	return n_copy > ENTRIES;
 }
 
-/* Are the functions of families one library's, and not the user's? That such call the allocator once is known of those. */
-static bool has_own_families(struct guard *g)
+/* Are the functions of families one library's, and not the user's? Only of those is it known that they call the allocator
+ * once. */
+static bool are_a_librarys(struct guard *g)
 {
 	const char *exe = capture_info(g->a->capture)->exe, *of = NULL;
 
 	for (size_t i = 0; i < g->hooks.size; i++) {
-		const struct dec_hook *h = &g->hooks.data[i];
-		const char *module;
+		uint64_t rip = g->hooks.data[i].rip;
+		const char *module = dec_symbols_module(g->a->symbols, rip);
 
-		if (h->kind != DEC_HOOK_FAMILY)
-			continue;
-		module = dec_symbols_module(g->a->symbols, h->rip);
 		if (!module || (exe && !strcmp(module, exe)) ||
 		    (of && strcmp(module, of)) ||
-		    dec_symbols_has_debug(g->a->symbols, h->rip))
-			return true;
+		    dec_symbols_has_debug(g->a->symbols, rip))
+			return false;
 		of = module;
 	}
-	return false;
+	return true;
 }
 
-/* Does the program have what the guard does not follow: families of its own, functions that rules name? */
+/* Operator new and delete; first of all. @return ERR_UNSUPPORTED: others were told of otherwise. */
+static struct err *add_families(struct guard *g)
+{
+	struct err *err = hg_points_hooks(g->a->symbols, &g->hooks);
+	bool is_once = are_a_librarys(g);
+
+	if (err || !g->hooks.size)
+		return err;
+	if (g->has_families && is_once != g->has_library_families)
+		return err_new(ERR_UNSUPPORTED, "operator new came when it was known");
+	g->has_families = true;
+	g->has_library_families = is_once;
+	for (size_t i = 0; i < g->hooks.size; i++)
+		g->hooks.data[i].is_once = is_once;
+	return NULL;
+}
+
+/* Does the program have what the guard does not follow: functions that rules name? */
 static bool is_beyond(struct guard *g)
 {
 	uint64_t entry;
 
-	return dec_symbols_entries(g->a->symbols, "ts", &entry, 1) || has_own_copy(g) ||
-	       has_own_families(g);
+	return dec_symbols_entries(g->a->symbols, "ts", &entry, 1) || has_own_copy(g);
 }
 
 /* .. of values alone. */
@@ -271,9 +287,9 @@ static struct err *tell(struct guard *g)
 	g->hooks.size = 0;
 	if (g->is_plain)
 		return tell_calls(g);
-	err = hg_points_hooks(g->a->symbols, &g->hooks);
-	if (!err && is_beyond(g))
+	if (is_beyond(g))
 		return err_new(ERR_UNSUPPORTED, "this program is beyond the guard");
+	err = add_families(g);
 	if (!err)
 		err = add_allocator(g);
 	if (!err)
@@ -405,7 +421,7 @@ static struct err *start(struct guard *g)
 
 	g->has_debug = dec_symbols_has_debug(g->a->symbols, 0);
 	g->n_told = g->n_lined = 0;
-	g->has_asked = false;
+	g->has_asked = g->has_families = false;
 	if (err || (g->is_plain && !g->has_values))
 		return err;
 	err = dec_machine_guard(g->m, (g->has_values ? DEC_GUARD_VALUES : 0) |

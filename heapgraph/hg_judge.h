@@ -63,7 +63,7 @@ struct hg_judge {
 };
 
 /** List operator new and delete of the modules that are known for a guard (decode/translator/guard.h), behind what is in
- * @p ret. @return ERR_NOMEM. */
+ * @p ret; as is_once. @return ERR_NOMEM. */
 struct err *hg_points_hooks(struct dec_symbols *symbols, hg_hooks *ret);
 
 #endif

@@ -144,7 +144,8 @@ struct err *hg_points_hooks(struct dec_symbols *symbols, hg_hooks *ret)
 			err = vec_add(ret,
 				      (struct dec_hook){ .rip = entry[i],
 							 .kind = DEC_HOOK_FAMILY,
-							 .which = operators[k].family });
+							 .which = operators[k].family,
+							 .is_once = true });
 	}
 	return err;
 }

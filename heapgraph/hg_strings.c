@@ -175,10 +175,10 @@ static enum dec_hook_extent hook_extent(const struct function *f, size_t i)
 	case ALL:
 		return DEC_EXTENT_ALL;
 	case FOUND:
-		if (f->limit)
-			return f->unit == WIDE ? DEC_EXTENT_UNKNOWN : DEC_EXTENT_VALUE;
-		return strstr(f->name, "rawmemchr") ? DEC_EXTENT_UNKNOWN :
-						      DEC_EXTENT_TEXT;
+		if (f->limit && f->unit == WIDE)
+			return DEC_EXTENT_UNKNOWN;
+		return f->limit || strstr(f->name, "rawmemchr") ? DEC_EXTENT_VALUE :
+								  DEC_EXTENT_TEXT;
 	case ORDER:
 		return DEC_EXTENT_ORDER;
 	case DIFFERENCE:

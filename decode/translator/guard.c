@@ -1306,17 +1306,30 @@ static void enter_family(struct dec_engine *e, const struct dec_hook *h)
 	if (f->family && is_under_way(e, f->rsp, f->returns))
 		return;
 	f->family = h->which;
+	f->is_once = h->is_once;
 	f->rsp = e->ctx->gpr[CAP_RSP];
 	f->returns = word_at(f->rsp);
+	if (!f->is_once && stop_at(e, f->returns))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 }
 
-/* @return for which family the allocator is called. It was to be called once. */
+static void leave_family(struct dec_engine *e)
+{
+	struct guard_family *f = &e->guard->family;
+
+	if (e->ctx->gpr[CAP_RSP] > f->rsp)
+		f->family = 0;
+}
+
+/* @return for which family the allocator is called. */
 static uint8_t take_family(struct dec_engine *e)
 {
 	struct guard_family *f = &e->guard->family;
-	uint8_t ret = f->family && is_under_way(e, f->rsp, f->returns) ? f->family : 0;
+	bool is_under = f->family && is_under_way(e, f->rsp, f->returns);
+	uint8_t ret = is_under ? f->family : 0;
 
-	f->family = 0;
+	if (!is_under || f->is_once)
+		f->family = 0;
 	return ret;
 }
 
@@ -1532,6 +1545,8 @@ bool dec_guard_at_stop(struct dec_engine *e)
 	if (g->call.is_open && rip == g->call.returns &&
 	    e->ctx->gpr[CAP_RSP] > g->call.rsp)
 		leave_call(e);
+	if (g->family.family && rip == g->family.returns)
+		leave_family(e);
 	if (h && (g->hook.data[*h - 1].kind == DEC_HOOK_ALLOCATOR ||
 		  g->hook.data[*h - 1].is_resolver)) {
 		const struct dec_hook hook = g->hook.data[*h - 1];

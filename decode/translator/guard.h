@@ -46,9 +46,9 @@ enum dec_doubt {
 enum dec_hook_kind {
 	DEC_HOOK_NONE,
 	DEC_HOOK_ALLOCATOR, ///< which: enum cap_heap_fn, or another of the allocator's
-	DEC_HOOK_FAMILY, ///< a library's function that calls one of the allocator's for family `which`: operator new, delete
-	DEC_HOOK_STRING, ///< extents, limit, width: what a call reads
-	DEC_HOOK_COPY,	 ///< the slot that calls of memcpy go through
+	DEC_HOOK_FAMILY, ///< a function that calls the allocator for family `which`: operator new, delete
+	DEC_HOOK_STRING,  ///< extents, limit, width: what a call reads
+	DEC_HOOK_COPY,	  ///< the slot that calls of memcpy go through
 	DEC_HOOK_FOREIGN, ///< code of a library, up to end: vectors may read ahead there
 	DEC_HOOK_PARTS, ///< blocks of end bytes may have parts that pointers are meant for: it asks (DEC_DOUBT_ASKS)
 	DEC_HOOK_OWN,	///< the user's code, up to end
@@ -80,6 +80,7 @@ struct dec_hook {
 	bool is_resolver; ///< what it returns is the function
 	bool is_array;	  ///< of PART; else it is a struct
 	bool is_of_structs; ///< .. or an array of such
+	bool is_once; ///< FAMILY: as a library's, it does so once, if at all, and then returns
 	uint32_t
 		such; ///< of PART: a number for what is the same in all elements of an array; 0: there is one
 	uint64_t end, start; ///< start: of PART; of CLASS of one struct a number for it
@@ -204,10 +205,11 @@ struct guard_fill {
 	bool is_filler; ///< it is of a function that may call others for it
 };
 
-/** A function that will call the allocator, once, for its own family. */
+/** The outermost function under way that calls the allocator for its own family. */
 struct guard_family {
 	uint64_t rsp, returns;
-	uint8_t family; ///< 0: it has, or there is none
+	uint8_t family; ///< 0: there is none
+	bool is_once;	///< it counts as over when it has called it
 };
 
 /** What a thread that does not run has for itself. */
