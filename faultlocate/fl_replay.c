@@ -51,6 +51,7 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.stretch = finder && !hg_access_wants_steps(finder) ? hg_access_stretch :
 								      NULL,
 		.glance_bytes = hg_glance_bytes,
+		.state = finder ? hg_access_state : NULL,
 		.step_ctx = finder,
 		.vars = a->variables.data,
 		.n_vars = a->variables.size,

@@ -3,6 +3,7 @@
 
 #include "heapgraph/hg_access_int.h"
 
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "decode/history/allocator.h"
@@ -435,6 +436,73 @@ struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_st
 	return err ? err : f->derive.is_out_of_memory ? &err_nomem : NULL;
 }
 
+/* The registers of the thread that runs become @p now: pointers are those that are the same. */
+static void change_regs(struct hg_derived_regs *regs, const uint64_t now[DEC_GPRS])
+{
+	for (int r = 0; r < DEC_GPRS; r++) {
+		if (regs->value[r] != now[r])
+			hg_derived_set(regs, r, 0);
+		regs->value[r] = now[r];
+	}
+}
+
+/* That of thread @p tid whose frame is at @p frame; NULL: there is none. */
+static struct hg_handler *find_handler(struct hg_finder *f, uint32_t tid, uint64_t frame)
+{
+	return vec_find(&f->handlers, h, h->frame == frame && h->regs.tid == tid);
+}
+
+/* One that was left by longjmp has its frame no more when another one gets it. */
+static struct err *begin_handler(struct hg_finder *f, const uint64_t before[DEC_GPRS],
+				 const uint64_t now[DEC_GPRS])
+{
+	struct hg_derived_regs *regs = f->derive.regs;
+	uint64_t frame = now[CAP_RSP] + 8;
+	struct hg_handler *h = find_handler(f, regs->tid, frame);
+
+	if (!h && !(h = vec_push(&f->handlers)))
+		return &err_nomem;
+	memcpy(regs->value, before, sizeof(regs->value));
+	*h = (struct hg_handler){ frame, *regs };
+	change_regs(regs, now);
+	regs->vec_live = 0;
+	return NULL;
+}
+
+/* What the kernel gives back is what it was, if it still is. */
+static void end_handler(struct hg_finder *f, struct hg_handler *h,
+			const uint64_t now[DEC_GPRS])
+{
+	struct hg_derived_regs *regs = f->derive.regs;
+	const struct hg_derived_regs *was = &h->regs;
+
+	memcpy(regs->value, was->value, sizeof(regs->value));
+	memcpy(regs->gpr, was->gpr, sizeof(regs->gpr));
+	memcpy(regs->vec, was->vec, sizeof(regs->vec));
+	regs->live = was->live;
+	regs->vec_live = was->vec_live;
+	change_regs(regs, now);
+	*h = f->handlers.data[--f->handlers.size];
+}
+
+struct err *hg_access_state(void *ctx, uint32_t tid, const struct dec_rec *rec,
+			    const uint64_t before[DEC_GPRS])
+{
+	struct hg_finder *f = ctx;
+	struct err *err = switch_thread(f, tid);
+	struct hg_handler *h;
+
+	f->is_level = false;
+	if (err)
+		return err;
+	if (rec->value[20] == DEC_STATE_SIGNAL)
+		return begin_handler(f, before, rec->value);
+	h = find_handler(f, tid, before[CAP_RSP]);
+	if (h)
+		end_handler(f, h, rec->value);
+	return NULL;
+}
+
 /* ---- what others ask ------------------------------------------------------------------- */
 
 bool hg_access_wants_steps(const struct hg_finder *f)
@@ -547,6 +615,7 @@ void hg_access_destroy(struct hg_finder *f)
 		vec_deinit(&f->threads.data[i].open);
 	}
 	vec_deinit(&f->families);
+	vec_deinit(&f->handlers);
 	map_deinit(&f->points);
 	map_deinit(&f->slots);
 	map_deinit(&f->usable);

@@ -99,6 +99,7 @@ typedef const struct dec_struct *(*hg_layout_fn)(void *ctx, const struct hg_node
 struct hg_finder;
 
 struct dec_insn;
+struct dec_rec;
 
 /**
  * Look at each access of a replay of which @p r makes the graph.
@@ -151,6 +152,10 @@ void hg_access_finish(const struct hg_finder *f);
 /** A step (dec_heap_options.step; of inert ones the references are not needed); @p ctx is the
  * finder. @return NULL or ERR_NOMEM. */
 struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_step *s);
+
+/** A handler begins, or returned (dec_heap_options.state): it has registers of its own. @return NULL or ERR_NOMEM. */
+struct err *hg_access_state(void *ctx, uint32_t tid, const struct dec_rec *rec,
+			    const uint64_t before[16]);
 
 /** @return whether the judge asks about all accesses: then there must be no glances. */
 bool hg_access_wants_steps(const struct hg_finder *f);

@@ -57,6 +57,12 @@ struct hg_reports {
 	VEC(uint32_t) allocated;     ///< by node: its chain's index + 1; 0: not known
 };
 
+/** A handler under way: what it interrupted. */
+struct hg_handler {
+	uint64_t frame; ///< the stack pointer that it returns to the kernel with
+	struct hg_derived_regs regs;
+};
+
 #define HG_PARTS 1024
 
 /** What begins at @p offset in a struct. */
@@ -114,6 +120,7 @@ struct hg_finder {
 	uint64_t n_wrong;	 ///< accesses that were, or may be, wrong
 	bool is_without_history; ///< stores are told of inside of string functions alone
 	bool is_level; ///< derive.regs->value is what the glance has, but for signals
+	VEC(struct hg_handler) handlers;
 };
 
 /** An access by a pointer, before it is known whether it is wrong, and new. */

@@ -370,6 +370,14 @@ static struct err *heap_on_stretch(void *ctx, struct dec_stretch *s)
 	return err;
 }
 
+static struct err *heap_on_state(void *ctx, uint32_t tid, const struct dec_rec *rec,
+				 const uint64_t before[16])
+{
+	struct heap_trace *h = ctx;
+
+	return h->o->state(h->o->step_ctx, tid, rec, before);
+}
+
 static struct err *heap_on_gone(void *ctx)
 {
 	struct heap_trace *h = ctx;
@@ -605,6 +613,7 @@ static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_wher
 							    NULL,
 					 .glance_bytes = h->o->glance_bytes,
 					 .gone = heap_on_gone,
+					 .state = h->o->state ? heap_on_state : NULL,
 					 .ctx = h,
 					 .skips_inert = h->o->skips_inert };
 	struct err *err;

@@ -203,7 +203,10 @@ struct dec_heap_options {
 	struct err *(*stretch)(void *ctx, struct frames *frames, struct dec_stretch *s,
 			       const struct dec_heap_storer *storer);
 	size_t glance_bytes;
-	void *step_ctx; ///< of all three
+	/** As struct dec_trace has it. */
+	struct err *(*state)(void *ctx, uint32_t tid, const struct dec_rec *rec,
+			     const uint64_t before[16]);
+	void *step_ctx; ///< of all four
 	/** Variables to be told of. */
 	const struct dec_variable *vars;
 	size_t n_vars;

@@ -244,12 +244,15 @@ static enum dec_verdict replay_syscall_memory(struct dec_replay *r, uint64_t nr)
 static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
 {
 	struct dec_ctx *c = r->engine.ctx;
+	uint64_t rsp = c->gpr[CAP_RSP];
 
 	if (r->next.has_after) {
 		// rt_sigreturn, or a call that the kernel made again by itself.
 		if (nr == SYS_rt_sigreturn)
-			dec_replay_signal_return(r, c->gpr[CAP_RSP]);
+			dec_replay_signal_return(r, rsp);
 		dec_replay_set_regs(c, &r->next.after);
+		if (nr == SYS_rt_sigreturn)
+			dec_guard_signal_over(&r->engine, rsp);
 		dec_replay_state_record(r, DEC_STATE_CALL, NULL);
 	} else {
 		c->gpr[CAP_RAX] = r->next.ret;

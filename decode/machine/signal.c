@@ -47,7 +47,6 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 	enum dec_verdict v;
 	siginfo_t info;
 
-	dec_guard_signal(&r->engine);
 	dec_engine_set_async(&r->engine, 0, NULL, 0, 0);
 	if (r->next.is_fatal) {
 		r->end = CAP_END_SIGNAL;
@@ -68,6 +67,7 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 				  r->next.after.gpr[CAP_RSP] == r->next.regs.gpr[CAP_RSP];
 		if (r->has_no_frame)
 			return DEC_GO;
+		dec_guard_signal(&r->engine, r->next.after.gpr, replay_is_sync(&r->next));
 		dec_replay_set_regs(r->engine.ctx, &r->next.after);
 		replay_reset_fpu(r->engine.ctx);
 		r->engine.ctx->pkru = DEC_PKRU_INIT;

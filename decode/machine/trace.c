@@ -398,10 +398,17 @@ static struct err *trace_state(struct dec_tracer *t, const struct dec_rec *rec,
 			       uint64_t time)
 {
 	struct dec_insn insn;
+	uint64_t why = rec->value[20];
+	struct err *err =
+		t->to.state && (why == DEC_STATE_SIGNAL || why == DEC_STATE_CALL) ?
+			t->to.state(t->to.ctx, t->tid, rec, t->gpr) :
+			NULL;
 	bool is_insn = rec->value[18] && rec->value[18] <= 8 &&
 		       dec_insn_decode((const uint8_t *)&rec->value[19], rec->value[18],
 				       rec->value[16] - rec->value[18], &insn);
 
+	if (err)
+		return err;
 	if (is_insn)
 		trace_regs(t, false, &insn);
 	memcpy(t->gpr, rec->value, sizeof(t->gpr));

@@ -132,6 +132,10 @@ struct dec_trace {
 	/** Told of the records that are neither blocks nor single instructions
 	 * (log_sink.other), each behind the steps that are made of it; or NULL. */
 	struct err *(*other)(void *ctx, const struct dec_rec *rec, uint64_t time);
+	/** A handler begins, or the registers behind a system call are others: a state (DEC_STATE_SIGNAL, DEC_STATE_CALL)
+	 * that the general registers @p before become. Or NULL. */
+	struct err *(*state)(void *ctx, uint32_t tid, const struct dec_rec *rec,
+			     const uint64_t before[16]);
 	/** Deals with instructions from g->at on by itself, for which there are no steps: moves
 	 * that on, and the registers with it (dec_glance_define()). Then there is a step of
 	 * the next one, and it is asked again. Or NULL. */

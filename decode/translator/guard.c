@@ -96,12 +96,6 @@ void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip)
 		e->guard->doubt = doubt;
 }
 
-void dec_guard_signal(struct dec_engine *e)
-{
-	if (e->guard && !e->guard->is_without_pointers)
-		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-}
-
 /* From here on blocks of @p size bytes may have parts, and those that are there already. */
 static struct err *add_parts(struct dec_engine *e, uint64_t size)
 {
@@ -486,7 +480,7 @@ static void node_died(struct dec_guard *g, uint32_t number)
 
 /* ---- threads ------------------------------------------------------------------------------------ */
 
-static bool keep_thread(const struct dec_engine *e, struct guard_thread *t)
+static void keep_pointers(const struct dec_engine *e, struct guard_thread *t)
 {
 	const struct dec_guard *g = e->guard;
 
@@ -498,10 +492,9 @@ static bool keep_thread(const struct dec_engine *e, struct guard_thread *t)
 	t->fill = g->fill;
 	t->call = g->call;
 	t->family = g->family;
-	return !g->blank || dec_blank_keep(e, &t->blank);
 }
 
-static void bring_thread(struct dec_engine *e, const struct guard_thread *t)
+static void bring_pointers(struct dec_engine *e, const struct guard_thread *t)
 {
 	struct dec_guard *g = e->guard;
 
@@ -513,9 +506,20 @@ static void bring_thread(struct dec_engine *e, const struct guard_thread *t)
 	g->call = t->call;
 	g->family = t->family;
 	g->passed = t->passed;
-	if (g->blank)
-		dec_blank_bring(e, t->blank.regs ? &t->blank : NULL);
 	show_spans(e);
+}
+
+static bool keep_thread(const struct dec_engine *e, struct guard_thread *t)
+{
+	keep_pointers(e, t);
+	return !e->guard->blank || dec_blank_keep(e, &t->blank);
+}
+
+static void bring_thread(struct dec_engine *e, const struct guard_thread *t)
+{
+	bring_pointers(e, t);
+	if (e->guard->blank)
+		dec_blank_bring(e, t->blank.regs ? &t->blank : NULL);
 }
 
 void dec_guard_switch(struct dec_engine *e, uint32_t from, uint32_t to, bool is_new)
@@ -533,6 +537,58 @@ void dec_guard_switch(struct dec_engine *e, uint32_t from, uint32_t to, bool is_
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 	t = is_new ? NULL : vec_find(&g->threads, k, k->tid == to);
 	bring_thread(e, t ?: &none);
+}
+
+/* ---- signals ------------------------------------------------------------------------------------ */
+
+/* Registers that are not what they were, @p was, are no pointers. */
+static void change_regs(struct dec_engine *e, const uint64_t was[16],
+			const uint64_t now[16])
+{
+	for (int r = 0; r < DEC_GPRS; r++)
+		if (was[r] != now[r])
+			e->ctx->tag[r] = 0;
+}
+
+void dec_guard_signal(struct dec_engine *e, const uint64_t gpr[16], bool is_fault)
+{
+	const struct guard_thread none = {};
+	struct dec_guard *g = e->guard;
+	uint64_t frame = gpr[CAP_RSP] + 8;
+	struct guard_handler *h;
+
+	if (!g || g->is_without_pointers)
+		return;
+	// One that was left by longjmp has its frame no more.
+	h = vec_find(&g->handlers, k, k->frame == frame) ?: vec_push(&g->handlers);
+	if (!h || is_fault || g->call.is_open || g->family.family) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		return;
+	}
+	h->frame = frame;
+	memcpy(h->gpr, e->ctx->gpr, sizeof(h->gpr));
+	h->was = none;
+	keep_pointers(e, &h->was);
+	bring_pointers(e, &none);
+	memcpy(e->ctx->tag, h->was.tag, sizeof(h->was.tag));
+	change_regs(e, h->gpr, gpr);
+}
+
+void dec_guard_signal_over(struct dec_engine *e, uint64_t frame)
+{
+	struct dec_guard *g = e->guard;
+	struct guard_handler *h;
+
+	if (!g || g->is_without_pointers)
+		return;
+	h = vec_find(&g->handlers, k, k->frame == frame);
+	if (!h || g->call.is_open) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		return;
+	}
+	bring_pointers(e, &h->was);
+	change_regs(e, h->gpr, e->ctx->gpr);
+	*h = g->handlers.data[--g->handlers.size];
 }
 
 /* ---- accesses ----------------------------------------------------------------------------------- */
@@ -1566,9 +1622,11 @@ void dec_guard_answered(struct dec_engine *e, uint64_t number)
 	int64_t ret = e->ctx->gpr[CAP_RAX];
 	uint32_t tag = e->ctx->tag[CAP_RSI];
 
-	e->ctx->tag[CAP_RAX] = e->ctx->tag[CAP_RCX] = e->ctx->tag[CAP_R11] = 0;
 	if (g->blank)
 		dec_blank_answered(e, number);
+	if (number == SYS_rt_sigreturn)
+		return;
+	e->ctx->tag[CAP_RAX] = e->ctx->tag[CAP_RCX] = e->ctx->tag[CAP_R11] = 0;
 	if (number == SYS_execve || number == SYS_execveat)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 	if (ret == -EBADF || ret == -EFAULT)

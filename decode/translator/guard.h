@@ -223,6 +223,13 @@ struct guard_thread {
 	struct blank_thread blank;
 };
 
+/** A signal's handler under way: what it interrupted. */
+struct guard_handler {
+	uint64_t frame; ///< the stack pointer that it returns to the kernel with
+	uint64_t gpr[16];
+	struct guard_thread was; ///< but for what has no value
+};
+
 struct dec_guard {
 	struct dec_blank *blank;  ///< NULL: what has no value is not followed
 	bool is_without_pointers; ///< nothing else is
@@ -267,7 +274,8 @@ struct dec_guard {
 	uint64_t passed;  ///< what there is to do at this one was done; 0: none
 	struct guard_call call;
 	struct guard_family family;
-	VEC(struct guard_thread) threads;	 ///< that ran before
+	VEC(struct guard_thread) threads; ///< that ran before
+	VEC(struct guard_handler) handlers;
 	uint64_t low, span, high_low, high_span; ///< where nodes lie: two pieces
 	bool has_high;				 ///< there is a second piece,
 	bool has_low;				 ///< .. or one below 4 GiB
@@ -321,8 +329,12 @@ uint64_t dec_guard_fold(uint64_t v);
 /** Stop: it is not known that all is right. */
 void dec_guard_doubt(struct dec_engine *e, enum dec_doubt doubt, uint64_t rip);
 
-/** A signal is delivered, or something else comes from outside: pointers are not followed there. */
-void dec_guard_signal(struct dec_engine *e);
+/** A handler is about to begin, with general registers @p gpr; @p is_fault: as an instruction faulted, which is not
+ * followed. */
+void dec_guard_signal(struct dec_engine *e, const uint64_t gpr[16], bool is_fault);
+
+/** It returned to the kernel with the stack pointer @p frame: the guest's registers are those that it goes on with. */
+void dec_guard_signal_over(struct dec_engine *e, uint64_t frame);
 
 /** Thread @p to runs, after @p from; @p is_new: for the first time. Its registers are no pointers then, as the log
  * has it. */

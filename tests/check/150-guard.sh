@@ -644,3 +644,13 @@ for i in {1..12}; do
 	same "$TMPDIR/families" $i
 	[ "$n" = 1 ] || fail "families $i: $(cat "$TMPDIR/slow.found")"
 done
+
+# Handlers of signals have pointers in registers that the program has others in.
+gcc -O1 -s -fno-builtin -w -o "$TMPDIR/interrupted" tests/check/programs/interrupted.c || fail "cannot compile"
+quick=0
+same "$TMPDIR/interrupted"
+[ $quick = 1 ] || fail "interrupted: $(cat "$TMPDIR/said")"
+for i in {1..5}; do
+	same "$TMPDIR/interrupted" $i
+	[ "$n" = 1 ] || fail "interrupted $i: $(cat "$TMPDIR/slow.found")"
+done
