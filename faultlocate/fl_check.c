@@ -258,7 +258,7 @@ void fl_check_forget(struct fl_check *c)
 	map_deinit(&c->closed);
 	free(take_ptr(&c->reached));
 	c->has_main_returned = c->has_fault = false;
-	c->n_unknown = 0;
+	c->n_unknown = c->n_childs = 0;
 	c->graph = NULL;
 	c->finder = NULL;
 }
@@ -291,6 +291,11 @@ const struct fl_error *fl_check_error(const struct fl_check *c, size_t i)
 uint64_t fl_check_unknown(const struct fl_check *c)
 {
 	return c->n_unknown;
+}
+
+uint64_t fl_check_childs(const struct fl_check *c)
+{
+	return c->n_childs;
 }
 
 /* ---- what is found ------------------------------------------------------------------------------ */
@@ -502,6 +507,16 @@ static bool is_unknown(const struct fl_check *c, const struct hg_point *p)
 	return p->kind == HG_POINT_RELEASE && !p->node[0].v && !c->is_from_start;
 }
 
+/* May a child in its parent's memory have allocated it? */
+static bool is_childs(const struct fl_check *c, const struct hg_point *p)
+{
+	const struct hg_node *n = p->node[0].v ? hg_graph_node(c->graph, p->node[0]) :
+						 NULL;
+
+	return p->kind == HG_POINT_RELEASE && (!n || n->died != UINT64_MAX) &&
+	       hg_access_is_childs(c->finder, p->value[0], n ? n->died : 0);
+}
+
 /* The C library frees by itself what it cached for a thread that ends: freed blocks, and others that the
  * program never saw. What it frees otherwise in its own functions was used there before. */
 static bool is_own_release(struct frames *frames, const struct hg_point *p)
@@ -548,6 +563,10 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 	if (p->kind == HG_POINT_RELEASE && is_own_release(frames, p) &&
 	    !is_again_for_user(c, frames, p))
 		return NULL;
+	if (is_childs(c, p)) {
+		c->n_childs++;
+		return NULL;
+	}
 	if (is_unknown(c, p)) {
 		c->n_unknown++;
 		return NULL;

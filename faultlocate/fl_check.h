@@ -143,4 +143,7 @@ const struct fl_error *fl_check_error(const struct fl_check *c, size_t i);
  * the recording began later, or an allocator of the program's own is at work. */
 uint64_t fl_check_unknown(const struct fl_check *c);
 
+/** .. and of what a vfork child may have allocated, whom nobody followed. */
+uint64_t fl_check_childs(const struct fl_check *c);
+
 #endif

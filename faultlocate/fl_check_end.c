@@ -176,6 +176,29 @@ static void find_dead_stack(struct reach *r, const struct frames *frames)
 	err_destroy(none);
 }
 
+static bool is_live(const struct hg_node *n)
+{
+	return n->died == UINT64_MAX;
+}
+
+/* What a vfork child may have released is not lost. */
+static struct err *spare_childs(struct reach *r)
+{
+	struct err *err = NULL;
+
+	for (uint32_t id = 1; id <= hg_graph_nodes(r->c->graph) && !err; id++) {
+		const struct hg_node *n =
+			hg_graph_node(r->c->graph, (struct hg_node_id){ id });
+
+		if (!is_live(n) || r->c->reached[id] ||
+		    !hg_access_is_childs(r->c->finder, n->start, n->born))
+			continue;
+		r->c->reached[id] = 1;
+		err = vec_add(&r->todo, id);
+	}
+	return err;
+}
+
 static struct err *look_into_blocks(struct reach *r)
 {
 	struct err *err = NULL;
@@ -188,11 +211,6 @@ static struct err *look_into_blocks(struct reach *r)
 		err = look_into(r, n->start, n->start + n->size);
 	}
 	return err;
-}
-
-static bool is_live(const struct hg_node *n)
-{
-	return n->died == UINT64_MAX;
 }
 
 /* Of lost blocks that lead to one another in a circle the first stands for all. */
@@ -230,6 +248,8 @@ static struct err *reach_all(struct fl_check *c, struct dec_machine *m,
 		r->allocator = 0;
 	find_dead_stack(r, frames);
 	err = look_at_roots(r);
+	if (!err)
+		err = spare_childs(r);
 	if (!err)
 		err = look_into_blocks(r);
 	if (!err)

@@ -32,7 +32,7 @@ struct fl_check {
 		reached; ///< at the end, by block: 1 a pointer leads to it, 2 a lost block alone
 	VEC(struct fl_error) errors;
 	struct map seen; ///< hash of rule, statement and callers -> index + 1
-	uint64_t n_unknown;
+	uint64_t n_unknown, n_childs;
 	struct fl_error fault; ///< the access that ended the run, if has_fault
 	uint64_t fault_bytes;
 	bool has_fault;

@@ -190,6 +190,19 @@ static struct err *note_releases(struct fl_analysis *a)
 		(unsigned long long)first->time);
 }
 
+static struct err *note_childs(struct fl_analysis *a)
+{
+	uint64_t n = a->check ? fl_check_childs(a->check) : 0;
+
+	return n ? fl_note_add(
+			   a,
+			   "%llu release%s of what a vfork child may have allocated in "
+			   "the program's memory %s not judged: nobody followed it",
+			   (unsigned long long)n, n == 1 ? "" : "s",
+			   n == 1 ? "was" : "were") :
+		   NULL;
+}
+
 /* Of each function once. */
 static struct err *note_looks(struct fl_analysis *a)
 {
@@ -259,6 +272,8 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 		err = note_empty_end(a);
 	if (!err)
 		err = note_releases(a);
+	if (!err)
+		err = note_childs(a);
 	if (!err && !dec_symbols_has_debug(a->symbols, 0))
 		err = fl_note_add(
 			a, "the program has no debug information: statements are shown "

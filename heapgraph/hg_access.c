@@ -9,6 +9,8 @@
 #include "decode/history/allocator.h"
 #include "heapgraph/hg_derive_int.h"
 
+#define PAGE_BYTES 4096u
+
 /* ---- threads ---------------------------------------------------------------------------- */
 
 static struct err *switch_thread(struct hg_finder *f, uint32_t tid)
@@ -245,6 +247,8 @@ static struct err *leave_kernel(struct hg_finder *f, uint64_t position, uint64_t
 {
 	int64_t result = f->derive.regs->value[CAP_RAX];
 
+	f->thread->kernel.is_childs = number == SYS_vfork || number == SYS_clone ||
+				      number == SYS_clone3;
 	f->thread->kernel.result = result;
 	f->thread->kernel.position = position;
 	if (result <= 0 ||
@@ -262,6 +266,11 @@ static struct err *on_kernel_write(struct hg_finder *f, uint64_t position,
 {
 	struct hg_kernel_call *k = &f->thread->kernel;
 
+	// What it changed is told behind the pages that it is in.
+	if (k->is_childs && position == k->position && r->size < PAGE_BYTES &&
+	    vec_add(&f->childs,
+		    (struct hg_childs){ r->addr, r->addr + r->size, position }))
+		return &err_nomem;
 	for (size_t i = 0; i < HG_KERNEL_ARGS && position == k->position; i++) {
 		int64_t size = r->size < k->result ? r->size : k->result;
 		struct err *err;
@@ -510,6 +519,16 @@ bool hg_access_wants_steps(const struct hg_finder *f)
 	return f->judge.wants_all;
 }
 
+// glibc keeps that much in front of a block, and so much in it when it is free; others less.
+#define ALLOCATORS 16
+
+bool hg_access_is_childs(const struct hg_finder *f, uint64_t addr, uint64_t since)
+{
+	return vec_find(&f->childs, c,
+			c->time >= since && c->start < addr + ALLOCATORS &&
+				c->end + ALLOCATORS > addr) != NULL;
+}
+
 struct hg_node_id hg_access_live_at(const struct hg_finder *f, uint64_t addr)
 {
 	return hg_graph_covers(f->graph, addr);
@@ -616,6 +635,7 @@ void hg_access_destroy(struct hg_finder *f)
 	}
 	vec_deinit(&f->families);
 	vec_deinit(&f->handlers);
+	vec_deinit(&f->childs);
 	map_deinit(&f->points);
 	map_deinit(&f->slots);
 	map_deinit(&f->usable);

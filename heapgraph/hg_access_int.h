@@ -22,6 +22,7 @@ struct hg_kernel_call {
 	uint64_t arg[HG_KERNEL_ARGS];
 	uint32_t derivation[HG_KERNEL_ARGS]; ///< 0: no pointer
 	int64_t result;	   ///< of it, what was not yet seen to be written
+	bool is_childs;	   ///< what it wrote is what a vfork child did
 	uint64_t position; ///< when it returned
 };
 
@@ -55,6 +56,11 @@ struct hg_reports {
 	VEC(struct hg_chain) chains; ///< of calls, each once
 	struct map numbers;	     ///< hash of a chain -> index + 1
 	VEC(uint32_t) allocated;     ///< by node: its chain's index + 1; 0: not known
+};
+
+/** What a vfork child wrote, which works with the program's own allocator. */
+struct hg_childs {
+	uint64_t start, end, time;
 };
 
 /** A handler under way: what it interrupted. */
@@ -121,6 +127,7 @@ struct hg_finder {
 	bool is_without_history; ///< stores are told of inside of string functions alone
 	bool is_level; ///< derive.regs->value is what the glance has, but for signals
 	VEC(struct hg_handler) handlers;
+	VEC(struct hg_childs) childs;
 };
 
 /** An access by a pointer, before it is known whether it is wrong, and new. */

@@ -578,7 +578,8 @@ struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 			return NULL;
 		x->kind = HG_ACCESS_BEYOND;
 	} else {
-		if (is_successor(f, from, hg_graph_covers(f->graph, n->start)))
+		if (is_successor(f, from, hg_graph_covers(f->graph, n->start)) ||
+		    hg_access_is_childs(f, n->start, n->died))
 			return NULL;
 		x->kind = HG_ACCESS_FREED;
 	}

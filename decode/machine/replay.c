@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "decode/machine/muted.h"
 #include "decode/machine/replay_int.h"
@@ -255,8 +256,32 @@ static enum dec_verdict replay_write_pages(struct dec_replay *r,
 	return v;
 }
 
+#define PAGE 4096u
+
+/* Pages that a vfork child wrote to are recorded as a whole. Log which words of @p w it changed, too: behind that. */
+static void replay_log_changes(struct dec_replay *r, const struct cap_write *w,
+			       const uint8_t before[PAGE])
+{
+	for (size_t at = 0, end; at < PAGE; at = end) {
+		for (end = at; end < PAGE && memcmp(before + end, w->data + end, 8);)
+			end += 8;
+		if (end > at && end - at < PAGE)
+			dec_replay_log_write(r, w->addr + at, w->data + at, end - at);
+		end += end == at ? 8 : 0;
+	}
+}
+
+static bool replay_is_of_child(struct dec_replay *r, const struct cap_write *w)
+{
+	return r->next.kind == CAP_EV_SYSCALL && r->next.regs.gpr[CAP_RAX] == SYS_vfork &&
+	       w->size == PAGE && r->engine.mode != DEC_LOG_NONE &&
+	       dec_guest_avail(&r->guest, w->addr, PROT_READ) >= PAGE;
+}
+
 enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *w)
 {
+	bool is_of_child = replay_is_of_child(r, w);
+	uint8_t before[PAGE];
 	bool is_writable = dec_guest_avail(&r->guest, w->addr, PROT_WRITE) >= w->size;
 	struct err *err;
 
@@ -269,10 +294,14 @@ enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *
 	      !memcmp((const void *)w->addr, w->data, w->size)) ||
 	     (r->next.ret == -EFAULT && !dec_guest_is_mapped(&r->guest, w->addr))))
 		return DEC_GO;
+	if (is_of_child)
+		memcpy(before, (const void *)w->addr, PAGE);
 	err = dec_guest_write(&r->guest, w->addr, w->data, w->size);
 	if (err)
 		return dec_replay_fail(r, err);
 	dec_replay_log_write(r, w->addr, w->data, w->size);
+	if (is_of_child)
+		replay_log_changes(r, w, before);
 	if (r->engine.guard)
 		dec_guard_written(&r->engine, w->addr, w->size, r->next.ret);
 	return DEC_GO;

@@ -654,3 +654,11 @@ for i in {1..5}; do
 	same "$TMPDIR/interrupted" $i
 	[ "$n" = 1 ] || fail "interrupted $i: $(cat "$TMPDIR/slow.found")"
 done
+
+# What vfork children allocate and release in their parent's memory is not judged, and what the parent does wrong is.
+gcc -O1 -s -fno-builtin -w -o "$TMPDIR/lent" tests/check/programs/lent.c || fail "cannot compile"
+for i in 0 1 2; do
+	same "$TMPDIR/lent" $i
+	[ "$n" = $((i > 0)) ] || fail "lent $i: $(cat "$TMPDIR/slow.found")"
+	grep -q 'of what a vfork child may have allocated' "$TMPDIR/quick" || fail "lent $i: $(cat "$TMPDIR/quick")"
+done
