@@ -96,7 +96,8 @@ struct fl_analysis {
 	bool is_whole;		 ///< those into nodes of no declared type are wanted, too
 	bool has_accesses;	 ///< they were looked at
 	struct fl_check *check;	 ///< says what is wrong; NULL: nobody does
-	bool is_checking;	 ///< private: this replay asks it
+	bool is_checking;	 ///< private: this replay asks it,
+	bool is_at_end;		 ///< .. at its end alone: up to there nothing is wrong
 	struct fl_check *own_check; ///< private: the built-in rules of accesses
 	fl_chains chains;	    ///< of what the check found
 	hg_accesses accesses;	    ///< those that went astray

@@ -307,11 +307,31 @@ static bool is_at_exit(const struct fl_check *c, size_t i)
 	return c->is_on[i] && b->point == SPEC_POINT_RET && !strcmp(b->function, "main");
 }
 
+/* Is main() none of those that are under way, in the thread that began with it? Who looks along the run was told. */
+static bool has_main_returned(const struct fl_check *c, const struct frames *frames)
+{
+	uint64_t main;
+
+	if (c->has_main_returned || frames->thread ||
+	    !dec_symbols_entries(frames->symbols, "main", &main, 1))
+		return c->has_main_returned;
+	for (size_t i = 0; i < frames->stack.size; i++) {
+		struct dec_place place = {};
+
+		dec_symbols_place_bare(frames->symbols,
+				       frames->stack.data[i].return_rip - 1, &place);
+		if (place.function && !strcmp(place.function, "main"))
+			return false;
+	}
+	return true;
+}
+
 static struct err *look_for_leaks(struct fl_check *c, struct dec_machine *m,
 				  struct frames *frames, uint64_t time)
 {
 	struct err *err = NULL;
 
+	c->has_main_returned = has_main_returned(c, frames);
 	for (size_t i = 0; i < spec_bugs(c->rules) && !err; i++) {
 		if (!is_at_exit(c, i))
 			continue;

@@ -401,6 +401,8 @@ static struct err *conclude(struct guard *g, const struct dec_where *w, bool *re
 		err = g->is_plain ? add_allocator(g) : add_blocks(g, r);
 	if (!err && !g->is_plain)
 		err = ask_at_end(g, w, r, ret);
+	// What is lost is told by another replay, which knows by whom it was allocated.
+	a->is_at_end = !err && !*ret;
 	if (err || !*ret)
 		return err;
 	keep_run(g, w);

@@ -38,25 +38,30 @@ static struct err *on_end(void *ctx, struct frames *f, struct dec_machine *m,
 static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 			 struct hg_recorder *r, struct hg_finder *finder)
 {
-	const char *progress = finder ? "looked at the accesses of" : "analysed";
+	bool is_stepping = finder && !a->is_at_end;
+	const char *progress = is_stepping ? "looked at the accesses of" : "analysed";
 	struct dec_heap_options options = {
 		.progress = o->with_progress ? progress : NULL,
 		.resolve = fl_cpoints_resolve,
 		.resolve_ctx = a->cpoints,
 		.is_site = fl_types_have_sites(a->spec) ? is_site : NULL,
 		.is_site_ctx = a,
-		.step = finder ? hg_access_step : NULL,
-		.glance = finder && !hg_access_wants_steps(finder) ? hg_access_glance :
-								     NULL,
-		.stretch = finder && !hg_access_wants_steps(finder) ? hg_access_stretch :
-								      NULL,
+		.step = is_stepping ? hg_access_step : NULL,
+		.glance = is_stepping && !hg_access_wants_steps(finder) ?
+				  hg_access_glance :
+				  NULL,
+		.stretch = is_stepping && !hg_access_wants_steps(finder) ?
+				   hg_access_stretch :
+				   NULL,
 		.glance_bytes = hg_glance_bytes,
-		.state = finder ? hg_access_state : NULL,
+		.state = is_stepping ? hg_access_state : NULL,
+		.lend = finder ? hg_access_lend : NULL,
 		.step_ctx = finder,
 		.vars = a->variables.data,
 		.n_vars = a->variables.size,
 		.skips_inert = true,
 		.skips_allocator = a->is_without_history,
+		.skips_stores = a->is_at_end,
 		.ended = on_end,
 		.ended_ctx = a,
 	};
@@ -134,6 +139,8 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 	a->is_without_history = finder && needs_no_history(o);
 	if (a->is_without_history)
 		hg_access_without_history(finder);
+	if (finder && a->is_at_end)
+		hg_access_nodes_alone(finder);
 	a->is_checking = is_looking;
 	if (!err)
 		err = trace(o, a, r, finder);
@@ -343,6 +350,13 @@ struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a)
 		err = fl_guard_ask(o, a, &is_right);
 	if (err || is_right)
 		return err;
+	if (!err && a->is_at_end) {
+		err = fl_replay_once(o, a);
+		if (err || !a->run.has_unseen)
+			return err;
+		fl_check_forget(a->check);
+		a->is_at_end = a->has_accesses = false;
+	}
 	for (int i = 0; i < REPLAYS_MAX && is_new && !err; i++) {
 		err = fl_replay_once(o, a);
 		if (!err)

@@ -625,6 +625,23 @@ void hg_access_without_history(struct hg_finder *f)
 	f->is_without_history = true;
 }
 
+static struct err *on_node(void *ctx, struct hg_node_id id)
+{
+	return hg_reports_allocated(ctx, id);
+}
+
+void hg_access_nodes_alone(struct hg_finder *f)
+{
+	hg_recorder_on_alloc(f->recorder, on_node, f);
+}
+
+void hg_access_lend(void *ctx, struct frames *frames)
+{
+	struct hg_finder *f = ctx;
+
+	f->frames = frames;
+}
+
 void hg_access_destroy(struct hg_finder *f)
 {
 	if (!f)

@@ -120,6 +120,11 @@ void hg_access_destroy(struct hg_finder *f);
  * until the call is over. */
 void hg_access_without_history(struct hg_finder *f);
 
+/** Nobody looks at the accesses, there are no steps: of nodes it is to be known by which calls they were allocated
+ * (hg_access_allocated()), and where they live. @p ctx, of dec_heap_options.lend: the finder. */
+void hg_access_nodes_alone(struct hg_finder *f);
+void hg_access_lend(void *ctx, struct frames *frames);
+
 /** @return by whom node @p id was allocated: HG_FAMILY_.. */
 uint8_t hg_access_family(const struct hg_finder *f, struct hg_node_id id);
 

@@ -34,6 +34,8 @@ struct hg_recorder {
 	void *is_asked_ctx;
 	hg_watch_fn watch;
 	void *watch_ctx;
+	struct err *(*allocated)(void *ctx, struct hg_node_id id);
+	void *allocated_ctx;
 };
 
 struct err *hg_recorder_create(bool with_chunks, struct hg_recorder **ret)
@@ -111,6 +113,13 @@ void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx)
 {
 	r->watch = fn;
 	r->watch_ctx = ctx;
+}
+
+void hg_recorder_on_alloc(struct hg_recorder *r,
+			  struct err *(*fn)(void *ctx, struct hg_node_id id), void *ctx)
+{
+	r->allocated = fn;
+	r->allocated_ctx = ctx;
 }
 
 const struct hg_graph *hg_recorder_graph(const struct hg_recorder *r)
@@ -234,11 +243,12 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 		return hg_graph_alloc_bare(r->app, time, addr, size, rip);
 	}
 	if (is_zeroed)
-		return hg_graph_alloc(r->app, time, addr, size, rip, NULL, NULL);
-	err = hg_graph_alloc_found(r->app, time, addr, size, rip, &id);
-	if (!err)
+		err = hg_graph_alloc(r->app, time, addr, size, rip, NULL, &id);
+	else
+		err = hg_graph_alloc_found(r->app, time, addr, size, rip, &id);
+	if (!err && !is_zeroed)
 		hg_graph_set_raw(r->app, id);
-	return err;
+	return err || !r->allocated ? err : r->allocated(r->allocated_ctx, id);
 }
 
 static bool is_root(const struct hg_recorder *r, uint32_t node)

@@ -112,6 +112,10 @@ void hg_recorder_ask(struct hg_recorder *r,
 /** Tell @p fn of watched addresses. */
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx);
 
+/** Tell @p fn of each node of the application's, as it is allocated. */
+void hg_recorder_on_alloc(struct hg_recorder *r,
+			  struct err *(*fn)(void *ctx, struct hg_node_id id), void *ctx);
+
 /** The callbacks for dec_heap_trace(); valid as long as @p r. */
 void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret);
 

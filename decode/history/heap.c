@@ -662,6 +662,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 		.fault_addr = w.fault_addr,
 		.seconds = clock_now_s() - h->start,
 		.has_allocator = h->calls.has_allocator,
+		.has_unseen = h->calls.has_unseen,
 	};
 	if (dec_machine_divergence(h->machine))
 		ret->divergence = strdup(dec_machine_divergence(h->machine));
@@ -675,6 +676,8 @@ static enum dec_log_mode heap_log_mode(const struct heap_trace *h)
 	if (dec_heap_roots_has_local(&h->roots))
 		return DEC_LOG_ALL_STORES;
 	// The allocator's own tell what some of its functions return.
+	if (h->o->skips_stores)
+		return DEC_LOG_CALLS;
 	return h->ev->stores || h->ev->alloc || h->o->n_vars ? DEC_LOG_STORES :
 							       DEC_LOG_CALLS;
 }
@@ -724,6 +727,8 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	dec_frames_init(&h.frames, symbols, info->exe);
 	h.frames.foreign = o->foreign;
 	h.frames.n_foreign = o->n_foreign;
+	if (o->lend)
+		o->lend(o->step_ctx, &h.frames);
 	dec_symbols_rewind(symbols);
 	err = heap_read_start(&h);
 	if (h.stores.mode == DEC_LOG_ALL_STORES)

@@ -29,8 +29,9 @@ struct dec_run {
 	uint64_t fault_addr; ///< si_addr of a fatal SIGSEGV/SIGBUS, 0 otherwise
 	double seconds;
 	bool has_allocator; ///< a function of malloc's kind was found, or a trace of one
-	char *divergence;   ///< text for people when !has_matched; caller frees
-	char *notes;	    ///< text: what was inferred, unlisted, skipped; caller frees
+	bool has_unseen; ///< a block was allocated whose address was but stored (posix_memalign), and no stores were told
+	char *divergence; ///< text for people when !has_matched; caller frees
+	char *notes;	  ///< text: what was inferred, unlisted, skipped; caller frees
 	/** Nothing was replayed: values were recovered (past/flight.h). */
 	bool is_recovered;
 	uint64_t *inferred; ///< times, ascending, whose stores are only inferred
@@ -206,12 +207,15 @@ struct dec_heap_options {
 	/** As struct dec_trace has it. */
 	struct err *(*state)(void *ctx, uint32_t tid, const struct dec_rec *rec,
 			     const uint64_t before[16]);
-	void *step_ctx; ///< of all four
+	/** Lends the stack of calls, as it is at each event. Or NULL. */
+	void (*lend)(void *ctx, struct frames *frames);
+	void *step_ctx; ///< of all five
 	/** Variables to be told of. */
 	const struct dec_variable *vars;
 	size_t n_vars;
 	bool skips_inert;     ///< as struct dec_trace has it
 	bool skips_allocator; ///< what the allocator stores need not be told
+	bool skips_stores;    ///< what anybody does: see dec_run.has_unseen
 	/** For frames.foreign. */
 	const char *const *foreign;
 	size_t n_foreign;

@@ -334,6 +334,7 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 		if ((uint32_t)rax)
 			return NULL;
 		addr = c->result;
+		h->has_unseen |= !addr;
 		break;
 	default:
 		break;

@@ -45,6 +45,7 @@ struct heap_calls {
 	struct frames *frames;
 	struct heap_roots *roots; ///< to be settled before a watch is told; NULL: none
 	struct heap_mute *mute;	  ///< is told of blocks; NULL: nobody is
+	bool has_unseen;	  ///< see struct dec_run
 	struct heap_call call;	  ///< the outermost one, while is_open
 	heap_open_watches open_watches;
 	struct map watch;   ///< address -> allocator function, first user watch

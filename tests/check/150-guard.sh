@@ -662,3 +662,50 @@ for i in 0 1 2; do
 	[ "$n" = $((i > 0)) ] || fail "lent $i: $(cat "$TMPDIR/slow.found")"
 	grep -q 'of what a vfork child may have allocated' "$TMPDIR/quick" || fail "lent $i: $(cat "$TMPDIR/quick")"
 done
+
+# What is lost is told by a replay that looks at calls alone: by whom it was allocated, and whether main() returned.
+cat >"$TMPDIR/lost.c" <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static __attribute__((noinline)) void *make(int n)
+{
+	return malloc(n);
+}
+static __attribute__((noinline)) void lose(int n)
+{
+	*(volatile char *)make(n) = 1;
+}
+static void *end(void *keep)
+{
+	exit(keep == NULL);
+}
+int main(int argc, char **argv)
+{
+	int wrong = argc > 1 ? atoi(argv[1]) : 0;
+	char *volatile kept = make(100), **block = make(10 * sizeof(*block)), *scratch[64];
+	void *aligned = NULL;
+	pthread_t t;
+	memset(scratch, 0, sizeof(scratch));
+	for (int i = 0; i < 10; i++)
+		block[i] = make(20 + i);
+	if (posix_memalign(&aligned, 64, 640))
+		return 2;
+	if (wrong == 1)
+		aligned = NULL;
+	if (wrong == 2)
+		lose(50), lose(51);
+	*(volatile char *)kept = argc;
+	if (wrong == 3)
+		return 0;
+	if (wrong == 4 && !pthread_create(&t, NULL, end, kept))
+		pthread_join(t, NULL);
+	exit(!aligned && !block);
+}
+END
+gcc -O0 -fno-builtin -w -pthread -o "$TMPDIR/lost" "$TMPDIR/lost.c" || fail "cannot compile"
+for i in 0 1 2 3 4; do
+	same "$TMPDIR/lost" $i
+	losses=(0 1 2 4 0)
+	[ "$n" = ${losses[i]} ] || fail "lost $i: $(cat "$TMPDIR/slow.found")"
+done
