@@ -32,6 +32,7 @@ struct guard {
 	bool is_plain;	 ///< nothing is asked of this replay: there is no guard in it,
 	bool has_values; ///< .. but one that follows what has no value
 	bool has_no_room; ///< where the machine lay, which is chance, there was none for the last one
+	bool is_sound;			 ///< the last one came to the end without a doubt
 	bool has_families,		 ///< it was told of operator new and delete,
 		has_library_families;	 ///< .. which are a library's
 	size_t n_told;			 ///< modules whose structs the guard knows of
@@ -440,7 +441,7 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 	bool is_guarded = !g->is_plain || g->has_values;
 	struct err *err = start(g);
 
-	*ret = false;
+	*ret = g->is_sound = false;
 	do {
 		if (!err && w->doubt == DEC_DOUBT_ASKS)
 			err = answer(g, w);
@@ -455,8 +456,11 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 				  " of both",
 		 (unsigned long long)w->rip, w->at, w->doubt);
 	g->has_no_room = w->doubt == DEC_DOUBT_ROOM || w->is_guarded != is_guarded;
-	*ret = !g->has_no_room && !w->doubt && w->at == DEC_AT_END && !w->is_cut &&
-	       w->end == CAP_END_EXIT;
+	g->is_sound = !g->has_no_room && !w->doubt && w->at == DEC_AT_END && !w->is_cut;
+	// What a signal is about is looked at as ever.
+	if (!g->is_plain)
+		g->a->is_at_end = g->is_sound && w->end == CAP_END_SIGNAL;
+	*ret = g->is_sound && w->end == CAP_END_EXIT;
 	return NULL;
 }
 
@@ -494,7 +498,7 @@ static bool go_with_values(struct guard *g, struct dec_where *w, bool is_plain, 
 static void look_at_values(struct guard *g, struct dec_where *w, bool *ret)
 {
 	go_with_values(g, w, true, ret);
-	if (*ret)
+	if (g->is_sound)
 		fl_check_values_are_right(g->a->check);
 	if (*ret && g->is_plain) // that is all
 		return;
@@ -507,7 +511,7 @@ static bool look_at_both(struct guard *g, struct dec_where *w, bool *ret)
 {
 	bool is_done = go_with_values(g, w, false, ret);
 
-	if (*ret)
+	if (g->is_sound)
 		fl_check_values_are_right(g->a->check);
 	if (*ret || (is_done && !w->doubt))
 		return true;

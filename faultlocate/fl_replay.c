@@ -61,7 +61,7 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.n_vars = a->variables.size,
 		.skips_inert = true,
 		.skips_allocator = a->is_without_history,
-		.skips_stores = a->is_at_end,
+		.skips_stores = a->is_at_end && a->is_without_history,
 		.ended = on_end,
 		.ended_ctx = a,
 	};
@@ -136,7 +136,10 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 		fl_check_finder(a->check, finder);
 	else if (a->has_accesses)
 		fl_check_graph(a->check, hg_recorder_graph(r));
-	a->is_without_history = finder && needs_no_history(o);
+	// What led to a signal is explained by what was stored before.
+	a->is_without_history =
+		finder && needs_no_history(o) &&
+		!(a->is_at_end && capture_info(a->capture)->end == CAP_END_SIGNAL);
 	if (a->is_without_history)
 		hg_access_without_history(finder);
 	if (finder && a->is_at_end)

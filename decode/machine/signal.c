@@ -52,6 +52,8 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 		r->end = CAP_END_SIGNAL;
 		r->end_value = r->next.signo;
 		memcpy(&info, r->next.siginfo, sizeof(info));
+		if (replay_is_sync(&r->next))
+			dec_guard_fatal(&r->engine);
 		// Flags that code behind the fault would have set anew may not be the guest's.
 		if (replay_is_sync(&r->next))
 			r->engine.ctx->rflags = ctx_user_flags(r->next.regs.rflags);

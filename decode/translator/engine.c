@@ -732,14 +732,16 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	e->n_exits_taken++;
 	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");
 	if (c->exit_id == DEC_EXIT_FAULT) {
-		dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->fault_pc);
 		v = engine_fault(e);
 		e->now += budget - engine_budget_left(e);
 		if (v == DEC_GO && engine_is_log_full(e)) {
 			dec_engine_log_flush(e);
 			return DEC_GO;
 		}
-		return v == DEC_GO ? e->world.fault(e->world.ctx, e) : v;
+		v = v == DEC_GO ? e->world.fault(e->world.ctx, e) : v;
+		if (v == DEC_GO) // it goes on with what was not followed
+			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
+		return v;
 	}
 	if (c->exit_id == DEC_EXIT_INDIRECT) {
 		c->rip = c->ind;

@@ -574,6 +574,26 @@ void dec_guard_signal(struct dec_engine *e, const uint64_t gpr[16], bool is_faul
 	change_regs(e, h->gpr, gpr);
 }
 
+static bool has_tag(const struct dec_engine *e, uint8_t reg)
+{
+	return reg != DEC_REG_NONE && (reg >= DEC_GPRS || e->ctx->tag[reg]);
+}
+
+void dec_guard_fatal(struct dec_engine *e)
+{
+	const struct dec_guard *g = e->guard;
+	const struct dec_insn *insn;
+
+	if (!g || !e->world.avail(e->world.ctx, e->ctx->rip, PROT_EXEC))
+		return;
+	insn = dec_engine_insn(e, e->ctx->rip);
+	if (g->blank && dec_blank_regs(insn) & e->ctx->blank)
+		dec_guard_doubt(e, DEC_DOUBT_VALUE, e->ctx->rip);
+	for (int i = 0; i < insn->n_mem && !g->is_without_pointers; i++)
+		if (has_tag(e, insn->mem[i].base) || has_tag(e, insn->mem[i].index))
+			dec_guard_doubt(e, DEC_DOUBT_ACCESS, e->ctx->rip);
+}
+
 void dec_guard_signal_over(struct dec_engine *e, uint64_t frame)
 {
 	struct dec_guard *g = e->guard;

@@ -336,6 +336,10 @@ void dec_guard_signal(struct dec_engine *e, const uint64_t gpr[16], bool is_faul
 /** It returned to the kernel with the stack pointer @p frame: the guest's registers are those that it goes on with. */
 void dec_guard_signal_over(struct dec_engine *e, uint64_t frame);
 
+/** The instruction at rip faults, which ends the program: it is in doubt if it was by a pointer to a block, or by what has
+ * no value. */
+void dec_guard_fatal(struct dec_engine *e);
+
 /** Thread @p to runs, after @p from; @p is_new: for the first time. Its registers are no pointers then, as the log
  * has it. */
 void dec_guard_switch(struct dec_engine *e, uint32_t from, uint32_t to, bool is_new);
