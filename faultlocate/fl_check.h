@@ -35,7 +35,8 @@ struct fl_error {
 };
 
 #define FL_BYTES_MOST 64000000	       // of instructions, where variables are looked at,
-#define FL_BYTES_MOST_VALUES 256000000 // .. and where they are not
+#define FL_BYTES_MOST_VALUES 256000000 // .. and where they are not,
+#define FL_BYTES_BEYOND 16000000 // .. or so many behind the first that a guard doubts
 
 struct fl_check;
 
@@ -75,6 +76,9 @@ bool fl_check_is_of_uses(const struct fl_check *c);
 /** It was seen that none is. */
 void fl_check_values_are_right(struct fl_check *c);
 
+/** .. or may be used without one at time @p position, and not before. */
+void fl_check_values_are_doubted(struct fl_check *c, uint64_t position);
+
 /** @return whether a rule is asked along the run, or at its end; rules about races alone are asked later. */
 bool fl_check_is_along(const struct fl_check *c);
 
@@ -110,7 +114,7 @@ struct err *fl_check_races(struct fl_check *c, const struct capture *capture,
 			   struct dec_symbols *symbols, const struct fl_race_options *o);
 
 /** Look at variables and at what has no value, if a rule asks for that: one more replay. Of runs of more than
- * FL_BYTES_MOST (or FL_BYTES_MOST_VALUES) instructions only if one of those rules is named. What is wrong with a block at a
+ * FL_BYTES_MOST (or FL_BYTES_MOST_VALUES) instructions only if one of those rules is named, or up to where the first doubt was. What is wrong with a block at a
  * statement of @p accesses is told already.
  * @return what fl_bytes_find() does. */
 struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
@@ -122,6 +126,9 @@ uint64_t fl_check_look(const struct fl_check *c, size_t i);
 
 /** @return what rules were left out that were asked, as the run is long: "variables and values", or one of them; NULL: none. */
 const char *fl_check_left_out(const struct fl_check *c);
+
+/** @return the instruction up to which values were looked at, as the run is long; 0: all of it, or left out. */
+uint64_t fl_check_values_until(const struct fl_check *c);
 
 /** @return whether the rules that are asked are built in, so that a guard (fl_guard.c) knows what they ask. */
 bool fl_check_is_built_in(const struct fl_check *c);

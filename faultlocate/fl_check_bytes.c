@@ -234,6 +234,16 @@ void fl_check_values_are_right(struct fl_check *c)
 	c->has_right_values = true;
 }
 
+void fl_check_values_are_doubted(struct fl_check *c, uint64_t position)
+{
+	c->values_doubted_at = position;
+}
+
+uint64_t fl_check_values_until(const struct fl_check *c)
+{
+	return c->values_until;
+}
+
 const char *fl_check_left_out(const struct fl_check *c)
 {
 	return c->has_left_variables && c->has_left_values ? "variables and values" :
@@ -276,6 +286,11 @@ struct err *fl_check_bytes(struct fl_check *c, const struct capture *capture,
 		events.use = NULL;
 	c->has_left_values = events.use && !is_named && !events.access &&
 			     instructions > FL_BYTES_MOST_VALUES;
+	if (c->has_left_values && c->values_doubted_at &&
+	    c->values_doubted_at < FL_BYTES_MOST_VALUES - FL_BYTES_BEYOND) {
+		c->has_left_values = false;
+		c->values_until = events.until = c->values_doubted_at + FL_BYTES_BEYOND;
+	}
 	return !events.use || c->has_left_values ?
 		       NULL :
 		       fl_bytes_find(capture, symbols, &events, with_progress);

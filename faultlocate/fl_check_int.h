@@ -41,6 +41,7 @@ struct fl_check {
 	uint64_t look[FL_CHECK_LOOKS]; ///< loads that look through the stack
 	size_t n_looks;
 	bool has_right_values;			  ///< fl_check_values_are_right()
+	uint64_t values_doubted_at, values_until; ///< 0: no such
 	bool has_left_variables, has_left_values; ///< rules about them were left out
 	struct map lines; ///< hash of a source line -> the statement that stands for it
 	bool has_threads; ///< and was asked about them

@@ -456,6 +456,8 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 				  " of both",
 		 (unsigned long long)w->rip, w->at, w->doubt);
 	g->has_no_room = w->doubt == DEC_DOUBT_ROOM || w->is_guarded != is_guarded;
+	if (w->doubt == DEC_DOUBT_VALUE)
+		fl_check_values_are_doubted(g->a->check, w->position);
 	g->is_sound = !g->has_no_room && !w->doubt && w->at == DEC_AT_END && !w->is_cut;
 	// What a signal is about is looked at as ever.
 	if (!g->is_plain)

@@ -259,6 +259,12 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 			"%s were not looked at, as the run is long: name "
 			"the rules for that with --only (STACK-OVERFLOW, UNINIT-USE ..)",
 			fl_check_left_out(a->check));
+	if (!err && a->check && fl_check_values_until(a->check))
+		err = fl_note_add(
+			a,
+			"values were looked at up to instruction %llu alone, as the run is "
+			"long: name the rules for that with --only (UNINIT-USE ..)",
+			(unsigned long long)fl_check_values_until(a->check));
 	if (!err && fl_cpoints_is_overrun(a->cpoints))
 		err = fl_note_add(a,
 				  "no C-point was named, and the functions that change "

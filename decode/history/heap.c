@@ -631,7 +631,7 @@ static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_wher
 
 static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 {
-	uint64_t until = UINT64_MAX >> 1;
+	uint64_t until = h->o->until ?: UINT64_MAX >> 1;
 	struct dec_where w;
 	_cleanup_free_ char *differs = NULL;
 	struct err *err;

@@ -213,6 +213,7 @@ struct dec_heap_options {
 	/** Variables to be told of. */
 	const struct dec_variable *vars;
 	size_t n_vars;
+	uint64_t until;	      ///< so many instructions of the run; 0: all
 	bool skips_inert;     ///< as struct dec_trace has it
 	bool skips_allocator; ///< what the allocator stores need not be told
 	bool skips_stores;    ///< what anybody does: see dec_run.has_unseen

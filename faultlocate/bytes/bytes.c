@@ -416,6 +416,7 @@ static struct err *replay(const struct capture *c, struct dec_symbols *symbols,
 		.stretch = events->is_plain || events->access ? NULL : fl_bytes_stretch,
 		.glance_bytes = fl_bytes_glance_bytes,
 		.step_ctx = w,
+		.until = events->until,
 		.skips_allocator = true,
 	};
 	struct dec_run run = {};

@@ -62,6 +62,7 @@ struct fl_bytes_events {
 	/** The load at @p pc looks through the stack, whatever lies there: what it reads has a value, and is of
 	 * no variable. All that was told is to be forgotten: the replay begins again. */
 	void (*again)(void *ctx, uint64_t pc);
+	uint64_t until;	  ///< so many instructions of the run; 0: all
 	bool wants_reads; ///< use is told of FL_USE_READ, too
 	bool is_plain; ///< each instruction by a step: the same, in more than twice the time
 };
