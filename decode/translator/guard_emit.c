@@ -584,6 +584,17 @@ static void before_insn(struct translation *t, int i)
 				     cleared, m);
 	} else if (dec_guard_is_pair_store(insn)) {
 		t->store_vec = insn->store_reg - DEC_REG_VEC;
+	} else if (dec_guard_is_to_lane(insn)) {
+		dec_guard_moves_to_lane(t, i, one(vectors(insn->other_written)),
+					one(insn->gpr_read));
+	} else if (dec_guard_is_joined_lanes(insn)) {
+		uint32_t to = vectors(insn->other_written);
+		uint32_t other = vectors(insn->other_read) & ~to;
+
+		dec_guard_joins_lanes(t, i, one(to), one(other ?: to));
+	} else if (dec_guard_is_zeroed(insn)) {
+		dec_guard_clears_lanes(t, i, one(vectors(insn->other_written)),
+				       insn->is_vex);
 	} else if (vectors(insn->other_read | insn->other_written)) {
 		dec_guard_before_vector(t, i);
 	} else if (is_plain_mov(insn) && m && m->is_read && m->size == 8 &&

@@ -278,6 +278,18 @@ void dec_guard_stored_pair(struct translation *t, int i, int v, const struct dec
 
 /** Does it move 16 bytes from memory into a vector register, or back, as they are? */
 bool dec_guard_is_pair_load(const struct dec_insn *insn);
+
+/** Does it move a general register to the lowest lane of a vector register, and clear the next one? .. join the lowest lanes
+ * of two in the first? .. clear the lower half of one, or all of it (VEX)? */
+bool dec_guard_is_to_lane(const struct dec_insn *insn);
+bool dec_guard_is_joined_lanes(const struct dec_insn *insn);
+bool dec_guard_is_zeroed(const struct dec_insn *insn);
+
+/** General register @p from is moved to vector register @p v; the lowest lane of @p other becomes the second one of @p v;
+ * @p v is cleared. */
+void dec_guard_moves_to_lane(struct translation *t, int i, int v, int from);
+void dec_guard_joins_lanes(struct translation *t, int i, int v, int other);
+void dec_guard_clears_lanes(struct translation *t, int i, int v, bool is_all);
 bool dec_guard_is_pair_store(const struct dec_insn *insn);
 
 #endif

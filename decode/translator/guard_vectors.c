@@ -117,7 +117,7 @@ static void take_lane(struct translation *t, int i, int v, int k, const struct d
 void dec_guard_loads_pair(struct translation *t, int i, int v, const struct dec_mem *m)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *both, *back, *none,
-		*zero;
+		*zero, *differ;
 	const struct dec_mem word[2] = { part_of(m, 0, 8), part_of(m, 8, 8) };
 	struct dec_emit *o = &t->out, *c = &t->cold;
 
@@ -125,14 +125,18 @@ void dec_guard_loads_pair(struct translation *t, int i, int v, const struct dec_
 	ctx_imm32(o, true, CTX_VEC_TAGS, ~(1u << v));
 	dec_guard_step_stub(t, i); // before what is cold here
 	both = c->p;
+	find_pair(t, i, m);
+	take_lane(t, i, v, 0, m);
+	take_lane(t, i, v, 1, m);
+	ctx_op32(c, OP_CMP, s0, lane(t, v, 0));
+	differ = emit_jcc_rel(c, CC_E);
 	emit_load_zx(c, s0, &word[0]);
 	emit_load_zx(c, s1, &word[1]);
 	reg_op(c, OP_CMP, s0, s1); // what one of them is the other is, too
 	emit_patch_rel(emit_jcc_rel(c, CC_E), dec_guard_step_stub(t, i));
-	find_pair(t, i, m);
-	take_lane(t, i, v, 0, m);
-	take_lane(t, i, v, 1, m);
-	ctx_op32(c, OP_OR, s0, lane(t, v, 0));
+	emit_patch_rel(differ, c->p);
+	ctx_op32(c, OP_MOV, s0, lane(t, v, 0));
+	ctx_op32(c, OP_OR, s0, lane(t, v, 1));
 	zero = emit_jcc_rel(c, CC_E);
 	ctx_or_imm32(c, CTX_VEC_TAGS, 1u << v);
 	for (int k = 2; k < 8; k++)
@@ -197,6 +201,158 @@ void dec_guard_loads_lane(struct translation *t, int i, int v, int k, uint8_t cl
 	emit_patch_rel(jump, o->p);
 	if (none)
 		emit_patch_rel(none, o->p);
+}
+
+/* In the cold part: lanes @p first and on of vector register @p v have tag 0. */
+static void zero_lanes(struct translation *t, int v, int first)
+{
+	for (int k = first; k < 8; k++)
+		emit_ctx_store_imm32(&t->cold, lane(t, v, k), 0);
+}
+
+/* In the cold part: a step, if one of lanes @p first and on of @p v, which has tags, is a pointer. It loses the second
+ * scratch. */
+static void step_if_lanes_from(struct translation *t, int i, int v, int first)
+{
+	uint8_t s1 = const_scratch(t)[1];
+
+	ctx_op32(&t->cold, OP_MOV, s1, lane(t, v, first));
+	for (int k = first + 1; k < 8; k++)
+		ctx_op32(&t->cold, OP_OR, s1, lane(t, v, k));
+	reg_op32(&t->cold, 0x85, s1, s1); // test
+	emit_patch_rel(emit_jcc_rel(&t->cold, CC_NE), dec_guard_step_stub(t, i));
+}
+
+bool dec_guard_is_to_lane(const struct dec_insn *insn)
+{
+	uint32_t to = vectors(insn->other_written);
+
+	return (insn->mnemonic == ZYDIS_MNEMONIC_MOVQ ||
+		insn->mnemonic == ZYDIS_MNEMONIC_VMOVQ) &&
+	       !insn->n_mem && !insn->other_read && !insn->gpr_written &&
+	       __builtin_popcount(insn->gpr_read) == 1 && insn->gpr_read != RSP_BIT &&
+	       __builtin_popcount(to) == 1;
+}
+
+void dec_guard_moves_to_lane(struct translation *t, int i, int v, int from)
+{
+	uint8_t s0 = const_scratch(t)[0], *stub;
+	struct dec_emit *o = &t->out, *c = &t->cold;
+
+	dec_guard_keep_flags(t, i);
+	ctx_imm32(o, true, CTX_VEC_TAGS, ~(1u << v));
+	if (!may(t, from))
+		return;
+	stub = dec_guard_step_stub(t, i); // before what is cold here
+	ctx_op32(o, OP_MOV, s0, TAG(from));
+	reg_op32(o, 0x85, s0, s0);
+	emit_patch_rel(emit_jcc_rel(o, CC_NE), c->p);
+	reg_op(c, 0x85, from, from); // zeros are in the other lane, too
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+	zero_lanes(t, v, 1);
+	ctx_store32(c, lane(t, v, 0), s0);
+	ctx_or_imm32(c, CTX_VEC_TAGS, 1u << v);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+}
+
+bool dec_guard_is_joined_lanes(const struct dec_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_PUNPCKLQDQ && !insn->n_mem;
+}
+
+/* movq r64, xmm */
+static void emit_lowest(struct dec_emit *o, int to, int v)
+{
+	emit_u8(o, 0x66);
+	emit_u8(o, 0x48 | (v >> 3) << 2 | to >> 3);
+	emit_u8(o, 0x0f);
+	emit_u8(o, 0x7e);
+	emit_u8(o, 0xc0 | (v & 7) << 3 | (to & 7));
+}
+
+/* In the cold part: all of @p v is known: where it has no tags they are 0. Only the lowest lane may have one, else that is
+ * a step. */
+static void know_lanes(struct translation *t, int i, int v)
+{
+	struct dec_emit *c = &t->cold;
+	uint8_t *has, *over;
+
+	ctx_imm32(c, false, CTX_VEC_TAGS, 1u << v);
+	has = emit_jcc_rel(c, CC_NE);
+	zero_lanes(t, v, 0);
+	ctx_or_imm32(c, CTX_VEC_TAGS, 1u << v);
+	over = emit_jmp_rel(c);
+	emit_patch_rel(has, c->p);
+	step_if_lanes_from(t, i, v, 1);
+	emit_patch_rel(over, c->p);
+}
+
+void dec_guard_joins_lanes(struct translation *t, int i, int v, int other)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *none, *some;
+	struct dec_emit *o = &t->out, *c = &t->cold;
+
+	dec_guard_keep_flags(t, i);
+	dec_guard_step_stub(t, i); // before what is cold here
+	ctx_imm32(o, false, CTX_VEC_TAGS, 1u << v | 1u << other);
+	emit_patch_rel(emit_jcc_rel(o, CC_NE), c->p);
+	know_lanes(t, i, v);
+	if (other == v) {
+		ctx_op32(c, OP_MOV, s0, lane(t, v, 0));
+	} else {
+		emit_lowest(c, s0, v);
+		emit_lowest(c, s1, other);
+		reg_op(c, OP_CMP, s0, s1); // what one of them is the other is, too
+		emit_patch_rel(emit_jcc_rel(c, CC_E), dec_guard_step_stub(t, i));
+		reg_op32(c, OP_SUB, s0, s0);
+		ctx_imm32(c, false, CTX_VEC_TAGS, 1u << other);
+		none = emit_jcc_rel(c, CC_E);
+		step_if_lanes_from(t, i, other, 1);
+		ctx_op32(c, OP_MOV, s0, lane(t, other, 0));
+		emit_patch_rel(none, c->p);
+	}
+	ctx_store32(c, lane(t, v, 1), s0);
+	ctx_op32(c, OP_OR, s0, lane(t, v, 0));
+	some = emit_jcc_rel(c, CC_NE);
+	ctx_imm32(c, true, CTX_VEC_TAGS, ~(1u << v));
+	emit_patch_rel(some, c->p);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+}
+
+bool dec_guard_is_zeroed(const struct dec_insn *insn)
+{
+	uint64_t reads = insn->other_read, to = insn->other_written;
+
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_PXOR:
+	case ZYDIS_MNEMONIC_XORPS:
+	case ZYDIS_MNEMONIC_XORPD:
+	case ZYDIS_MNEMONIC_VPXOR:
+	case ZYDIS_MNEMONIC_VXORPS:
+	case ZYDIS_MNEMONIC_VXORPD:
+		return !insn->n_mem && __builtin_popcountll(reads) == 1 &&
+		       __builtin_popcount(vectors(to)) == 1 &&
+		       (insn->is_vex || reads == to);
+	default:
+		return false;
+	}
+}
+
+void dec_guard_clears_lanes(struct translation *t, int i, int v, bool is_all)
+{
+	struct dec_emit *o = &t->out, *c = &t->cold;
+
+	dec_guard_keep_flags(t, i);
+	if (is_all) {
+		ctx_imm32(o, true, CTX_VEC_TAGS, ~(1u << v));
+		return;
+	}
+	dec_guard_step_stub(t, i); // before what is cold here
+	ctx_imm32(o, false, CTX_VEC_TAGS, 1u << v);
+	emit_patch_rel(emit_jcc_rel(o, CC_NE), c->p);
+	step_if_lanes_from(t, i, v, 2);
+	ctx_imm32(c, true, CTX_VEC_TAGS, ~(1u << v));
+	emit_patch_rel(emit_jmp_rel(c), o->p);
 }
 
 /* Does it load into one vector register, and into nothing else? */

@@ -251,6 +251,62 @@ int main(int argc, char **argv)
 END
 followed lanes
 
+# .. pairs of pointers that are put together there, as C++ fills its structs: which of them is used, and what the other one is.
+cat >"$TMPDIR/pairs.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+struct pair {
+	char *a, *b;
+} __attribute__((aligned(16)));
+static struct pair pairs[64], other[64];
+int main(int argc, char **argv)
+{
+	char *blocks[2] = { malloc(40), malloc(72) }, *p = blocks[0] + 8, *q = blocks[1] + 8;
+	long last = argc > 1 ? 31 : 32;
+	memset(blocks[0], 1, 40);
+	memset(blocks[1], 1, 72);
+	for (int i = 0; i < 4000; i++) {
+		struct pair *at = &pairs[i % 64], *to = &other[i % 64];
+		char *used;
+#if KIND == 1 /* the second */
+		__asm__ volatile("movq %1, %%xmm0\nmovq %2, %%xmm1\npunpcklqdq %%xmm1, %%xmm0\nmovaps %%xmm0, %0\n"
+				 : "=m"(*at) : "r"(q), "r"(p) : "xmm0", "xmm1");
+		used = at->b;
+#elif KIND == 2 /* the first; the second is a number */
+		__asm__ volatile("movq %1, %%xmm0\nmovq %2, %%xmm1\npunpcklqdq %%xmm1, %%xmm0\nmovaps %%xmm0, %0\n"
+				 : "=m"(*at) : "r"(p), "r"((long)i) : "xmm0", "xmm1");
+		used = at->a;
+#elif KIND == 3 /* .. which the first is */
+		__asm__ volatile("movq %1, %%xmm0\nmovq %2, %%xmm1\npunpcklqdq %%xmm1, %%xmm0\nmovaps %%xmm0, %0\n"
+				 : "=m"(*at) : "r"((long)i), "r"(p) : "xmm0", "xmm1");
+		used = at->b;
+#elif KIND == 4 /* both are one */
+		__asm__ volatile("movq %1, %%xmm2\npunpcklqdq %%xmm2, %%xmm2\nmovaps %%xmm2, %0\nmovaps %0, %%xmm3\n"
+				 "movaps %%xmm3, %2\n"
+				 : "+m"(*at), "+r"(p), "=m"(*to) : : "xmm2", "xmm3");
+		used = i % 2 ? to->a : to->b;
+#elif KIND == 5 /* a register that had other pointers */
+		__asm__ volatile("movq %1, %%xmm0\nmovq %2, %%xmm1\npunpcklqdq %%xmm1, %%xmm0\npxor %%xmm0, %%xmm0\n"
+				 "movq %2, %%xmm0\nmovq %1, %%xmm4\npunpcklqdq %%xmm4, %%xmm0\nmovaps %%xmm0, %0\n"
+				 : "=m"(*at) : "r"(q), "r"(p) : "xmm0", "xmm1", "xmm4");
+		used = at->a;
+#else /* what was a pointer is none any more, and one again */
+		__asm__ volatile("movq %1, %%xmm0\nmovq %2, %%xmm0\nmovq %1, %%xmm1\npunpcklqdq %%xmm1, %%xmm0\nmovaps %%xmm0, %0\n"
+				 : "=m"(*at) : "r"(p), "r"((long)i) : "xmm0", "xmm1");
+		used = at->b;
+#endif
+		if (used[i == 3999 ? last : i % 32] != 1 && argc > 1)
+			return 2;
+	}
+	free(blocks[0]);
+	free(blocks[1]);
+	return 0;
+}
+END
+for kind in 1 2 3 4 5 6; do
+	followed pairs -DKIND=$kind
+done
+
 # Threads have pointers and values of their own; at its end each releases what the allocator's cache holds of its blocks,
 # which were released before, and that is no mistake. One that the C library releases for the user is.
 cat >"$TMPDIR/threads.c" <<'END'
