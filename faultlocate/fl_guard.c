@@ -33,8 +33,6 @@ struct guard {
 	bool has_values; ///< .. but one that follows what has no value
 	bool has_no_room; ///< where the machine lay, which is chance, there was none for the last one
 	bool is_sound;			 ///< the last one came to the end without a doubt
-	bool has_families,		 ///< it was told of operator new and delete,
-		has_library_families;	 ///< .. which are a library's
 	size_t n_told;			 ///< modules whose structs the guard knows of
 	size_t n_lined;			 ///< .. whose code,
 	bool has_asked;			 ///< .. as soon as it has asked
@@ -246,21 +244,15 @@ static bool are_a_librarys(struct guard *g)
 	return true;
 }
 
-/* Operator new and delete; first of all. @return ERR_UNSUPPORTED: others were told of otherwise. */
+/* Operator new and delete; first of all. */
 static struct err *add_families(struct guard *g)
 {
 	struct err *err = hg_points_hooks(g->a->symbols, &g->hooks);
 	bool is_once = are_a_librarys(g);
 
-	if (err || !g->hooks.size)
-		return err;
-	if (g->has_families && is_once != g->has_library_families)
-		return err_new(ERR_UNSUPPORTED, "operator new came when it was known");
-	g->has_families = true;
-	g->has_library_families = is_once;
-	for (size_t i = 0; i < g->hooks.size; i++)
+	for (size_t i = 0; i < g->hooks.size && !err; i++)
 		g->hooks.data[i].is_once = is_once;
-	return NULL;
+	return err;
 }
 
 /* Does the program have what the guard does not follow: functions that rules name? */
@@ -424,7 +416,7 @@ static struct err *start(struct guard *g)
 
 	g->has_debug = dec_symbols_has_debug(g->a->symbols, 0);
 	g->n_told = g->n_lined = 0;
-	g->has_asked = g->has_families = false;
+	g->has_asked = false;
 	if (err || (g->is_plain && !g->has_values))
 		return err;
 	err = dec_machine_guard(g->m, (g->has_values ? DEC_GUARD_VALUES : 0) |

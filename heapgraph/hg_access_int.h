@@ -227,6 +227,11 @@ static inline void hg_astray_indexed(struct hg_finder *f, uint64_t key, int64_t 
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size);
 
+/** @return whether realloc gave the memory of node @p old, in its place, to node @p new (perhaps {0}), by one or more
+ * others: that is the same for all that points there. */
+bool hg_astray_is_successor(const struct hg_finder *f, struct hg_node_id old,
+			    struct hg_node_id new);
+
 /** Add @p x, which is wrong, to what was found. @return ERR_NOMEM. */
 struct err *hg_reports_add(struct hg_finder *f, const struct hg_suspect *x);
 

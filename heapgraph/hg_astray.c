@@ -508,9 +508,8 @@ struct err *hg_astray_copied(struct hg_finder *f, struct hg_suspect *x, uint64_t
 	return err || is_same ? err : hg_spill_check(f, x, t);
 }
 
-/* realloc in place gave the node's memory to a new one: the same for all that points there. */
-static bool is_successor(const struct hg_finder *f, struct hg_node_id old,
-			 struct hg_node_id new)
+bool hg_astray_is_successor(const struct hg_finder *f, struct hg_node_id old,
+			    struct hg_node_id new)
 {
 	const uint64_t *before = new.v ? map_get(&f->stayed, new.v) : NULL;
 
@@ -578,7 +577,8 @@ struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 			return NULL;
 		x->kind = HG_ACCESS_BEYOND;
 	} else {
-		if (is_successor(f, from, hg_graph_covers(f->graph, n->start)) ||
+		if (hg_astray_is_successor(f, from,
+					   hg_graph_covers(f->graph, n->start)) ||
 		    hg_access_is_childs(f, n->start, n->died))
 			return NULL;
 		x->kind = HG_ACCESS_FREED;

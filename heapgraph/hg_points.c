@@ -217,6 +217,7 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 			      .position = s->position,
 			      .pc = s->insn->rip,
 			      .family = family_now(f) };
+	struct hg_node_id live;
 
 	f->thread->allocating = p.family;
 	f->thread->asked = !strcmp(dec_allocator[fn].name, "malloc_usable_size") ?
@@ -230,6 +231,10 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 		return NULL;
 	p.is_resize = fn == CAP_HEAP_REALLOC;
 	fill(f, &p, argument);
+	live = hg_graph_covers(f->graph, p.value[0]);
+	if (p.node[0].v && live.v != p.node[0].v &&
+	    hg_astray_is_successor(f, p.node[0], live))
+		p.node[0] = live;
 	if (!p.node[0].v)
 		p.node[0].v = hg_graph_ended_at(f->graph, p.value[0]);
 	if (p.is_resize)

@@ -149,8 +149,10 @@ struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 		return dec_guard_parts_told(g, h);
 	if (h->kind == DEC_HOOK_FOREIGN)
 		return vec_add(&g->foreign, *h);
-	if (known)
+	if (known) { // another module may have such functions, too
+		g->hook.data[*known - 1].is_once &= h->is_once;
 		return NULL;
+	}
 	if (vec_add(&g->hook, *h) || map_put(&g->hooks, h->rip, g->hook.size))
 		return &err_nomem;
 	if (h->is_resolver)
@@ -1361,6 +1363,15 @@ static bool is_at_end_of_thread(struct dec_engine *e, const struct dec_hook *h)
 	return true;
 }
 
+/* Is a pointer of @p tag to @p n, or to what realloc made that of, in its place? */
+static bool is_to(struct dec_guard *g, uint32_t tag, const struct guard_node *n)
+{
+	struct guard_node *old = node_of(g, tag);
+
+	return old == n ||
+	       (!old->is_live && has_stayed(g, old) && &g->nodes.data[old->next] == n);
+}
+
 static void check_release(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
@@ -1368,8 +1379,7 @@ static void check_release(struct dec_engine *e, const struct dec_hook *h)
 	const struct guard_node *n = root ? &g->nodes.data[*root] : NULL;
 	uint32_t tag = e->ctx->tag[CAP_RDI];
 
-	if (addr &&
-	    (!n || (tag && node_of(g, tag) != n) || n->family != g->call.family) &&
+	if (addr && (!n || (tag && !is_to(g, tag, n)) || n->family != g->call.family) &&
 	    !is_at_end_of_thread(e, h))
 		dec_guard_doubt(e, DEC_DOUBT_RELEASE, e->ctx->rip);
 }
@@ -1456,8 +1466,6 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 	if (h->kind == DEC_HOOK_ALLOCATOR) {
 		if (h->which == CAP_HEAP_FREE || h->which == CAP_HEAP_REALLOC)
 			check_release(e, h);
-		if (h->which == DEC_HOOK_USABLE)
-			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 		if (asks_for_negative(call))
 			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 		if (h->which == CAP_HEAP_FREE)
@@ -1571,6 +1579,22 @@ static bool find_made(const struct dec_engine *e, uint64_t *addr, uint64_t *size
 	}
 }
 
+/* malloc_usable_size() said that the block at @p addr has @p size bytes, which the program may use. */
+static void widen_node(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	struct dec_guard *g = e->guard;
+	uint64_t *root = map_get(&g->live, addr);
+	struct guard_node *n = root ? &g->nodes.data[*root] : NULL;
+
+	if (!addr || (n && size <= n->size))
+		return;
+	if (!n || dec_guard_has_parts(n->tag)) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		return;
+	}
+	n->size = g->rows[*root].size = size;
+}
+
 static void leave_allocator(struct dec_engine *e)
 {
 	const struct guard_call *call = &e->guard->call;
@@ -1582,6 +1606,8 @@ static void leave_allocator(struct dec_engine *e)
 					   0);
 	if (find_made(e, &addr, &size))
 		born(e, addr, size);
+	if (call->hook.which == DEC_HOOK_USABLE)
+		widen_node(e, call->arg[0], rax);
 	for (int r = 0; r < DEC_GPRS; r++)
 		e->ctx->tag[r] = e->ctx->gpr[r] == call->gpr[r] ? call->tag[r] : 0;
 	e->ctx->vec_tags = call->vec_tags; // as the log has it, whatever they hold

@@ -251,6 +251,53 @@ int main(int argc, char **argv)
 END
 followed lanes
 
+# What realloc left where it was may be released, or resized, by an older pointer; what it moved may not.
+cat >"$TMPDIR/stayed.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+static char *volatile kept[2];
+int main(int argc, char **argv)
+{
+	char *other;
+	kept[0] = malloc(100);
+	kept[1] = realloc(kept[0], 90);
+	kept[1] = realloc(kept[0], 80);
+	if (kept[0] != kept[1])
+		return 2;
+	if (argc == 1)
+		kept[1] = realloc(kept[1], 100000);
+	other = malloc(100);
+	memset(other, 1, 100);
+	free(kept[0]); // moved: it is what other lies in
+	free(argc == 1 ? kept[1] : other);
+	return 0;
+}
+END
+followed stayed
+
+# Who asked how much of a block is usable may use that, and not more, and realloc takes it along.
+cat >"$TMPDIR/usable.c" <<'END'
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char *block = malloc(20), *other = malloc(30);
+	size_t n = malloc_usable_size(block) + malloc_usable_size(NULL);
+	memset(block, 1, n);
+	block = realloc(block, 500);
+	block[n - 1] += block[n - 2];
+	n = malloc_usable_size(block);
+	for (size_t i = 0; i < n; i++)
+		block[i] = i;
+	other[argc == 1 ? 30 : 29] = block[n - 1] > 3; // of this nobody asked
+	free(block);
+	free(other);
+	return 0;
+}
+END
+followed usable
+
 # .. pairs of pointers that are put together there, as C++ fills its structs: which of them is used, and what the other one is.
 cat >"$TMPDIR/pairs.c" <<'END'
 #include <stdlib.h>
