@@ -383,6 +383,13 @@ static void mark_tags(struct dec_guard *g, const uint32_t *tag, size_t n)
 			mark(g, tag[i] / sizeof(struct guard_row));
 }
 
+static void mark_thread(struct dec_guard *g, const struct guard_thread *t)
+{
+	mark_tags(g, t->tag, 16);
+	mark_tags(g, t->lanes[0], 32 * 8);
+	mark_tags(g, t->call.tag, 16);
+}
+
 /* All that is left of a run's pointers to what is gone. */
 static void mark_pointers(struct dec_engine *e)
 {
@@ -391,13 +398,10 @@ static void mark_pointers(struct dec_engine *e)
 	mark_tags(g, e->ctx->tag, 16);
 	mark_tags(g, g->lanes[0], 32 * 8);
 	mark_tags(g, g->call.tag, 16);
-	for (size_t i = 0; i < g->threads.size; i++) {
-		const struct guard_thread *t = &g->threads.data[i];
-
-		mark_tags(g, t->tag, 16);
-		mark_tags(g, t->lanes[0], 32 * 8);
-		mark_tags(g, t->call.tag, 16);
-	}
+	for (size_t i = 0; i < g->threads.size; i++)
+		mark_thread(g, &g->threads.data[i]);
+	for (size_t i = 0; i < g->handlers.size; i++)
+		mark_thread(g, &g->handlers.data[i].was);
 	for (uint32_t i = 0; i < GUARD_REGIONS; i++) {
 		const uint64_t *words = (uint64_t *)g->regions[i];
 
