@@ -204,6 +204,16 @@ static struct err *narrow(const struct bytes_flow *f, unsigned from)
 
 /* ---- bits --------------------------------------------------------------------------------------- */
 
+/* The two sources: which bits have no value, and what they hold. */
+static void take_two(const struct bytes_flow *f, uint8_t va[BYTES], uint8_t vb[BYTES],
+		     uint8_t a[BYTES], uint8_t b[BYTES])
+{
+	bits_of(f, f->m->first, va);
+	bits_of(f, f->m->last, vb);
+	value_of(f, f->m->first, a);
+	value_of(f, f->m->last, b);
+}
+
 /* A one that is known decides or, a zero and. */
 static struct err *logic(const struct bytes_flow *f)
 {
@@ -211,10 +221,7 @@ static struct err *logic(const struct bytes_flow *f)
 	bool is_xor = f->m->how == LOGIC_XOR, is_andn = f->m->how == LOGIC_ANDN;
 	bool is_or = f->m->how == LOGIC_OR;
 
-	bits_of(f, f->m->first, va);
-	bits_of(f, f->m->last, vb);
-	value_of(f, f->m->first, a);
-	value_of(f, f->m->last, b);
+	take_two(f, va, vb, a, b);
 	for (unsigned i = 0; i < BYTES; i++) {
 		// What leaves the other one's bit as it is.
 		uint8_t by_a = is_or || is_andn ? ~a[i] : a[i],
@@ -236,10 +243,7 @@ static struct err *equal(const struct bytes_flow *f)
 	uint8_t a[BYTES], b[BYTES], va[BYTES], vb[BYTES], ret[BYTES];
 	unsigned lane = f->m->lane, width = width_of(f);
 
-	bits_of(f, f->m->first, va);
-	bits_of(f, f->m->last, vb);
-	value_of(f, f->m->first, a);
-	value_of(f, f->m->last, b);
+	take_two(f, va, vb, a, b);
 	for (unsigned at = 0; at < width; at += lane) {
 		bool is_unknown = false, differs = f->m->is_same;
 
@@ -261,10 +265,7 @@ static struct err *least(const struct bytes_flow *f)
 	uint8_t a[BYTES], b[BYTES], va[BYTES], vb[BYTES], ret[BYTES];
 	unsigned lane = f->m->lane, width = width_of(f);
 
-	bits_of(f, f->m->first, va);
-	bits_of(f, f->m->last, vb);
-	value_of(f, f->m->first, a);
-	value_of(f, f->m->last, b);
+	take_two(f, va, vb, a, b);
 	for (unsigned at = 0; at < width; at += lane) {
 		bool is_least = (!any_of(a + at, lane) && !any_of(va + at, lane)) ||
 				(!any_of(b + at, lane) && !any_of(vb + at, lane));
