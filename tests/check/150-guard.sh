@@ -66,6 +66,17 @@ followed() {
 	quick=0
 }
 
+# numbered NAME LAST: program NAME is right, and that is known quickly; with a number up to LAST it has one mistake.
+numbered() {
+	quick=0
+	same "$TMPDIR/$1"
+	[ $quick = 1 ] || fail "$1: $(cat "$TMPDIR/said")"
+	for ((i = 1; i <= $2; i++)); do
+		same "$TMPDIR/$1" $i
+		[ "$n" = 1 ] || fail "$1 $i: $(cat "$TMPDIR/slow.found")"
+	done
+}
+
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/overflow" tests/programs/overflow.c ||
 	fail "cannot compile"
 gcc -O2 -s -fno-builtin -w -o "$TMPDIR/fatal" tests/programs/fatal.c || fail "cannot compile"
@@ -740,23 +751,11 @@ done
 
 # What is allocated and released by operator new and delete, too; by each other's is a mistake.
 g++ -O1 -s -w -pthread -o "$TMPDIR/families" tests/check/programs/families.cc || fail "cannot compile"
-quick=0
-same "$TMPDIR/families"
-[ $quick = 1 ] || fail "families: $(cat "$TMPDIR/said")"
-for i in {1..12}; do
-	same "$TMPDIR/families" $i
-	[ "$n" = 1 ] || fail "families $i: $(cat "$TMPDIR/slow.found")"
-done
+numbered families 12
 
 # Handlers of signals have pointers in registers that the program has others in.
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/interrupted" tests/check/programs/interrupted.c || fail "cannot compile"
-quick=0
-same "$TMPDIR/interrupted"
-[ $quick = 1 ] || fail "interrupted: $(cat "$TMPDIR/said")"
-for i in {1..5}; do
-	same "$TMPDIR/interrupted" $i
-	[ "$n" = 1 ] || fail "interrupted $i: $(cat "$TMPDIR/slow.found")"
-done
+numbered interrupted 5
 
 # What vfork children allocate and release in their parent's memory is not judged, and what the parent does wrong is.
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/lent" tests/check/programs/lent.c || fail "cannot compile"
