@@ -40,7 +40,7 @@ static void add_registers(struct nul_insn *i, const ZydisDecodedInstruction *d,
 		const ZydisDecodedOperand *o = &ops[k];
 		uint8_t reg = DEC_REG_NONE;
 
-		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER)
+		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && !dec_insn_is_no_mask(o))
 			reg = dec_insn_reg(o->reg.value);
 		if (reg == DEC_REG_NONE || reg >= 64)
 			continue;

@@ -256,11 +256,39 @@ static void corrupt_again(void **state)
 	end(&r);
 }
 
+/* k0 in the place of a mask is none, NaT or not. */
+static void no_mask(void **state)
+{
+	const char *tmp = unit_env("TMPDIR");
+	char command[256];
+	struct run r = {};
+
+	(void)state;
+	if (!__builtin_cpu_supports("avx512vl")) {
+		print_message("this processor has no AVX-512\n");
+		skip();
+	}
+	assert_int_equal(
+		unit_run(
+			"printf '.globl _start\n_start: kmovw %%%%ecx, %%%%k0\n"
+			"movl $1000, %%%%ecx; 1: decl %%%%ecx; jnz 1b; movl $7, %%%%esi\n"
+			"vpbroadcastd %%%%esi, %%%%xmm16; vmovd %%%%xmm16, %%%%edi\n"
+			"movl $60, %%%%eax; syscall\n' |\n"
+			"gcc -x assembler -nostdlib -static -o %s/k0 -",
+			tmp),
+		0);
+	snprintf(command, sizeof(command), "%s/k0", tmp);
+	begin(&r, command);
+	leave_out(&r, "no mask", 0);
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(same_in_all_ways),
 					    cmocka_unit_test(read_by_another_stack),
-					    cmocka_unit_test(corrupt_again) };
+					    cmocka_unit_test(corrupt_again),
+					    cmocka_unit_test(no_mask) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
