@@ -39,7 +39,8 @@ void dec_engine_go(struct dec_engine *e, const struct engine_block *block)
 	c->lacks &= ~CTX_HAS_NO_FS;
 	engine_pass(c, block->is_integer);
 	c->lacks = lacks;
-	c->fs_base = fs_base;
+	if (block->is_gs)
+		c->fs_base = fs_base;
 }
 
 void dec_engine_settle_x87(const struct dec_engine *e)

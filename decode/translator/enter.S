@@ -68,7 +68,7 @@
 	push	%r14
 	push	%r15
 	mov	%rsp, %gs:CTX_HOST_RSP
-	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
+	testl	$CTX_LACKS_FSGSBASE | CTX_HAS_NO_FS, %gs:CTX_LACKS
 	jnz	1f
 	rdfsbase %rax
 	mov	%rax, %gs:CTX_HOST_FS
@@ -87,14 +87,14 @@
 	fxrstor64 %gs:CTX_XSAVE
 3:
 	.endif
+	testl	$CTX_HAS_NO_FS, %gs:CTX_LACKS
+	jnz	5f			// C's stays
 	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
 	jnz	4f
 	mov	%gs:CTX_FS_BASE, %rax
 	wrfsbase %rax
 	jmp	5f
 4:
-	testl	$CTX_HAS_NO_FS, %gs:CTX_LACKS
-	jnz	5f
 	set_fs	%gs:CTX_FS_BASE
 5:
 	push	%gs:CTX_RFLAGS
@@ -145,6 +145,8 @@
 	mov	%r13, %gs:CTX_GPR+0x68
 	mov	%r14, %gs:CTX_GPR+0x70
 	mov	%r15, %gs:CTX_GPR+0x78
+	testl	$CTX_HAS_NO_FS, %gs:CTX_LACKS
+	jnz	4f
 	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
 	jnz	3f			// then the guest cannot have changed it
 	rdfsbase %rax
@@ -153,8 +155,6 @@
 	wrfsbase %rax
 	jmp	4f
 3:
-	testl	$CTX_HAS_NO_FS, %gs:CTX_LACKS
-	jnz	4f
 	set_fs	%gs:CTX_HOST_FS
 4:
 	.if	\state == 2

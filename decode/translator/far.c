@@ -50,6 +50,10 @@ bool dec_translation_needs_fs(const struct translation *t, const struct dec_insn
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction d;
 
+	if (t->e->ctx->lacks & CTX_HAS_NO_FS &&
+	    (insn->mnemonic == ZYDIS_MNEMONIC_RDFSBASE ||
+	     insn->mnemonic == ZYDIS_MNEMONIC_WRFSBASE))
+		return true;
 	if (!far_is_without_fs(t, insn))
 		return false;
 	return !far_is_rewritable(insn) ||
