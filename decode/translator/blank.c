@@ -21,6 +21,8 @@
 #define BELOW 4096
 #define BOTTOM 0x10000ull
 #define TOP 0x7ffffffe0000ull
+// Of a block that is released the allocator reads so much, to see whether that happens twice.
+#define FREE_BYTES 16
 #define BORN_MAX (64ull << 20)
 
 // The linker's; NULL: there is no such section.
@@ -470,6 +472,11 @@ void dec_blank_enter(struct dec_engine *e, int fn)
 		args |= 1u << CAP_RDX;
 	if (e->ctx->blank & args)
 		doubt(e);
+}
+
+void dec_blank_died(struct dec_blank *k, uint64_t addr, uint64_t size)
+{
+	give(k, addr, size < FREE_BYTES ? size : FREE_BYTES);
 }
 
 void dec_blank_leave(struct dec_engine *e, uint64_t result)

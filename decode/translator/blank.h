@@ -119,8 +119,10 @@ bool dec_blank_keep(const struct dec_engine *e, struct blank_thread *t);
 void dec_blank_bring(struct dec_engine *e, const struct blank_thread *t);
 
 /** Function @p fn of the allocator begins (enum cap_heap_fn, or another); it returned, and wrote 8 bytes at @p result
- * (0: none); a block is born, of which @p kept bytes are as they were. */
+ * (0: none); a block is born, of which @p kept bytes are as they were; one of @p size bytes is
+ * released, of which it reads the beginning. */
 void dec_blank_enter(struct dec_engine *e, int fn);
+void dec_blank_died(struct dec_blank *k, uint64_t addr, uint64_t size);
 void dec_blank_leave(struct dec_engine *e, uint64_t result);
 void dec_blank_born(struct dec_engine *e, uint64_t addr, uint64_t size, uint64_t kept,
 		    bool is_zeroed);

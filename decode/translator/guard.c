@@ -1439,12 +1439,16 @@ static bool asks_for_negative(const struct guard_call *c)
 	return is_negative;
 }
 
-static void release(struct dec_guard *g, uint64_t addr)
+/* @return how many bytes the block had; 0: there is none. */
+static uint64_t release(struct dec_guard *g, uint64_t addr)
 {
-	uint64_t *root = map_get(&g->live, addr);
+	uint64_t *root = map_get(&g->live, addr), size;
 
-	if (addr && root)
-		node_died(g, *root);
+	if (!addr || !root)
+		return 0;
+	size = g->nodes.data[*root].size;
+	node_died(g, *root);
+	return size;
 }
 
 static void enter_call(struct dec_engine *e, const struct dec_hook *h)
@@ -1452,6 +1456,7 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 	struct dec_guard *g = e->guard;
 	struct dec_ctx *c = e->ctx;
 	struct guard_call *call = &g->call;
+	uint64_t size = 0;
 	// realloc(NULL) goes on as malloc(): who called knows of one.
 	bool is_handed = call->is_open && c->gpr[CAP_RSP] == call->rsp &&
 			 call->hook.kind == DEC_HOOK_ALLOCATOR;
@@ -1473,9 +1478,11 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 		if (asks_for_negative(call))
 			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 		if (h->which == CAP_HEAP_FREE)
-			release(g, call->arg[0]);
+			size = release(g, call->arg[0]);
 		if (g->blank && !is_handed)
 			dec_blank_enter(e, h->which);
+		if (g->blank)
+			dec_blank_died(g->blank, call->arg[0], size);
 		if (!is_handed) {
 			memcpy(call->gpr, c->gpr, sizeof(call->gpr));
 			memcpy(call->tag, c->tag, sizeof(call->tag));
