@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What the files of the guard (guard.h) share that C does while emitted code waits. Private to them.
+ */
+#ifndef DECODE_TRANSLATOR_GUARD_INT_H
+#define DECODE_TRANSLATOR_GUARD_INT_H
+
+#include "decode/translator/engine.h"
+#include "decode/translator/guard.h"
+
+#define GUARD_PAGE 4096ull
+// As hg_derive.h: what is farther from its node was not meant to be in it.
+#define GUARD_REACH (INT64_C(1) << 20)
+
+static inline uint64_t guard_word_at(uint64_t addr)
+{
+	uint64_t word;
+
+	memcpy(&word, (const void *)addr, 8);
+	return word;
+}
+
+static inline struct guard_node *guard_node_of(struct dec_guard *g, uint32_t tag)
+{
+	return &g->nodes.data[dec_guard_has_parts(tag) ?
+				      dec_guard_parts_row(g, tag)->node :
+				      tag / sizeof(struct guard_row)];
+}
+
+static inline bool guard_is_inside(const struct guard_node *n, uint64_t addr,
+				   uint64_t size)
+{
+	return addr >= n->start && addr <= n->start + n->size &&
+	       size <= n->start + n->size - addr;
+}
+
+/** Is the call that was entered with @p rsp still under way, and returns to @p to? */
+static inline bool guard_is_under_way(const struct dec_engine *e, uint64_t rsp,
+				      uint64_t to)
+{
+	uint64_t returns;
+
+	if (!rsp || e->ctx->gpr[CAP_RSP] > rsp)
+		return false;
+	memcpy(&returns, (const void *)rsp, 8);
+	return returns == to;
+}
+
+/* ---- guard.c ---------------------------------------------------------------------------------- */
+
+/** Blocks that begin at @p rip begin with an event: breakpoints leave several times for one. @return ERR_NOMEM. */
+struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip);
+
+/* ---- guard_nodes.c ---------------------------------------------------------------------------- */
+
+/** @return the shadow of the word at @p addr; NULL: there is none, nor is it @p is_made. */
+uint64_t *dec_guard_shadow(struct dec_guard *g, uint64_t addr, bool is_made);
+
+/** Word @p value at @p addr has @p tag; @return which it has. */
+void dec_guard_put_word(struct dec_guard *g, uint64_t addr, uint64_t value, uint32_t tag);
+uint32_t dec_guard_word_tag(struct dec_guard *g, uint64_t addr, uint64_t value);
+
+/** Of nothing in [start, end) anything is known. */
+void dec_guard_forget_words(struct dec_guard *g, uint64_t start, uint64_t end);
+
+/** @return the tag of the word @p value that was read at @p addr: as hg_derive_recall(). */
+uint32_t dec_guard_recall(struct dec_guard *g, uint64_t addr, uint64_t value);
+
+/** Say where emitted code looks for pointers: nowhere while the allocator is at work. */
+void dec_guard_show_spans(struct dec_engine *e);
+
+/** A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. */
+void dec_guard_sweep(struct dec_engine *e);
+
+/** A node of @p size bytes begins at @p start, got by the call that returns to @p site. @return its number; 0: in doubt. */
+uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size,
+			     uint64_t site);
+void dec_guard_node_died(struct dec_guard *g, uint32_t number);
+
+/** Did realloc leave @p old in its place, and what it made of it, too? */
+bool dec_guard_has_stayed(struct dec_guard *g, struct guard_node *old);
+
+/** Is an access of @p size bytes right, by a pointer of @p tag? See hg_astray_check(). */
+bool dec_guard_is_right(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64_t size);
+
+/* ---- guard_calls.c ----------------------------------------------------------------------------- */
+
+/** A function begins that reads as a hook at @p rip says. */
+void dec_guard_enter_function(struct dec_engine *e, uint64_t rip);
+
+#endif

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Which words of memory and of registers are pointers, and to which nodes: what the guard keeps of them.
+ */
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "decode/translator/guard_int.h"
+
+// Where programs that can lie anywhere have libraries and large blocks.
+#define HIGH 0x700000000000ull
+enum { LOW_TRIES = 16 };
+
+/* ---- words -------------------------------------------------------------------------------------- */
+
+/* Where neither programs nor their libraries are. A word and its shadow are not at the same place of a page: processors
+ * take addresses for the same that are alike there. */
+#define REGIONS_START (UINT64_C(1) << 44)
+#define REGIONS_ROOM (UINT64_C(1) << 46)
+#define REGION_SKEW 0x540
+#define REGION_BYTES (GUARD_REGION + GUARD_PAGE)
+
+static bool add_region(struct dec_guard *g, uint64_t number)
+{
+	for (int i = 0; i < LOW_TRIES; i++) {
+		uint64_t at = REGIONS_START + dec_engine_random() % REGIONS_ROOM /
+						      GUARD_REGION * GUARD_REGION;
+		void *p = mmap((void *)at, REGION_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				       MAP_FIXED_NOREPLACE,
+			       -1, 0);
+
+		if (p == (void *)at) {
+			g->regions[number] = at + REGION_SKEW;
+			return true;
+		}
+		if (p != MAP_FAILED)
+			munmap(p, REGION_BYTES);
+	}
+	g->doubt = DEC_DOUBT_BEYOND;
+	return false;
+}
+
+/* @return the shadow of the word at @p addr; NULL: there is none, nor is it @p is_made. */
+uint64_t *dec_guard_shadow(struct dec_guard *g, uint64_t addr, bool is_made)
+{
+	uint64_t number = addr / GUARD_REGION;
+
+	if (number >= GUARD_REGIONS ||
+	    (!g->regions[number] && (!is_made || !add_region(g, number))))
+		return NULL;
+	return (uint64_t *)g->regions[number] + addr % GUARD_REGION / 8;
+}
+
+void dec_guard_put_word(struct dec_guard *g, uint64_t addr, uint64_t value, uint32_t tag)
+{
+	uint64_t *word = addr % 8 ? NULL : dec_guard_shadow(g, addr, tag != 0);
+	uint64_t now = tag ? (uint64_t)tag << 32 | (uint32_t)value : 0;
+
+	if (word && *word != now)
+		*word = now;
+}
+
+uint32_t dec_guard_word_tag(struct dec_guard *g, uint64_t addr, uint64_t value)
+{
+	const uint64_t *word = addr % 8 ? NULL : dec_guard_shadow(g, addr, false);
+
+	return word && (uint32_t)*word == (uint32_t)value ? *word >> 32 : 0;
+}
+
+// So many values are kept as no pointers, and so often all words are looked through for one that is now.
+enum { NONE_MAX = 1 << 20, REBORN_MAX = 1 << 12 };
+
+static bool is_near_nodes(const struct dec_guard *g, uint64_t value)
+{
+	return value - g->low < g->span || value - g->high_low < g->high_span;
+}
+
+/* The word @p value at @p addr is no pointer: an interpreter's stack is full of what once was derived from one, and
+ * is asked for all the time. */
+static void keep_none(struct dec_guard *g, uint64_t addr, uint64_t value)
+{
+	uint64_t *word;
+
+	if (addr % 8 || !(uint32_t)value || !is_near_nodes(g, value) ||
+	    g->n_reborn == REBORN_MAX || g->none.size == NONE_MAX)
+		return;
+	word = dec_guard_shadow(g, addr, true);
+	if (word && !map_put(&g->none, value, 1) &&
+	    !map_put(&g->none_pages, addr / GUARD_PAGE, 1))
+		*word = (uint32_t)value;
+}
+
+/* A node begins at @p start: words that have that as no pointer are asked about again. */
+static void forget_none(struct dec_guard *g, uint64_t start)
+{
+	if (!map_get(&g->none, start))
+		return;
+	map_remove(&g->none, start);
+	g->n_reborn += g->n_reborn < REBORN_MAX;
+	for (size_t i = 0; i < g->none_pages.capacity; i++) {
+		uint64_t page = g->none_pages.slots[i].key;
+		uint64_t *words = page == MAP_EMPTY_KEY ?
+					  NULL :
+					  dec_guard_shadow(g, page * GUARD_PAGE, false);
+
+		for (size_t k = 0; words && k < GUARD_PAGE / 8; k++)
+			if (words[k] == (uint32_t)start)
+				words[k] = 0;
+	}
+}
+
+static struct guard_root *root_of(struct dec_guard *g, uint64_t value)
+{
+	return &g->roots[value / 8 % GUARD_ROOTS];
+}
+
+/* A node begins at @p start, or does no more. */
+static void forget_root(struct dec_guard *g, uint64_t start)
+{
+	*root_of(g, start) = (struct guard_root){};
+}
+
+/* What the word @p value that was read at @p addr points to: as hg_derive_recall(). */
+uint32_t dec_guard_recall(struct dec_guard *g, uint64_t addr, uint64_t value)
+{
+	uint32_t tag = dec_guard_word_tag(g, addr, value);
+	uint64_t *root;
+
+	if (tag)
+		return tag;
+	root = map_get(&g->live, value);
+	tag = root ? g->nodes.data[*root].tag : 0;
+	*root_of(g, value) = (struct guard_root){ value, tag };
+	if (!tag)
+		keep_none(g, addr, value);
+	return tag;
+}
+
+/* Much is given back to the kernel, most of which was never there. */
+static void clear(uint64_t *words, uint64_t size)
+{
+	uint64_t from = ((uint64_t)words + GUARD_PAGE - 1) & ~(GUARD_PAGE - 1);
+	uint64_t to = ((uint64_t)words + size) & ~(GUARD_PAGE - 1);
+
+	if (to < from + 4 * GUARD_PAGE ||
+	    madvise((void *)from, to - from, MADV_DONTNEED)) {
+		memset(words, 0, size);
+		return;
+	}
+	memset(words, 0, from - (uint64_t)words);
+	memset((void *)to, 0, (uint64_t)words + size - to);
+}
+
+void dec_guard_forget_words(struct dec_guard *g, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start & ~7ull, next; at < end; at = next) {
+		uint64_t *words = dec_guard_shadow(g, at, false), size;
+
+		next = (at / GUARD_REGION + 1) * GUARD_REGION;
+		next = next < end ? next : end;
+		size = (next - at + 7) & ~7ull;
+		if (words)
+			clear(words, size);
+	}
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------- */
+
+/* Where emitted code looks for pointers: nowhere while the allocator is at work. */
+void dec_guard_show_spans(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	bool is_at_work = g->call.is_open && g->call.hook.kind == DEC_HOOK_ALLOCATOR;
+
+	uint64_t start = g->low < g->high_low ? g->low : g->high_low;
+	uint64_t low_end = g->span ? g->low + g->span : 0;
+	uint64_t high_end = g->high_span ? g->high_low + g->high_span : 0;
+
+	e->ctx->heap_low = start;
+	e->ctx->high_low = g->high_low;
+	e->ctx->low_span = is_at_work ? 0 : g->span;
+	e->ctx->high_span = is_at_work ? 0 : g->high_span;
+	e->ctx->heap_span = 0;
+	// One that allocates knows what of itself, though it goes on as another: realloc(NULL) does as malloc().
+	e->ctx->allocator_rsp = 0;
+	if (is_at_work)
+		e->ctx->allocator_rsp =
+			g->call.rsp - 8 * (g->call.hook.which >= CAP_HEAP_FNS);
+	if (!is_at_work && (low_end || high_end))
+		e->ctx->heap_span = (high_end > low_end ? high_end : low_end) - start;
+}
+
+static void widen(uint64_t *low, uint64_t *span, uint64_t start, uint64_t end)
+{
+	uint64_t high = *low + *span;
+
+	if (!*span)
+		high = *low = start;
+	start = start < *low ? start : *low;
+	end = end > high ? end : high;
+	*low = start;
+	*span = end - start;
+}
+
+static bool is_marked(const struct dec_guard *g, uint32_t n)
+{
+	return g->marks[n / 64] >> n % 64 & 1;
+}
+
+/* .. and what realloc made of it where it was. */
+static void mark(struct dec_guard *g, uint32_t n)
+{
+	for (; n && !is_marked(g, n); n = g->nodes.data[n].next)
+		g->marks[n / 64] |= 1ull << n % 64;
+}
+
+/* Those with parts stay, whoever points to them. */
+static void mark_tags(struct dec_guard *g, const uint32_t *tag, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!dec_guard_has_parts(tag[i]))
+			mark(g, tag[i] / sizeof(struct guard_row));
+}
+
+static void mark_thread(struct dec_guard *g, const struct guard_thread *t)
+{
+	mark_tags(g, t->tag, 16);
+	mark_tags(g, t->lanes[0], 32 * 8);
+	mark_tags(g, t->call.tag, 16);
+}
+
+/* All that is left of a run's pointers to what is gone. */
+static void mark_pointers(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+
+	mark_tags(g, e->ctx->tag, 16);
+	mark_tags(g, g->lanes[0], 32 * 8);
+	mark_tags(g, g->call.tag, 16);
+	for (size_t i = 0; i < g->threads.size; i++)
+		mark_thread(g, &g->threads.data[i]);
+	for (size_t i = 0; i < g->handlers.size; i++)
+		mark_thread(g, &g->handlers.data[i].was);
+	for (uint32_t i = 0; i < GUARD_REGIONS; i++) {
+		const uint64_t *words = (uint64_t *)g->regions[i];
+
+		for (size_t k = 0; words && k < GUARD_REGION / 8; k++)
+			if (words[k] >> 32)
+				mark_tags(g, &(uint32_t){ words[k] >> 32 }, 1);
+	}
+	for (uint32_t n = 1; n < g->nodes.size; n++)
+		if (dec_guard_has_parts(g->nodes.data[n].tag))
+			mark(g, n);
+}
+
+/* A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. */
+void dec_guard_sweep(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+
+	g->marks = calloc(g->nodes.size / 64 + 1, 8);
+	if (!g->marks)
+		return;
+	mark_pointers(e);
+	for (uint32_t n = 1; n < g->nodes.size; n++) {
+		if (!g->nodes.data[n].is_live && !is_marked(g, n) &&
+		    vec_add(&g->free_rows, n))
+			break; // the others stay
+	}
+	free(take_ptr(&g->marks));
+	if (g->free_rows.size < g->nodes.size / 4)
+		g->sweep_at = 2 * g->nodes.size;
+}
+
+/* @return its number; 0: in doubt. */
+uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size,
+			     uint64_t site)
+{
+	struct dec_guard *g = e->guard;
+	bool is_new = !g->free_rows.size;
+	uint32_t n = is_new ? g->nodes.size : g->free_rows.data[--g->free_rows.size], tag;
+
+	if (start <= UINT32_MAX && !g->has_low) {
+		g->has_low = true; // from here on 32 bits may be a pointer
+		dec_engine_flush(e);
+	}
+	if (GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_PARTS_AT ||
+	    (is_new && !vec_push(&g->nodes)) || map_put(&g->live, start, n)) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		return 0;
+	}
+	g->nodes.data[n] = (struct guard_node){ .start = start,
+						.size = size,
+						.site = site,
+						.is_live = true,
+						.family = g->call.family };
+	g->rows[n] = (struct guard_row){ start, size };
+	g->starts[start / 16 % GUARD_STARTS / 32] |= 1u << start / 16 % 32;
+	tag = dec_guard_parts_born(e, n);
+	g->nodes.data[n].tag = tag ?: n * sizeof(*g->rows);
+	forget_root(g, start);
+	forget_none(g, start);
+	if (start >= HIGH) {
+		widen(&g->high_low, &g->high_span, start - GUARD_REACH,
+		      start + size + GUARD_REACH);
+		if (!g->has_high)
+			dec_engine_flush(e);
+		g->has_high = true;
+	} else {
+		widen(&g->low, &g->span, start - GUARD_REACH, start + size + GUARD_REACH);
+	}
+	return n;
+}
+
+void dec_guard_node_died(struct dec_guard *g, uint32_t number)
+{
+	struct guard_node *n = &g->nodes.data[number];
+
+	n->is_live = false;
+	g->rows[number].size = 0;
+	if (dec_guard_has_parts(n->tag))
+		dec_guard_parts_died(g, n);
+	map_remove(&g->live, n->start);
+	forget_root(g, n->start);
+}
+
+/* Did realloc leave it in its place, and what it made of it, too? */
+bool dec_guard_has_stayed(struct dec_guard *g, struct guard_node *old)
+{
+	uint32_t last = old->next;
+
+	while (g->nodes.data[last].next)
+		last = g->nodes.data[last].next;
+	old->next = last; // there may be many
+	return g->nodes.data[last].is_live;
+}
+
+/* Is an access of @p size bytes right, by a pointer of @p tag? See hg_astray_check(). */
+bool dec_guard_is_right(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64_t size)
+{
+	struct guard_node *n = guard_node_of(g, tag);
+	int64_t offset = addr - n->start;
+
+	if (!tag || offset < -GUARD_REACH || offset > (int64_t)n->size + GUARD_REACH)
+		return true;
+	return n->is_live ? guard_is_inside(n, addr, size) : dec_guard_has_stayed(g, n);
+}
