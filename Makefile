@@ -146,6 +146,11 @@ $(foreach r,csource faultlocate/repair suppress-hw/fixes,$(call object_of,$(call
 	-isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null) \
 	-DCSRC_LIBCLANG_DIR='"$(shell $(LLVM_CONFIG) --libdir 2>/dev/null)"'
 
+# What runs while vector registers are the guest's (decode/translator/guard_door.c).
+DOOR := base/map $(addprefix decode/translator/,guard guard_calls guard_door guard_nodes guard_parts blank) \
+	$(addprefix decode/machine/,guest replay)
+$(DOOR:%=$(B)/%.o): ROOM_CFLAGS += -mgeneral-regs-only -fno-tree-loop-distribute-patterns
+
 # Compiled more often than they run for long: a third of the time.
 $(B)/tests/%.o: ROOM_CFLAGS += $(if $(DEBUG),,-O1)
 

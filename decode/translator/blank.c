@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "decode/translator/engine.h"
+#include "decode/translator/guard_int.h"
 #include "decode/translator/touch.h"
 
 #define CHUNK 65536ull
@@ -149,6 +149,21 @@ struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans
 	return NULL;
 }
 
+/* As memset(), which may use vector registers. */
+static void fill(uint8_t *shadow, uint8_t byte, uint64_t size)
+{
+	const uint64_t word = byte * 0x0101010101010101;
+
+	if (size >= GUARD_CLEARED) {
+		memset(shadow, byte, size);
+		return;
+	}
+	for (; size >= 8; shadow += 8, size -= 8)
+		memcpy(shadow, &word, 8);
+	while (size)
+		shadow[--size] = byte;
+}
+
 /* The memory has values. */
 static void give(struct dec_blank *k, uint64_t addr, uint64_t size)
 {
@@ -156,7 +171,7 @@ static void give(struct dec_blank *k, uint64_t addr, uint64_t size)
 		n = CHUNK - at % CHUNK < end - at ? CHUNK - at % CHUNK : end - at;
 		if (has_chunk(k, at / CHUNK) &&
 		    (n < CHUNK || madvise((void *)at, n, MADV_DONTNEED)))
-			memset((void *)at, 0, n);
+			fill((uint8_t *)at, 0, n);
 	}
 }
 
@@ -481,9 +496,11 @@ void dec_blank_died(struct dec_blank *k, uint64_t addr, uint64_t size)
 
 void dec_blank_leave(struct dec_engine *e, uint64_t result)
 {
-	ops->define(e->guard->blank->state, CAP_RAX);
 	if (result)
 		give(e->guard->blank, result, 8);
+	if (!(e->ctx->blank & 1u << CAP_RAX))
+		return;
+	ops->define(e->guard->blank->state, CAP_RAX);
 	show(e);
 }
 
@@ -496,5 +513,5 @@ void dec_blank_born(struct dec_engine *e, uint64_t addr, uint64_t size, uint64_t
 	else if (size - kept > BORN_MAX) // nobody may ever touch it
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 	else
-		ops->take(e->guard->blank->state, addr + kept, size - kept);
+		fill((uint8_t *)addr + kept + e->guard->blank->off, 0xff, size - kept);
 }

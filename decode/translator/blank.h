@@ -47,8 +47,6 @@ struct dec_blank_ops {
 	uint32_t (*live)(const void *state);
 	/** General register @p reg has a value; -1: all registers have. */
 	void (*define)(void *state, int reg);
-	/** Memory has none. */
-	void (*take)(void *state, uint64_t addr, uint64_t size);
 	/** Keep what registers lack, for another thread to run: in @p room, NULL: in new memory, which stays the caller's.
 	 * @return it; NULL: no memory. */
 	void *(*keep)(const void *state, void *room);

@@ -56,6 +56,7 @@
 #define CTX_ALLOCATOR_RSP 0xdd8
 #define CTX_STRING_CALL 0xde0
 #define CTX_GUARD_TAG 0xdf0
+#define CTX_DOOR 0xdf8
 #define CTX_BLANK_LANES 0xe00
 #define CTX_TARGETS 0x1000
 #define CTX_BUSY_BYTES 0x81000 ///< up to here it is used by every run
@@ -136,7 +137,8 @@ struct dec_ctx {
 	/** The last call of a string function by a pointer, perhaps under way: rsp, return address. */
 	uint64_t string_call[2];
 	uint32_t guard_tag; ///< that emitted code has no register for
-	uint8_t pad3[CTX_BLANK_LANES - CTX_GUARD_TAG - 4];
+	uint32_t pad3;
+	uint64_t door; ///< address of dec_door
 	uint8_t blank_lanes[64];
 	uint8_t pad6[CTX_TARGETS - CTX_BLANK_LANES - 64];
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
@@ -219,6 +221,7 @@ CTX_PIN(blank_lanes, CTX_BLANK_LANES);
 CTX_PIN(allocator_rsp, CTX_ALLOCATOR_RSP);
 CTX_PIN(string_call, CTX_STRING_CALL);
 CTX_PIN(guard_tag, CTX_GUARD_TAG);
+CTX_PIN(door, CTX_DOOR);
 CTX_PIN(targets, CTX_TARGETS);
 CTX_PIN(nat, CTX_NAT);
 CTX_PIN(nat_left, CTX_NAT_LEFT);
@@ -260,6 +263,10 @@ void dec_enter_integer(struct dec_ctx *ctx);
 /** The same behind dec_exit_quick: C had the guest's x87 and mxcsr, and its vector registers were put aside by moves,
  * which takes a quarter of the time. They are in ctx->vectors, not in ctx->xsave. */
 void dec_enter_quick(struct dec_ctx *ctx);
+
+/** Where emitted code goes with an event that C may see to with the guest's vectors where they are: dec_guard_door(), which
+ * says where it goes on. Only with CTX_HAS_NO_FS. */
+extern const char dec_door[];
 
 /** Where emitted code goes to leave the guest (not C functions). */
 extern const char dec_exit[], dec_exit_integer[], dec_exit_quick[];

@@ -57,6 +57,62 @@
 .Ldone\@:
 	.endm
 
+// Flags from the context.
+	.macro	load_flags
+	push	%gs:CTX_RFLAGS
+	popfq
+	.endm
+
+// General registers from the context, and on to its entry.
+	.macro	load_integers
+	mov	%gs:CTX_GPR+0x00, %rax
+	mov	%gs:CTX_GPR+0x08, %rcx
+	mov	%gs:CTX_GPR+0x10, %rdx
+	mov	%gs:CTX_GPR+0x18, %rbx
+	mov	%gs:CTX_GPR+0x20, %rsp
+	mov	%gs:CTX_GPR+0x28, %rbp
+	mov	%gs:CTX_GPR+0x30, %rsi
+	mov	%gs:CTX_GPR+0x38, %rdi
+	mov	%gs:CTX_GPR+0x40, %r8
+	mov	%gs:CTX_GPR+0x48, %r9
+	mov	%gs:CTX_GPR+0x50, %r10
+	mov	%gs:CTX_GPR+0x58, %r11
+	mov	%gs:CTX_GPR+0x60, %r12
+	mov	%gs:CTX_GPR+0x68, %r13
+	mov	%gs:CTX_GPR+0x70, %r14
+	mov	%gs:CTX_GPR+0x78, %r15
+	jmp	*%gs:CTX_ENTRY
+	.endm
+
+// .. to the context; C's stack.
+	.macro	store_integers
+	mov	%rsp, %gs:CTX_GPR+0x20
+	mov	%gs:CTX_HOST_RSP, %rsp
+	pushfq
+	pop	%gs:CTX_RFLAGS
+	cld
+	testl	$0x40000, %gs:CTX_RFLAGS
+	jz	2f			// C does not align all it reads: AC is the guest's
+	push	$0x202
+	popfq
+2:
+	mov	%rax, %gs:CTX_GPR+0x00
+	mov	%rcx, %gs:CTX_GPR+0x08
+	mov	%rdx, %gs:CTX_GPR+0x10
+	mov	%rbx, %gs:CTX_GPR+0x18
+	mov	%rbp, %gs:CTX_GPR+0x28
+	mov	%rsi, %gs:CTX_GPR+0x30
+	mov	%rdi, %gs:CTX_GPR+0x38
+	mov	%r8, %gs:CTX_GPR+0x40
+	mov	%r9, %gs:CTX_GPR+0x48
+	mov	%r10, %gs:CTX_GPR+0x50
+	mov	%r11, %gs:CTX_GPR+0x58
+	mov	%r12, %gs:CTX_GPR+0x60
+	mov	%r13, %gs:CTX_GPR+0x68
+	mov	%r14, %gs:CTX_GPR+0x70
+	mov	%r15, %gs:CTX_GPR+0x78
+	.endm
+
 // In. The vector and x87 state is the guest's from then on if \state is 1; if it is 2, vectors are, and the rest
 // was all the time.
 	.macro	enter_guest	state
@@ -97,54 +153,13 @@
 4:
 	set_fs	%gs:CTX_FS_BASE
 5:
-	push	%gs:CTX_RFLAGS
-	popfq
-	mov	%gs:CTX_GPR+0x00, %rax
-	mov	%gs:CTX_GPR+0x08, %rcx
-	mov	%gs:CTX_GPR+0x10, %rdx
-	mov	%gs:CTX_GPR+0x18, %rbx
-	mov	%gs:CTX_GPR+0x20, %rsp
-	mov	%gs:CTX_GPR+0x28, %rbp
-	mov	%gs:CTX_GPR+0x30, %rsi
-	mov	%gs:CTX_GPR+0x38, %rdi
-	mov	%gs:CTX_GPR+0x40, %r8
-	mov	%gs:CTX_GPR+0x48, %r9
-	mov	%gs:CTX_GPR+0x50, %r10
-	mov	%gs:CTX_GPR+0x58, %r11
-	mov	%gs:CTX_GPR+0x60, %r12
-	mov	%gs:CTX_GPR+0x68, %r13
-	mov	%gs:CTX_GPR+0x70, %r14
-	mov	%gs:CTX_GPR+0x78, %r15
-	jmp	*%gs:CTX_ENTRY
+	load_flags
+	load_integers
 	.endm
 
 // Out, likewise.
 	.macro	leave_guest	state
-	mov	%rsp, %gs:CTX_GPR+0x20
-	mov	%gs:CTX_HOST_RSP, %rsp
-	pushfq
-	pop	%gs:CTX_RFLAGS
-	cld
-	testl	$0x40000, %gs:CTX_RFLAGS
-	jz	2f			// C does not align all it reads: AC is the guest's
-	push	$0x202
-	popfq
-2:
-	mov	%rax, %gs:CTX_GPR+0x00
-	mov	%rcx, %gs:CTX_GPR+0x08
-	mov	%rdx, %gs:CTX_GPR+0x10
-	mov	%rbx, %gs:CTX_GPR+0x18
-	mov	%rbp, %gs:CTX_GPR+0x28
-	mov	%rsi, %gs:CTX_GPR+0x30
-	mov	%rdi, %gs:CTX_GPR+0x38
-	mov	%r8, %gs:CTX_GPR+0x40
-	mov	%r9, %gs:CTX_GPR+0x48
-	mov	%r10, %gs:CTX_GPR+0x50
-	mov	%r11, %gs:CTX_GPR+0x58
-	mov	%r12, %gs:CTX_GPR+0x60
-	mov	%r13, %gs:CTX_GPR+0x68
-	mov	%r14, %gs:CTX_GPR+0x70
-	mov	%r15, %gs:CTX_GPR+0x78
+	store_integers
 	testl	$CTX_HAS_NO_FS, %gs:CTX_LACKS
 	jnz	4f
 	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
@@ -239,6 +254,25 @@ dec_exit_integer:
 	.globl	dec_exit_quick
 dec_exit_quick:
 	leave_guest 2
+
+	.globl	dec_door
+dec_door:
+	store_integers
+	sub	$8, %rsp
+	call	dec_guard_door@PLT
+	mov	%rax, %gs:CTX_ENTRY
+	testl	$0x40400, %gs:CTX_RFLAGS	// AC, DF
+	jnz	1f
+	movb	%gs:CTX_RFLAGS+1, %al		// popfq takes longer than this
+	movb	%gs:CTX_RFLAGS, %ah
+	and	$8, %al
+	add	$0x78, %al			// OF
+	sahf
+	jmp	2f
+1:
+	load_flags
+2:
+	load_integers
 
 	.globl	dec_miss
 dec_miss:

@@ -73,6 +73,8 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
 	g->low = g->high_low = UINT64_MAX;
 	e->guard = g;
+	e->ctx->door = (uint64_t)dec_door;
+	dec_guard_open_door(e);
 	// Operands relative to fs have addresses then.
 	e->ctx->lacks |= CTX_HAS_NO_FS;
 	dec_engine_flush(e);
@@ -107,17 +109,18 @@ static struct err *add_parts(struct dec_engine *e, uint64_t size)
 	return map_put(&g->parts, size, 1) ? &err_nomem : NULL;
 }
 
-/* Blocks that begin at @p rip begin with an event: breakpoints leave several times for one. */
-struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip)
+/* Blocks that begin at @p rip begin with an event, which knows the hook that is there. */
+static struct err *add_stop(struct dec_engine *e, uint64_t rip)
 {
-	struct dec_guard *g = e->guard;
-
-	if (map_get(&g->stops, rip))
-		return NULL;
-	if (map_put(&g->stops, rip, 1))
+	if (map_put(&e->guard->stops, rip, 1))
 		return &err_nomem;
 	dec_engine_forget(e, rip, 1);
 	return NULL;
+}
+
+struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip)
+{
+	return map_get(&e->guard->stops, rip) ? NULL : add_stop(e, rip);
 }
 
 bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip)
@@ -153,7 +156,7 @@ struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 	if (h->is_resolver)
 		dec_engine_set_break(e, h->rip, true);
 	else if (h->kind == DEC_HOOK_ALLOCATOR || h->kind == DEC_HOOK_FAMILY)
-		return dec_guard_add_stop(e, h->rip);
+		return add_stop(e, h->rip);
 	else if (h->kind == DEC_HOOK_STRING)
 		dec_engine_invalidate(e, h->rip, 1);
 	else
@@ -634,23 +637,6 @@ int dec_guard_step(struct dec_engine *e)
 	return e->guard->doubt == DEC_DOUBT_ASKS ? DEC_GO : step(e);
 }
 
-/* General registers are the guest's while C works: some are borrowed. */
-static void swap_scratch(struct dec_engine *e, const struct engine_block *b,
-			 uint64_t borrowed[3], bool is_guest)
-{
-	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++) {
-		uint64_t *reg = &e->ctx->gpr[b->scratch[i]];
-
-		if (is_guest) {
-			borrowed[i] = *reg;
-			*reg = e->ctx->guard_spill[i];
-		} else {
-			e->ctx->guard_spill[i] = *reg;
-			*reg = borrowed[i];
-		}
-	}
-}
-
 /* Has what is behind instruction @p i of @p b, where rip is, to do with what has no value? */
 static bool concerns_rest(struct dec_engine *e, const struct engine_block *b, int i)
 {
@@ -703,7 +689,7 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	int n = 0;
 
 	g->n_events[ev.kind]++;
-	swap_scratch(e, &b, borrowed, true);
+	guard_swap_scratch(e, &b, borrowed, true);
 	if (has_far)
 		c->gpr[b.far_reg] = c->spill[3];
 	c->rip = ev.rip;
@@ -742,7 +728,7 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	}
 	if (has_far) // it is borrowed in front of an instruction, which was done; and in steps
 		c->spill[3] = c->gpr[b.far_reg];
-	swap_scratch(e, &b, borrowed, false);
+	guard_swap_scratch(e, &b, borrowed, false);
 	if (e->is_flushed)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, ev.rip);
 	return g->doubt ? NULL : ev.resume;

@@ -181,6 +181,7 @@ enum guard_event_kind {
 
 struct guard_event {
 	uint32_t block;
+	uint32_t hook; ///< CALL: which is there: index + 1; 0: none
 	uint64_t rip;
 	uint8_t *resume;
 	uint8_t kind, reg, index;

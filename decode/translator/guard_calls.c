@@ -171,15 +171,19 @@ static void leave_family(struct dec_engine *e)
 		f->family = 0;
 }
 
-/* @return for which family the allocator is called. */
+uint8_t dec_guard_family(const struct dec_engine *e)
+{
+	const struct guard_family *f = &e->guard->family;
+
+	return f->family && guard_is_under_way(e, f->rsp, f->returns) ? f->family : 0;
+}
+
 static uint8_t take_family(struct dec_engine *e)
 {
-	struct guard_family *f = &e->guard->family;
-	bool is_under = f->family && guard_is_under_way(e, f->rsp, f->returns);
-	uint8_t ret = is_under ? f->family : 0;
+	uint8_t ret = dec_guard_family(e);
 
-	if (!is_under || f->is_once)
-		f->family = 0;
+	if (!ret || e->guard->family.is_once)
+		e->guard->family.family = 0;
 	return ret;
 }
 
@@ -248,7 +252,8 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 			memcpy(call->tag, c->tag, sizeof(call->tag));
 			call->vec_tags = c->vec_tags;
 		}
-		memset(c->tag, 0, sizeof(c->tag));
+		for (int r = 0; r < DEC_GPRS; r++)
+			c->tag[r] = 0;
 		c->vec_tags = 0;
 		dec_guard_show_spans(e);
 	}
@@ -379,8 +384,9 @@ static void leave_allocator(struct dec_engine *e)
 		born(e, addr, size);
 	if (call->hook.which == DEC_HOOK_USABLE)
 		widen_node(e, call->arg[0], rax);
-	for (int r = 0; r < DEC_GPRS; r++)
-		e->ctx->tag[r] = e->ctx->gpr[r] == call->gpr[r] ? call->tag[r] : 0;
+	for (int r = 0; r < DEC_GPRS; r++) // without branches
+		e->ctx->tag[r] = -(uint32_t)(e->ctx->gpr[r] == call->gpr[r]) &
+				 call->tag[r];
 	e->ctx->vec_tags = call->vec_tags; // as the log has it, whatever they hold
 	root = map_get(&e->guard->live, rax);
 	e->ctx->tag[CAP_RAX] = root ? e->guard->nodes.data[*root].tag : 0;
@@ -389,29 +395,30 @@ static void leave_allocator(struct dec_engine *e)
 static void leave_call(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
-	struct dec_hook h = g->call.hook;
+	bool is_allocator = g->call.hook.kind == DEC_HOOK_ALLOCATOR;
 	uint64_t addr, size;
+	struct dec_hook h;
 
-	if (h.kind == DEC_HOOK_ALLOCATOR && find_made(e, &addr, &size) && addr &&
+	if (is_allocator && find_made(e, &addr, &size) && addr &&
 	    !dec_guard_parts_known(e, g->call.returns, size))
 		return;
 	g->call.is_open = false;
-	if (h.kind == DEC_HOOK_ALLOCATOR) {
+	if (is_allocator) {
 		leave_allocator(e);
 		dec_guard_show_spans(e);
 		return;
 	}
+	h = g->call.hook;
 	h.rip = e->ctx->gpr[CAP_RAX];
 	h.is_resolver = false;
 	if (dec_guard_hook(e, &h))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 }
 
-bool dec_guard_at_stop(struct dec_engine *e)
+bool dec_guard_at(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
 	uint64_t rip = e->ctx->rip;
-	uint64_t *h = map_get(&g->hooks, rip);
 
 	if (g->doubt)
 		return false;
@@ -420,13 +427,16 @@ bool dec_guard_at_stop(struct dec_engine *e)
 		leave_call(e);
 	if (g->family.family && rip == g->family.returns)
 		leave_family(e);
-	if (h && (g->hook.data[*h - 1].kind == DEC_HOOK_ALLOCATOR ||
-		  g->hook.data[*h - 1].is_resolver)) {
-		const struct dec_hook hook = g->hook.data[*h - 1];
-
-		enter_call(e, &hook);
-	}
-	if (h && g->hook.data[*h - 1].kind == DEC_HOOK_FAMILY && !g->call.is_open)
-		enter_family(e, &g->hook.data[*h - 1]);
+	if (h && (h->kind == DEC_HOOK_ALLOCATOR || h->is_resolver))
+		enter_call(e, h);
+	if (h && h->kind == DEC_HOOK_FAMILY && !g->call.is_open)
+		enter_family(e, h);
 	return !g->doubt;
+}
+
+bool dec_guard_at_stop(struct dec_engine *e)
+{
+	const uint64_t *h = map_get(&e->guard->hooks, e->ctx->rip);
+
+	return dec_guard_at(e, h ? &e->guard->hook.data[*h - 1] : NULL);
 }

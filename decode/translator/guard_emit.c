@@ -89,14 +89,17 @@ uint32_t dec_guard_make_event(struct translation *t, enum guard_event_kind kind,
 
 void dec_guard_leave(struct translation *t, uint32_t n)
 {
-	bool is_quick = t->e->guard->events.data[n].kind > GUARD_EVENT_RUN &&
-			t->e->ctx->quick;
+	enum guard_event_kind kind = t->e->guard->events.data[n].kind;
+	bool is_quick = kind > GUARD_EVENT_RUN && t->e->ctx->quick;
+	bool is_at_door = is_quick && kind >= GUARD_EVENT_WORD && kind != GUARD_EVENT_COPY;
 
 	return_flags(t, &t->cold);
 	emit_ctx_store_imm32(&t->cold, CTX_GUARD_EVENT, n);
 	emit_ctx_store_imm32(&t->cold, CTX_EXIT_ID,
 			     is_quick ? DEC_EXIT_GUARD_QUICK : DEC_EXIT_GUARD);
-	emit_ctx_jmp(&t->cold, is_quick ? CTX_QUICK : CTX_COMMON);
+	emit_ctx_jmp(&t->cold, is_at_door ? CTX_DOOR :
+			       is_quick	  ? CTX_QUICK :
+					    CTX_COMMON);
 }
 
 uint8_t *dec_guard_step_stub(struct translation *t, int i)
@@ -467,6 +470,7 @@ static void stop_here(struct translation *t)
 		jump = emit_jmp_rel(&t->out);
 	}
 	n = dec_guard_make_event(t, GUARD_EVENT_CALL, t->block->rip, 0);
+	t->e->guard->events.data[n].hook = h ? *h : 0;
 	t->e->guard->events.data[n].pending = t->debit_at ? t->block->pending : -t->n;
 	emit_patch_rel(jump, t->cold.p);
 	dec_guard_leave(t, n);

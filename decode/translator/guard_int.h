@@ -15,6 +15,11 @@
 // As hg_derive.h: what is farther from its node was not meant to be in it.
 #define GUARD_REACH (INT64_C(1) << 20)
 
+// Where programs that can lie anywhere have libraries and large blocks.
+#define GUARD_HIGH 0x700000000000ull
+// So much is cleared, or marked, without calling anything.
+#define GUARD_CLEARED GUARD_PAGE
+
 static inline uint64_t guard_word_at(uint64_t addr)
 {
 	uint64_t word;
@@ -47,6 +52,23 @@ static inline bool guard_is_under_way(const struct dec_engine *e, uint64_t rsp,
 		return false;
 	memcpy(&returns, (const void *)rsp, 8);
 	return returns == to;
+}
+
+/** General registers are the guest's while C works: some are borrowed. */
+static inline void guard_swap_scratch(struct dec_engine *e, const struct engine_block *b,
+			 uint64_t borrowed[3], bool is_guest)
+{
+	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++) {
+		uint64_t *reg = &e->ctx->gpr[b->scratch[i]];
+
+		if (is_guest) {
+			borrowed[i] = *reg;
+			*reg = e->ctx->guard_spill[i];
+		} else {
+			e->ctx->guard_spill[i] = *reg;
+			*reg = borrowed[i];
+		}
+	}
 }
 
 /* ---- guard.c ---------------------------------------------------------------------------------- */
@@ -90,5 +112,19 @@ bool dec_guard_is_right(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64
 
 /** A function begins that reads as a hook at @p rip says. */
 void dec_guard_enter_function(struct dec_engine *e, uint64_t rip);
+
+/** As dec_guard_at_stop(), where hook @p h is (NULL: none). */
+bool dec_guard_at(struct dec_engine *e, const struct dec_hook *h);
+
+/** @return for which family the allocator is called now; 0: for itself. */
+uint8_t dec_guard_family(const struct dec_engine *e);
+
+/* ---- guard_door.c ------------------------------------------------------------------------------ */
+
+/** Events may come to the door from now on. */
+void dec_guard_open_door(struct dec_engine *e);
+
+/** Emitted code is there with an event, called by dec_door alone. @return where it goes on: behind the event, or out. */
+uint8_t *dec_guard_door(void);
 
 #endif

@@ -10,8 +10,6 @@
 
 #include "decode/translator/guard_int.h"
 
-// Where programs that can lie anywhere have libraries and large blocks.
-#define HIGH 0x700000000000ull
 enum { LOW_TRIES = 16 };
 
 /* ---- words -------------------------------------------------------------------------------------- */
@@ -304,7 +302,7 @@ uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size
 	g->nodes.data[n].tag = tag ?: n * sizeof(*g->rows);
 	forget_root(g, start);
 	forget_none(g, start);
-	if (start >= HIGH) {
+	if (start >= GUARD_HIGH) {
 		widen(&g->high_low, &g->high_span, start - GUARD_REACH,
 		      start + size + GUARD_REACH);
 		if (!g->has_high)

@@ -98,13 +98,6 @@ static void define(void *state, int reg)
 		fl_values_put_gpr(&l->thread.regs, reg, 0);
 }
 
-static void take(void *state, uint64_t addr, uint64_t size)
-{
-	struct live *l = state;
-	err_destroy(
-		fl_values_set(&l->walk.values, addr, size, false)); // its memory is there
-}
-
 static void *keep(const void *state, void *room)
 {
 	const struct live *l = state;
@@ -125,7 +118,6 @@ static const struct dec_blank_ops ops DEC_BLANK_OPS = {
 	.step = step,
 	.live = live,
 	.define = define,
-	.take = take,
 	.keep = keep,
 	.bring = bring,
 };

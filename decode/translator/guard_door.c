@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The guard's door: most of its events are calls of malloc() and free(), and of functions that read strings. C sees to
+ * these with the guest's vector registers where they are, which to save and load costs more than all else. So this file
+ * and those that it calls are compiled to use general registers alone (DOOR in the Makefile); what might call anybody else
+ * - the C library, when a table is full - leaves by the wide door, to dec_guard_event().
+ */
+#include "decode/translator/guard_int.h"
+
+// The guest's code runs in one thread.
+static struct dec_engine *engine;
+
+void dec_guard_open_door(struct dec_engine *e)
+{
+	engine = e;
+}
+
+static bool has_room(const struct map *m)
+{
+	return m->size + 1 <= m->capacity / 4 * 3;
+}
+
+/* May the allocator's call that is under way return? */
+static bool may_leave(const struct dec_engine *e)
+{
+	const struct dec_guard *g = e->guard;
+	const struct guard_call *call = &g->call;
+	uint64_t addr = e->ctx->gpr[CAP_RAX], size = call->arg[0], is_high;
+
+	if (call->hook.kind != DEC_HOOK_ALLOCATOR || e->ctx->blank & 1u << CAP_RAX)
+		return false;
+	if (call->hook.which == CAP_HEAP_FREE)
+		return true;
+	if (call->hook.which == CAP_HEAP_CALLOC &&
+	    __builtin_mul_overflow(size, call->arg[1], &size))
+		return false;
+	if ((call->hook.which != CAP_HEAP_MALLOC &&
+	     call->hook.which != CAP_HEAP_CALLOC) ||
+	    !addr || size >= GUARD_CLEARED)
+		return false;
+	is_high = addr >= GUARD_HIGH;
+	return (is_high ? g->has_high : g->has_low || addr > UINT32_MAX) &&
+	       (g->free_rows.size ||
+		(g->nodes.size < g->nodes.capacity && g->nodes.size < g->sweep_at)) &&
+	       has_room(&g->live) && !map_get(&g->parts, size) &&
+	       !map_get(&g->none, addr);
+}
+
+static bool may_release(const struct dec_engine *e)
+{
+	const struct dec_guard *g = e->guard;
+	uint64_t addr = e->ctx->gpr[CAP_RDI], *root = map_get(&g->live, addr);
+	const struct guard_node *n = root ? &g->nodes.data[*root] : NULL;
+	uint32_t tag = e->ctx->tag[CAP_RDI];
+
+	return !addr || (n && (!tag || tag == n->tag) && !dec_guard_has_parts(n->tag) &&
+			 n->family == dec_guard_family(e));
+}
+
+/* May function @p h of the allocator's, or one that calls it, begin? */
+static bool may_enter(const struct dec_engine *e, const struct dec_hook *h)
+{
+	const struct dec_guard *g = e->guard;
+	const uint64_t *gpr = e->ctx->gpr;
+
+	if (g->call.is_open && gpr[CAP_RSP] < g->call.rsp)
+		return true; // it is the allocator's own, and nothing
+	if (g->call.is_open || !map_get(&g->stops, guard_word_at(gpr[CAP_RSP])))
+		return false;
+	if (h->kind == DEC_HOOK_FAMILY)
+		return true;
+	if (h->kind != DEC_HOOK_ALLOCATOR || gpr[CAP_RDI] >> 63 ||
+	    e->ctx->blank & (1u << CAP_RDI | 1u << CAP_RSI))
+		return false;
+	return h->which == CAP_HEAP_FREE   ? may_release(e) :
+	       h->which == CAP_HEAP_CALLOC ? !(gpr[CAP_RSI] >> 63) :
+					     h->which == CAP_HEAP_MALLOC;
+}
+
+static bool at_call(struct dec_engine *e, const struct guard_event *ev)
+{
+	struct dec_guard *g = e->guard;
+	const struct dec_hook *h = ev->hook ? &g->hook.data[ev->hook - 1] : NULL;
+	bool leaves = g->call.is_open && ev->rip == g->call.returns &&
+		      e->ctx->gpr[CAP_RSP] > g->call.rsp;
+
+	if (g->passed || (leaves && !may_leave(e)) ||
+	    (h && (leaves || !may_enter(e, h))))
+		return false;
+	return dec_guard_at(e, h);
+}
+
+/* Whose pointer is it, if it is any? */
+static bool at_word(struct dec_engine *e, const struct guard_event *ev, uint64_t addr)
+{
+	uint64_t value = e->ctx->gpr[ev->reg];
+
+	if (!dec_guard_word_tag(e->guard, addr, value) && !map_get(&e->guard->live, value))
+		return false;
+	e->ctx->tag[ev->reg] = dec_guard_recall(e->guard, addr, value);
+	return true;
+}
+
+static bool see_to(struct dec_engine *e, const struct guard_event *ev, uint64_t addr)
+{
+	switch (ev->kind) {
+	case GUARD_EVENT_CALL:
+		return at_call(e, ev);
+	case GUARD_EVENT_STRING:
+		dec_guard_enter_function(e, ev->rip);
+		return !e->guard->doubt;
+	case GUARD_EVENT_WORD:
+		return at_word(e, ev, addr);
+	default:
+		return false;
+	}
+}
+
+uint8_t *dec_guard_door(void)
+{
+	struct dec_engine *e = engine;
+	struct dec_guard *g = e->guard;
+	const struct guard_event *ev = &g->events.data[e->ctx->guard_event];
+	const struct engine_block *b = &e->blocks.data[ev->block];
+	bool has_far = b->far_reg != DEC_REG_NONE && ev->kind == GUARD_EVENT_WORD;
+	uint64_t borrowed[3];
+	bool is_done;
+
+	// A doubt is listed then.
+	if (g->doubt || has_far || g->is_patient)
+		return (uint8_t *)e->ctx->quick;
+	guard_swap_scratch(e, b, borrowed, true);
+	e->ctx->rip = ev->rip;
+	is_done = see_to(e, ev, borrowed[0]);
+	guard_swap_scratch(e, b, borrowed, false);
+	if (!is_done)
+		return (uint8_t *)e->ctx->quick;
+	g->n_events[ev->kind]++;
+	return ev->resume;
+}
