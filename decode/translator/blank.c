@@ -23,6 +23,8 @@
 #define TOP 0x7ffffffe0000ull
 // Of a block that is released the allocator reads so much, to see whether that happens twice.
 #define FREE_BYTES 16
+// So far from its beginning the code of a function of strings is its own for sure.
+#define STRING_CODE 4096
 #define BORN_MAX (64ull << 20)
 
 // The linker's; NULL: there is no such section.
@@ -219,27 +221,29 @@ static void doubt(struct dec_engine *e)
 
 /* ---- functions of strings -------------------------------------------------------------------------- */
 
-static bool can_read(const struct dec_engine *e, uint64_t addr, uint32_t size)
+/* @return how many bytes at @p addr can be read. */
+static uint64_t can_read(const struct dec_engine *e, uint64_t addr)
 {
-	return e->world.avail(e->world.ctx, addr, PROT_READ) >= size;
+	return e->world.avail(e->world.ctx, addr, PROT_READ);
 }
 
-/* That of which the code at rip is; NULL: none. A stale one has another return address, or was forgotten (blank_emit.c). */
-static const struct dec_hook *string_at(const struct dec_engine *e)
+/* That of which the code at @p rip is; NULL: none. A stale one has another return address, or was forgotten (blank_emit.c). */
+static const struct dec_hook *string_at(const struct dec_engine *e, uint64_t rip)
 {
 	const struct dec_guard *g = e->guard;
 	const struct dec_ctx *c = e->ctx;
 	uint64_t returns;
 
 	if (!c->blank_call[0] || c->gpr[CAP_RSP] > c->blank_call[0] ||
-	    !dec_guard_foreign(g, c->rip) || !can_read(e, c->blank_call[0], 8))
+	    !dec_guard_foreign(g, rip) || can_read(e, c->blank_call[0]) < 8)
 		return NULL;
 	memcpy(&returns, (const void *)c->blank_call[0], 8);
 	return returns == c->blank_call[4] ? &g->hook.data[c->blank_hook] : NULL;
 }
 
+/* Does the reading from argument @p i end with the element @p at bytes on? Of the other one @p can bytes can be read. */
 static bool is_last(const struct dec_engine *e, const struct dec_hook *h, int i,
-		    uint64_t at)
+		    uint64_t at, uint64_t can)
 {
 	const uint64_t *args = &e->ctx->blank_call[1];
 	uint64_t mask = h->width == 1 ? 0xff : UINT32_MAX;
@@ -260,7 +264,7 @@ static bool is_last(const struct dec_engine *e, const struct dec_hook *h, int i,
 	default:
 		return false;
 	}
-	if (!can_read(e, args[!i] + at, h->width))
+	if (at + h->width > can)
 		return true;
 	other = dec_guard_element(args[!i] + at, h->width);
 	return h->which ? dec_guard_fold(v) != dec_guard_fold(other) : v != other;
@@ -273,15 +277,16 @@ static bool means_blank(const struct dec_engine *e, const struct dec_hook *h, in
 	uint64_t limit = h->limit == CAP_RDX ? args[2] :
 			 h->limit == CAP_RSI ? args[1] :
 					       UINT64_MAX;
+	uint64_t can = can_read(e, args[i]), other = can_read(e, args[!i]);
 
 	for (uint64_t n = 0; n < limit && h->extent[i]; n++) {
 		uint64_t at = n * h->width;
 
-		if (!can_read(e, args[i] + at, h->width))
+		if (at + h->width > can)
 			return false;
 		if (is_blank(e->guard->blank, args[i] + at, h->width))
 			return true;
-		if (is_last(e, h, i, at))
+		if (is_last(e, h, i, at, other))
 			return false;
 	}
 	return false;
@@ -291,6 +296,14 @@ static bool means_blank(const struct dec_engine *e, const struct dec_hook *h, in
 static bool copies(const struct dec_hook *h)
 {
 	return !h->extent[0] && h->extent[1] == DEC_EXTENT_ALL;
+}
+
+bool dec_blank_may_pass(const struct dec_engine *e, uint64_t rip)
+{
+	const struct dec_hook *h = string_at(e, rip);
+
+	return h && rip - h->rip < STRING_CODE && (h->extent[0] || h->extent[1]) &&
+	       !copies(h) && !means_blank(e, h, 0) && !means_blank(e, h, 1);
 }
 
 /* ---- an instruction ---------------------------------------------------------------------------------- */
@@ -412,7 +425,7 @@ int dec_blank_step(struct dec_engine *e)
 	l.insn = *dec_engine_insn(e, e->ctx->rip);
 	if (!l.insn.len || l.insn.flow >= DEC_FLOW_SYSCALL)
 		return dec_engine_step(e);
-	string = is_quiet ? NULL : string_at(e);
+	string = is_quiet ? NULL : string_at(e, e->ctx->rip);
 	begin(e, &l);
 	if (string && !copies(string) && reads_blank(e, &l) &&
 	    (means_blank(e, string, 0) || means_blank(e, string, 1)))

@@ -98,6 +98,10 @@ void dec_blank_cover(struct dec_engine *e, uint64_t start, uint64_t end);
 /** Execute the instruction at rip. @return enum dec_verdict. */
 int dec_blank_step(struct dec_engine *e);
 
+/** The instruction at @p rip is about to read what has no value: is it of a function of strings, and all that this is to
+ * read has? Then what it makes of the rest is nobody's. */
+bool dec_blank_may_pass(const struct dec_engine *e, uint64_t rip);
+
 /** The kernel wrote @p size bytes at @p addr; system call @p number was answered; @p insn, which is none of the processor's
  * here, was. */
 void dec_blank_written(struct dec_engine *e, uint64_t addr, uint64_t size);

@@ -66,6 +66,21 @@ static uint8_t *stub_of(struct translation *t, int i)
 						  dec_guard_run_stub(t, i);
 }
 
+/* .. as what it reads has no value. */
+static uint8_t *blank_stub(struct translation *t, int i)
+{
+	if (t->insn[i].flow != DEC_FLOW_NEXT ||
+	    !dec_guard_foreign(t->e->guard, t->insn[i].rip))
+		return stub_of(t, i);
+	if (!t->blank_stub) {
+		t->blank_event =
+			dec_guard_make_event(t, GUARD_EVENT_BLANK, t->insn[i].rip, 0);
+		t->blank_stub = t->cold.p;
+		dec_guard_leave(t, t->blank_event);
+	}
+	return t->blank_stub;
+}
+
 /* Have the bytes of [@p m] values? If not, it jumps on. @return how many jumps there are. */
 static int compare(struct translation *t, int i, const struct dec_mem *m,
 		   uint8_t *jump[8])
@@ -124,7 +139,7 @@ static void test(struct translation *t, int i, const struct dec_mem *m)
 	uint8_t *jump[8], *stub;
 	int n = compare(t, i, m, jump);
 
-	stub = stub_of(t, i);
+	stub = blank_stub(t, i);
 	for (int k = 0; k < n; k++)
 		emit_patch_rel(jump[k], has_lanes ? t->cold.p : stub);
 	if (has_lanes && m->is_read)
@@ -249,6 +264,8 @@ bool dec_blank_before(struct translation *t, int i)
 	for (int k = 0; k < insn->n_mem; k++)
 		if (insn->mem[k].is_read || insn->lane_bytes)
 			test(t, i, &insn->mem[k]);
+	if (t->blank_stub)
+		t->e->guard->events.data[t->blank_event].passed = t->out.p;
 	for (int k = 0; k < insn->n_mem; k++)
 		if (insn->mem[k].is_write && !insn->mem[k].is_read && !is_branch &&
 		    !insn->lane_bytes)

@@ -660,7 +660,7 @@ static int do_steps(struct dec_engine *e, const struct engine_block *b,
 	int i = ev->index + 1;
 
 	step(e);
-	if (ev->kind == GUARD_EVENT_STEP && !concerns_rest(e, b, i))
+	if (ev->kind != GUARD_EVENT_RUN && !concerns_rest(e, b, i))
 		return 0;
 	for (; i < b->n_insns && !e->guard->doubt && !e->is_flushed; i++)
 		step(e);
@@ -696,6 +696,7 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	switch (ev.kind) {
 	case GUARD_EVENT_STEP:
 	case GUARD_EVENT_RUN:
+	case GUARD_EVENT_BLANK:
 		memcpy(budget, c->budget, sizeof(budget));
 		n = do_steps(e, &b, &ev);
 		memcpy(c->budget, budget, sizeof(budget));

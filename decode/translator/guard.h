@@ -169,9 +169,10 @@ struct guard_node {
 };
 
 enum guard_event_kind {
-	GUARD_EVENT_STEP, ///< do the instruction
-	GUARD_EVENT_RUN,  ///< do this one, and those behind it in its block
-	GUARD_EVENT_LOOK, ///< at the operand of a branch
+	GUARD_EVENT_STEP,  ///< do the instruction
+	GUARD_EVENT_RUN,   ///< do this one, and those behind it in its block
+	GUARD_EVENT_BLANK, ///< as STEP, where it reads what has no value: a function of strings may, behind their end
+	GUARD_EVENT_LOOK,  ///< at the operand of a branch
 	GUARD_EVENT_WORD, ///< of a register that was loaded: whose pointer is it? Its address: first scratch
 	GUARD_EVENT_STRING, ///< a function begins
 	GUARD_EVENT_COPY,   ///< memcpy between memory that overlaps
@@ -184,6 +185,7 @@ struct guard_event {
 	uint32_t hook; ///< CALL: which is there: index + 1; 0: none
 	uint64_t rip;
 	uint8_t *resume;
+	uint8_t *passed; ///< BLANK: where the instruction is done as if that had a value
 	uint8_t kind, reg, index;
 	bool is_counted;     ///< the block is, where it leaves
 	bool has_kept_flags; ///< when it leaves

@@ -86,8 +86,7 @@ static bool at_call(struct dec_engine *e, const struct guard_event *ev)
 	bool leaves = g->call.is_open && ev->rip == g->call.returns &&
 		      e->ctx->gpr[CAP_RSP] > g->call.rsp;
 
-	if (g->passed || (leaves && !may_leave(e)) ||
-	    (h && (leaves || !may_enter(e, h))))
+	if (g->passed || (leaves && !may_leave(e)) || (h && (leaves || !may_enter(e, h))))
 		return false;
 	return dec_guard_at(e, h);
 }
@@ -97,10 +96,18 @@ static bool at_word(struct dec_engine *e, const struct guard_event *ev, uint64_t
 {
 	uint64_t value = e->ctx->gpr[ev->reg];
 
-	if (!dec_guard_word_tag(e->guard, addr, value) && !map_get(&e->guard->live, value))
+	if (!dec_guard_word_tag(e->guard, addr, value) &&
+	    !map_get(&e->guard->live, value))
 		return false;
 	e->ctx->tag[ev->reg] = dec_guard_recall(e->guard, addr, value);
 	return true;
+}
+
+/* By the wide door. */
+static uint8_t *out(const struct dec_engine *e)
+{
+	return (uint8_t *)(e->ctx->exit_id == DEC_EXIT_GUARD_QUICK ? e->ctx->quick :
+								     e->ctx->common);
 }
 
 static bool see_to(struct dec_engine *e, const struct guard_event *ev, uint64_t addr)
@@ -130,13 +137,15 @@ uint8_t *dec_guard_door(void)
 
 	// A doubt is listed then.
 	if (g->doubt || has_far || g->is_patient)
-		return (uint8_t *)e->ctx->quick;
+		return out(e);
+	if (ev->kind == GUARD_EVENT_BLANK)
+		return dec_blank_may_pass(e, ev->rip) ? ev->passed : out(e);
 	guard_swap_scratch(e, b, borrowed, true);
 	e->ctx->rip = ev->rip;
 	is_done = see_to(e, ev, borrowed[0]);
 	guard_swap_scratch(e, b, borrowed, false);
 	if (!is_done)
-		return (uint8_t *)e->ctx->quick;
+		return out(e);
 	g->n_events[ev->kind]++;
 	return ev->resume;
 }

@@ -90,16 +90,17 @@ uint32_t dec_guard_make_event(struct translation *t, enum guard_event_kind kind,
 void dec_guard_leave(struct translation *t, uint32_t n)
 {
 	enum guard_event_kind kind = t->e->guard->events.data[n].kind;
-	bool is_quick = kind > GUARD_EVENT_RUN && t->e->ctx->quick;
-	bool is_at_door = is_quick && kind >= GUARD_EVENT_WORD && kind != GUARD_EVENT_COPY;
+	// Another base of fs is what dec_engine_go() sees to.
+	bool can = t->e->ctx->quick && !t->block->is_fs && !t->block->is_gs;
+	bool is_quick = can && kind > GUARD_EVENT_BLANK;
+	bool is_at_door = can && kind >= GUARD_EVENT_BLANK && kind != GUARD_EVENT_LOOK &&
+			  kind != GUARD_EVENT_COPY;
 
 	return_flags(t, &t->cold);
 	emit_ctx_store_imm32(&t->cold, CTX_GUARD_EVENT, n);
 	emit_ctx_store_imm32(&t->cold, CTX_EXIT_ID,
 			     is_quick ? DEC_EXIT_GUARD_QUICK : DEC_EXIT_GUARD);
-	emit_ctx_jmp(&t->cold, is_at_door ? CTX_DOOR :
-			       is_quick	  ? CTX_QUICK :
-					    CTX_COMMON);
+	emit_ctx_jmp(&t->cold, is_at_door ? CTX_DOOR : is_quick ? CTX_QUICK : CTX_COMMON);
 }
 
 uint8_t *dec_guard_step_stub(struct translation *t, int i)
@@ -620,7 +621,7 @@ void dec_guard_before(struct translation *t, int i)
 	const struct dec_guard *g = t->e->guard;
 	bool is_branch = insn->flow != DEC_FLOW_NEXT, may_be_done;
 
-	t->step_stub = NULL;
+	t->step_stub = t->blank_stub = NULL;
 	t->load_reg = t->load_cc = t->store_vec = DEC_REG_NONE;
 	if (!g->is_without_pointers && !is_branch && is_step(insn)) {
 		step_always(t, i);
@@ -634,7 +635,7 @@ void dec_guard_before(struct translation *t, int i)
 		settle_flags(t, insn);
 		return;
 	}
-	may_be_done = t->step_stub;
+	may_be_done = t->step_stub || t->blank_stub;
 	if (!g->is_without_pointers && is_branch)
 		before_branch(t, i);
 	else if (!g->is_without_pointers)

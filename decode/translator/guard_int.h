@@ -56,7 +56,7 @@ static inline bool guard_is_under_way(const struct dec_engine *e, uint64_t rsp,
 
 /** General registers are the guest's while C works: some are borrowed. */
 static inline void guard_swap_scratch(struct dec_engine *e, const struct engine_block *b,
-			 uint64_t borrowed[3], bool is_guest)
+				      uint64_t borrowed[3], bool is_guest)
 {
 	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++) {
 		uint64_t *reg = &e->ctx->gpr[b->scratch[i]];

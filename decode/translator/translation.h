@@ -103,6 +103,8 @@ struct translation {
 	uint32_t zero;	      ///< registers known to be no pointers
 	uint32_t first_event; ///< of the instruction at hand
 	uint8_t *step_stub;   ///< where it leaves; NULL: nowhere yet
+	uint8_t *blank_stub;  ///< .. as what it reads has no value, with this event
+	uint32_t blank_event;
 	// Not set before it is used, of which there is too much: insn[0..n] and side[0..n_sides-1].
 	struct dec_insn insn[DEC_BLOCK_INSNS + 1];
 	struct translation_side side[DEC_BLOCK_INSNS];
