@@ -10,6 +10,7 @@
 
 #include "decode/translator/guard_int.h"
 #include "decode/translator/touch.h"
+#include "decode/x86/zydis.h"
 
 #define CHUNK 65536ull
 // At a distance of whole pages a byte and its shadow would have one place in the first cache, which looks for it by the low
@@ -187,15 +188,140 @@ static bool is_blank(const struct dec_blank *k, uint64_t addr, uint32_t size)
 	return any;
 }
 
+struct blank_regs dec_blank_live(const struct dec_engine *e)
+{
+	return (struct blank_regs){ e->ctx->blank, e->ctx->blank_low,
+				    e->ctx->blank_high };
+}
+
 static void show(struct dec_engine *e)
 {
-	e->ctx->blank = ops->live(e->guard->blank->state);
+	struct blank_regs live;
+
+	ops->live(e->guard->blank->state, &live);
+	e->ctx->blank = live.own;
+	e->ctx->blank_low = live.low;
+	e->ctx->blank_high = live.high;
+}
+
+/* Emitted code has defined registers. */
+static void settle(const struct dec_engine *e)
+{
+	const struct blank_regs live = dec_blank_live(e);
+
+	ops->settle(e->guard->blank->state, &live);
+}
+
+void dec_blank_define(struct dec_engine *e, struct blank_regs defs)
+{
+	e->ctx->blank &= ~defs.own;
+	e->ctx->blank_low &= ~defs.low;
+	e->ctx->blank_high &= ~defs.high;
+}
+
+/* ---- registers ---------------------------------------------------------------------------------------- */
+
+/* Has it to do with the low 8 bytes of vector registers alone, or with less, and leaves the rest as it was? */
+static bool is_low(const struct dec_insn *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_COMISD:
+	case ZYDIS_MNEMONIC_COMISS:
+	case ZYDIS_MNEMONIC_UCOMISD:
+	case ZYDIS_MNEMONIC_UCOMISS:
+	case ZYDIS_MNEMONIC_CVTSD2SI:
+	case ZYDIS_MNEMONIC_CVTSS2SI:
+	case ZYDIS_MNEMONIC_CVTTSD2SI:
+	case ZYDIS_MNEMONIC_CVTTSS2SI:
+	case ZYDIS_MNEMONIC_CVTSI2SD:
+	case ZYDIS_MNEMONIC_CVTSI2SS:
+	case ZYDIS_MNEMONIC_CVTSD2SS:
+	case ZYDIS_MNEMONIC_CVTSS2SD:
+	case ZYDIS_MNEMONIC_ADDSD:
+	case ZYDIS_MNEMONIC_ADDSS:
+	case ZYDIS_MNEMONIC_SUBSD:
+	case ZYDIS_MNEMONIC_SUBSS:
+	case ZYDIS_MNEMONIC_MULSD:
+	case ZYDIS_MNEMONIC_MULSS:
+	case ZYDIS_MNEMONIC_DIVSD:
+	case ZYDIS_MNEMONIC_DIVSS:
+	case ZYDIS_MNEMONIC_SQRTSD:
+	case ZYDIS_MNEMONIC_SQRTSS:
+	case ZYDIS_MNEMONIC_MINSD:
+	case ZYDIS_MNEMONIC_MINSS:
+	case ZYDIS_MNEMONIC_MAXSD:
+	case ZYDIS_MNEMONIC_MAXSS:
+		return true;
+	case ZYDIS_MNEMONIC_MOVD:
+	case ZYDIS_MNEMONIC_MOVQ:
+	case ZYDIS_MNEMONIC_MOVSD:
+	case ZYDIS_MNEMONIC_MOVSS:
+	case ZYDIS_MNEMONIC_VMOVD:
+	case ZYDIS_MNEMONIC_VMOVQ:
+	case ZYDIS_MNEMONIC_VCOMISD:
+	case ZYDIS_MNEMONIC_VCOMISS:
+	case ZYDIS_MNEMONIC_VUCOMISD:
+	case ZYDIS_MNEMONIC_VUCOMISS:
+		return !(uint32_t)insn->other_written;
+	default:
+		return false;
+	}
+}
+
+/* Does it load the low bytes of a vector register, and clear the rest? */
+static bool is_low_load(const struct dec_insn *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_MOVD:
+	case ZYDIS_MNEMONIC_MOVQ:
+	case ZYDIS_MNEMONIC_MOVSD:
+	case ZYDIS_MNEMONIC_MOVSS:
+		return insn->n_mem && insn->mem[0].is_read;
+	default:
+		return false;
+	}
+}
+
+struct blank_regs dec_blank_regs(const struct dec_insn *insn, struct blank_regs *writes)
+{
+	bool zeroes = dec_insn_zeroes(insn);
+	// Some of the flags, or perhaps none.
+	bool reads_flags = insn->reads_flags ||
+			   (insn->writes_flags && !insn->kills_flags);
+	uint32_t read = zeroes || is_low_load(insn) ? 0 : insn->other_read;
+	uint32_t written = insn->other_written;
+	struct blank_regs reads = {
+		.own = (zeroes ? 0 : insn->gpr_read) | (uint32_t)reads_flags
+							       << BLANK_FLAGS,
+		.low = read,
+		.high = is_low(insn) ? 0 : read,
+	};
+
+	if (insn->mnemonic ==
+	    ZYDIS_MNEMONIC_VZEROUPPER) // what it clears may be said to have none still
+		reads.low = reads.high = written = 0;
+	*writes = (struct blank_regs){
+		.own = insn->gpr_written | (uint32_t)insn->kills_flags << BLANK_FLAGS,
+		.low = written,
+		.high = is_low(insn) ? 0 : written,
+	};
+	return reads;
+}
+
+void dec_blank_add(const struct dec_insn *insn, struct blank_regs *uses,
+		   struct blank_regs *defs)
+{
+	struct blank_regs writes, reads = dec_blank_regs(insn, &writes);
+
+	*uses = blank_regs_add(*uses, blank_regs_without(reads, *defs));
+	*defs = blank_regs_add(*defs, writes);
 }
 
 bool dec_blank_keep(const struct dec_engine *e, struct blank_thread *t)
 {
 	memcpy(t->call, e->ctx->blank_call, sizeof(t->call));
 	t->hook = e->ctx->blank_hook;
+	settle(e);
 	t->regs = ops->keep(e->guard->blank->state, t->regs);
 	return t->regs;
 }
@@ -207,7 +333,7 @@ void dec_blank_bring(struct dec_engine *e, const struct blank_thread *t)
 	if (t)
 		ops->bring(e->guard->blank->state, t->regs);
 	else
-		ops->define(e->guard->blank->state, -1);
+		ops->settle(e->guard->blank->state, &(struct blank_regs){});
 	t = t ?: &none;
 	memcpy(e->ctx->blank_call, t->call, sizeof(t->call));
 	e->ctx->blank_hook = t->hook;
@@ -409,6 +535,7 @@ static bool reads_blank(const struct dec_engine *e, const struct look *l)
 
 static void apply(struct dec_engine *e, const struct blank_step *s)
 {
+	settle(e);
 	if (ops->step(e->guard->blank->state, s))
 		dec_guard_doubt(e, DEC_DOUBT_VALUE, s->insn->rip);
 	show(e);
@@ -463,8 +590,7 @@ void dec_blank_answered(struct dec_engine *e, uint64_t number)
 	static struct look l;
 
 	if (number == SYS_rt_sigreturn) { // all of them are others
-		ops->define(k->state, -1);
-		show(e);
+		dec_blank_define(e, (struct blank_regs){ -1, -1, -1 });
 		return;
 	}
 	l.insn = insn;
@@ -484,9 +610,7 @@ void dec_blank_answered(struct dec_engine *e, uint64_t number)
 
 void dec_blank_special(struct dec_engine *e, const struct dec_insn *insn)
 {
-	for (uint32_t r = insn->gpr_written; r; r &= r - 1)
-		ops->define(e->guard->blank->state, __builtin_ctz(r));
-	show(e);
+	dec_blank_define(e, (struct blank_regs){ .own = insn->gpr_written });
 }
 
 void dec_blank_enter(struct dec_engine *e, int fn)
@@ -511,10 +635,7 @@ void dec_blank_leave(struct dec_engine *e, uint64_t result)
 {
 	if (result)
 		give(e->guard->blank, result, 8);
-	if (!(e->ctx->blank & 1u << CAP_RAX))
-		return;
-	ops->define(e->guard->blank->state, CAP_RAX);
-	show(e);
+	dec_blank_define(e, (struct blank_regs){ .own = 1u << CAP_RAX });
 }
 
 void dec_blank_born(struct dec_engine *e, uint64_t addr, uint64_t size, uint64_t kept,

@@ -20,6 +20,37 @@
 struct translation;
 struct dec_engine;
 
+/** Registers, a bit each: general ones and, behind them, the flags; of vector registers the low 8 bytes, and what is above
+ * them. */
+struct blank_regs {
+	uint32_t own, low, high;
+};
+
+enum { BLANK_FLAGS = 16 };
+
+static inline struct blank_regs blank_regs_add(struct blank_regs a, struct blank_regs b)
+{
+	return (struct blank_regs){ a.own | b.own, a.low | b.low, a.high | b.high };
+}
+
+static inline struct blank_regs blank_regs_without(struct blank_regs a,
+						   struct blank_regs b)
+{
+	return (struct blank_regs){ a.own & ~b.own, a.low & ~b.low, a.high & ~b.high };
+}
+
+static inline bool blank_regs_meet(struct blank_regs a, struct blank_regs b)
+{
+	return (a.own & b.own) | (a.low & b.low) | (a.high & b.high);
+}
+
+/** @return what @p insn looks at, and what it leaves as it was in part; what it defines is in @p writes. */
+struct blank_regs dec_blank_regs(const struct dec_insn *insn, struct blank_regs *writes);
+
+/** Instruction @p insn comes behind what reads @p uses before it is written, and writes @p defs: it does, too. */
+void dec_blank_add(const struct dec_insn *insn, struct blank_regs *uses,
+		   struct blank_regs *defs);
+
 /** What an instruction used, and defined. */
 struct blank_ref {
 	bool is_def, is_mem;
@@ -43,10 +74,10 @@ struct dec_blank_ops {
 	void *(*create)(int64_t off);
 	/** @return whether something without a value decided. */
 	bool (*step)(void *state, const struct blank_step *s);
-	/** @return registers that lack any: as dec_blank_regs(). */
-	uint32_t (*live)(const void *state);
-	/** General register @p reg has a value; -1: all registers have. */
-	void (*define)(void *state, int reg);
+	/** Write the registers that lack any into @p ret. */
+	void (*live)(const void *state, struct blank_regs *ret);
+	/** No others than @p live lack any. */
+	void (*settle)(void *state, const struct blank_regs *live);
 	/** Keep what registers lack, for another thread to run: in @p room, NULL: in new memory, which stays the caller's.
 	 * @return it; NULL: no memory. */
 	void *(*keep)(const void *state, void *room);
@@ -66,24 +97,6 @@ struct dec_blank {
 	uint64_t chunks[BLANK_CHUNKS]; ///< of the shadow that are there: number + 1
 };
 
-enum { BLANK_FLAGS = 16, BLANK_VECTORS };
-
-/** @return the bit of vector or other register @p n, behind the general ones. */
-static inline uint32_t dec_blank_vector(int n)
-{
-	return 1u << (BLANK_VECTORS + n % (32 - BLANK_VECTORS));
-}
-
-/** @return registers that @p insn has to do with; the flags, always. */
-static inline uint32_t dec_blank_regs(const struct dec_insn *insn)
-{
-	uint32_t regs = insn->gpr_read | insn->gpr_written | 1u << BLANK_FLAGS;
-
-	for (uint32_t v = insn->other_read | insn->other_written; v; v &= v - 1)
-		regs |= dec_blank_vector(__builtin_ctz(v));
-	return regs;
-}
-
 struct blank_span {
 	uint64_t start, end;
 };
@@ -94,6 +107,10 @@ struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans
 
 /** The guest has memory at @p start to @p end, too: in doubt, if there is no room for its shadow. */
 void dec_blank_cover(struct dec_engine *e, uint64_t start, uint64_t end);
+
+/** @return the registers that lack any; those of @p defs do no more. */
+struct blank_regs dec_blank_live(const struct dec_engine *e);
+void dec_blank_define(struct dec_engine *e, struct blank_regs defs);
 
 /** Execute the instruction at rip. @return enum dec_verdict. */
 int dec_blank_step(struct dec_engine *e);

@@ -298,24 +298,62 @@ static void enter_string(struct translation *t, uint64_t hook)
 	emit_ctx_store_imm32(o, CTX_BLANK_HOOK, hook);
 }
 
+/* op dword ctx:[off], imm: test, or @p is_and, unless it is 0. @return whether it is not. */
+static bool registers_op(struct dec_emit *o, bool is_and, uint32_t off, uint32_t imm)
+{
+	if (imm)
+		ctx_imm32(o, is_and, off, is_and ? ~imm : imm);
+	return imm;
+}
+
+/* Test @p regs, and jump where one of them lacks a value. @return how many such jumps there are. */
+static int test_registers(struct dec_emit *o, struct blank_regs regs, uint8_t *jump[3])
+{
+	int n = 0;
+
+	if (registers_op(o, false, CTX_BLANK, regs.own))
+		jump[n++] = emit_jcc_rel(o, CC_NE);
+	if (registers_op(o, false, CTX_BLANK_LOW, regs.low))
+		jump[n++] = emit_jcc_rel(o, CC_NE);
+	if (registers_op(o, false, CTX_BLANK_LOW + 4, regs.high))
+		jump[n++] = emit_jcc_rel(o, CC_NE);
+	return n;
+}
+
+/* C does a block that uses a register without a value. Those that it defines before it uses them, if at all, have one: what
+ * is in one of them between is nobody's. */
+static void look_at(struct translation *t, struct blank_regs uses, struct blank_regs defs)
+{
+	struct dec_emit *c = &t->cold;
+	uint8_t *jump[3], *use[3], *run;
+	int n = test_registers(&t->out, blank_regs_add(uses, defs), jump), n_uses;
+
+	if (!n)
+		return;
+	run = dec_guard_run_stub(t, 0);
+	while (n)
+		emit_patch_rel(jump[--n], c->p);
+	n_uses = test_registers(c, uses, use);
+	while (n_uses)
+		emit_patch_rel(use[--n_uses], run);
+	registers_op(c, true, CTX_BLANK, defs.own);
+	registers_op(c, true, CTX_BLANK_LOW, defs.low);
+	registers_op(c, true, CTX_BLANK_LOW + 4, defs.high);
+	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+}
+
 void dec_blank_open(struct translation *t)
 {
 	const struct dec_guard *g = t->e->guard;
 	uint64_t *h = map_get(&g->hooks, t->block->rip), rip = t->block->rip;
-	uint32_t regs = 0;
-	uint8_t *jump;
+	struct blank_regs uses = {}, defs = {};
 
 	if (h && g->hook.data[*h - 1].kind == DEC_HOOK_STRING &&
 	    !g->hook.data[*h - 1].is_resolver &&
 	    vec_find(&g->foreign, f, rip >= f->rip && rip < f->end))
 		enter_string(t, *h - 1);
 	for (int i = 0; i < t->n; i++)
-		regs |= dec_blank_regs(&t->insn[i]);
+		dec_blank_add(&t->insn[i], &uses, &defs);
 	dec_guard_keep_flags(t, 0);
-	emit_ctx_prefix(&t->out); // test dword ctx:[..], regs
-	emit_u8(&t->out, 0xf7);
-	emit_abs(&t->out, 0, CTX_BLANK);
-	emit_u32(&t->out, regs);
-	jump = emit_jcc_rel(&t->out, CC_NE);
-	emit_patch_rel(jump, dec_guard_run_stub(t, 0));
+	look_at(t, uses, defs);
 }

@@ -57,6 +57,7 @@
 #define CTX_STRING_CALL 0xde0
 #define CTX_GUARD_TAG 0xdf0
 #define CTX_DOOR 0xdf8
+#define CTX_BLANK_LOW 0xe40
 #define CTX_BLANK_LANES 0xe00
 #define CTX_TARGETS 0x1000
 #define CTX_BUSY_BYTES 0x81000 ///< up to here it is used by every run
@@ -130,7 +131,7 @@ struct dec_ctx {
 	uint64_t guard_spill[5]; ///< registers that it borrows; rax; flags
 	uint64_t mute_spill[2];	 ///< registers that mute.c borrows
 	uint64_t low_span;	 ///< of the first piece
-	uint32_t blank;
+	uint32_t blank;		 ///< registers: blank.h
 	uint32_t blank_hook;
 	uint64_t blank_call[5]; ///< rsp, rdi, rsi, rdx, return address
 	uint64_t allocator_rsp; ///< with no more it is entered by itself: guard.c
@@ -140,7 +141,8 @@ struct dec_ctx {
 	uint32_t pad3;
 	uint64_t door; ///< address of dec_door
 	uint8_t blank_lanes[64];
-	uint8_t pad6[CTX_TARGETS - CTX_BLANK_LANES - 64];
+	uint32_t blank_low, blank_high;
+	uint8_t pad6[CTX_TARGETS - CTX_BLANK_LOW - 8];
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
 	 * a block, which looks whether it is meant, or dec_miss. */
 	uint64_t targets[65536];
@@ -215,6 +217,7 @@ CTX_PIN(guard_spill, CTX_GUARD_SPILL);
 CTX_PIN(mute_spill, CTX_MUTE_SPILL);
 CTX_PIN(low_span, CTX_LOW_SPAN);
 CTX_PIN(blank, CTX_BLANK);
+CTX_PIN(blank_low, CTX_BLANK_LOW);
 CTX_PIN(blank_hook, CTX_BLANK_HOOK);
 CTX_PIN(blank_call, CTX_BLANK_CALL);
 CTX_PIN(blank_lanes, CTX_BLANK_LANES);

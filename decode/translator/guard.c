@@ -637,18 +637,21 @@ int dec_guard_step(struct dec_engine *e)
 	return e->guard->doubt == DEC_DOUBT_ASKS ? DEC_GO : step(e);
 }
 
-/* Has what is behind instruction @p i of @p b, where rip is, to do with what has no value? */
+/* Has what is behind instruction @p i of @p b, where rip is, to do with what has no value? If not, what it defines has. */
 static bool concerns_rest(struct dec_engine *e, const struct engine_block *b, int i)
 {
+	struct blank_regs uses = {}, defs = {};
 	uint64_t rip = e->ctx->rip;
 
-	for (; i < b->n_insns && e->ctx->blank; i++) {
+	for (; i < b->n_insns; i++) {
 		const struct dec_insn *insn = dec_engine_insn(e, rip);
 
-		if (dec_blank_regs(insn) & e->ctx->blank)
-			return true;
+		dec_blank_add(insn, &uses, &defs);
 		rip += insn->len;
 	}
+	if (blank_regs_meet(uses, dec_blank_live(e)))
+		return true;
+	dec_blank_define(e, defs);
 	return false;
 }
 

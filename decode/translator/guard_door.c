@@ -29,7 +29,7 @@ static bool may_leave(const struct dec_engine *e)
 	const struct guard_call *call = &g->call;
 	uint64_t addr = e->ctx->gpr[CAP_RAX], size = call->arg[0], is_high;
 
-	if (call->hook.kind != DEC_HOOK_ALLOCATOR || e->ctx->blank & 1u << CAP_RAX)
+	if (call->hook.kind != DEC_HOOK_ALLOCATOR)
 		return false;
 	if (call->hook.which == CAP_HEAP_FREE)
 		return true;

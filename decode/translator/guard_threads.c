@@ -115,12 +115,14 @@ static bool has_tag(const struct dec_engine *e, uint8_t reg)
 void dec_guard_fatal(struct dec_engine *e)
 {
 	const struct dec_guard *g = e->guard;
+	struct blank_regs regs, writes;
 	const struct dec_insn *insn;
 
 	if (!g || !e->world.avail(e->world.ctx, e->ctx->rip, PROT_EXEC))
 		return;
 	insn = dec_engine_insn(e, e->ctx->rip);
-	if (g->blank && dec_blank_regs(insn) & e->ctx->blank)
+	regs = dec_blank_regs(insn, &writes);
+	if (g->blank && blank_regs_meet(blank_regs_add(regs, writes), dec_blank_live(e)))
 		dec_guard_doubt(e, DEC_DOUBT_VALUE, e->ctx->rip);
 	for (int i = 0; i < insn->n_mem && !g->is_without_pointers; i++)
 		if (has_tag(e, insn->mem[i].base) || has_tag(e, insn->mem[i].index))

@@ -76,26 +76,42 @@ static bool step(void *state, const struct blank_step *b)
 	return l->is_used;
 }
 
-static uint32_t live(const void *state)
+static void live(const void *state, struct blank_regs *ret)
 {
 	const struct bytes_regs *r = &((const struct live *)state)->thread.regs;
-	uint32_t ret = r->live;
 
-	if (!fl_has_flags(r))
-		ret |= 1u << BLANK_FLAGS;
-	for (uint32_t v = r->vec_live; v; v &= v - 1)
-		ret |= dec_blank_vector(__builtin_ctz(v));
-	return ret;
+	*ret = (struct blank_regs){ .own = r->live | (uint32_t)!fl_has_flags(r)
+							     << BLANK_FLAGS };
+	for (uint32_t left = r->vec_live; left; left &= left - 1) {
+		int v = __builtin_ctz(left);
+		uint64_t words[8], high = 0;
+
+		memcpy(words, r->vec[v], sizeof(words));
+		for (int k = 1; k < 8; k++)
+			high |= words[k];
+		ret->low |= (uint32_t)(words[0] != 0) << v;
+		ret->high |= (uint32_t)(high != 0) << v;
+	}
 }
 
-static void define(void *state, int reg)
+static void settle(void *state, const struct blank_regs *still)
 {
-	struct live *l = state;
+	struct bytes_regs *r = &((struct live *)state)->thread.regs;
+	uint32_t either = still->low | still->high;
 
-	if (reg < 0)
-		l->thread.regs = (struct bytes_regs){};
-	else
-		fl_values_put_gpr(&l->thread.regs, reg, 0);
+	for (uint32_t left = r->live & ~still->own; left; left &= left - 1)
+		fl_values_put_gpr(r, __builtin_ctz(left), 0);
+	if (!(still->own >> BLANK_FLAGS & 1))
+		fl_flow_clear_flags(r);
+	for (uint32_t left = r->vec_live; left; left &= left - 1) {
+		int v = __builtin_ctz(left);
+
+		if (!(still->low >> v & 1))
+			memset(r->vec[v], 0, 8);
+		if (!(still->high >> v & 1))
+			memset(r->vec[v] + 8, 0, 56);
+	}
+	r->vec_live &= either;
 }
 
 static void *keep(const void *state, void *room)
@@ -117,7 +133,7 @@ static const struct dec_blank_ops ops DEC_BLANK_OPS = {
 	.create = create,
 	.step = step,
 	.live = live,
-	.define = define,
+	.settle = settle,
 	.keep = keep,
 	.bring = bring,
 };
