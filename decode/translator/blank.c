@@ -194,22 +194,27 @@ struct blank_regs dec_blank_live(const struct dec_engine *e)
 				    e->ctx->blank_high };
 }
 
+static struct blank_bits *bits_of(const struct dec_engine *e)
+{
+	return (struct blank_bits *)e->ctx->blank_bits;
+}
+
 static void show(struct dec_engine *e)
 {
 	struct blank_regs live;
 
-	ops->live(e->guard->blank->state, &live);
+	ops->live(e->guard->blank->state, &live, bits_of(e));
 	e->ctx->blank = live.own;
 	e->ctx->blank_low = live.low;
 	e->ctx->blank_high = live.high;
 }
 
-/* Emitted code has defined registers. */
+/* Emitted code has defined registers, or loaded into them what has no value. */
 static void settle(const struct dec_engine *e)
 {
 	const struct blank_regs live = dec_blank_live(e);
 
-	ops->settle(e->guard->blank->state, &live);
+	ops->settle(e->guard->blank->state, &live, bits_of(e));
 }
 
 void dec_blank_define(struct dec_engine *e, struct blank_regs defs)
@@ -308,13 +313,18 @@ struct blank_regs dec_blank_regs(const struct dec_insn *insn, struct blank_regs 
 	return reads;
 }
 
-void dec_blank_add(const struct dec_insn *insn, struct blank_regs *uses,
-		   struct blank_regs *defs)
+void dec_blank_add(struct blank_course *c, const struct dec_insn *insn)
 {
 	struct blank_regs writes, reads = dec_blank_regs(insn, &writes);
 
-	*uses = blank_regs_add(*uses, blank_regs_without(reads, *defs));
-	*defs = blank_regs_add(*defs, writes);
+	if (c->has_branch)
+		reads = blank_regs_add(reads, writes);
+	else
+		writes = blank_regs_add(c->defs, writes);
+	c->uses = blank_regs_add(c->uses, blank_regs_without(reads, c->defs));
+	if (!c->has_branch)
+		c->defs = writes;
+	c->has_branch |= insn->flow != DEC_FLOW_NEXT;
 }
 
 bool dec_blank_keep(const struct dec_engine *e, struct blank_thread *t)
@@ -333,7 +343,7 @@ void dec_blank_bring(struct dec_engine *e, const struct blank_thread *t)
 	if (t)
 		ops->bring(e->guard->blank->state, t->regs);
 	else
-		ops->settle(e->guard->blank->state, &(struct blank_regs){});
+		ops->settle(e->guard->blank->state, &(struct blank_regs){}, bits_of(e));
 	t = t ?: &none;
 	memcpy(e->ctx->blank_call, t->call, sizeof(t->call));
 	e->ctx->blank_hook = t->hook;

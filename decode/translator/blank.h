@@ -28,6 +28,12 @@ struct blank_regs {
 
 enum { BLANK_FLAGS = 16 };
 
+/** What each register lacks, of those that lack any. */
+struct blank_bits {
+	uint64_t gpr[16];
+	uint8_t vec[32][64];
+};
+
 static inline struct blank_regs blank_regs_add(struct blank_regs a, struct blank_regs b)
 {
 	return (struct blank_regs){ a.own | b.own, a.low | b.low, a.high | b.high };
@@ -47,9 +53,15 @@ static inline bool blank_regs_meet(struct blank_regs a, struct blank_regs b)
 /** @return what @p insn looks at, and what it leaves as it was in part; what it defines is in @p writes. */
 struct blank_regs dec_blank_regs(const struct dec_insn *insn, struct blank_regs *writes);
 
-/** Instruction @p insn comes behind what reads @p uses before it is written, and writes @p defs: it does, too. */
-void dec_blank_add(const struct dec_insn *insn, struct blank_regs *uses,
-		   struct blank_regs *defs);
+/** What instructions, one behind the other, use of what was there before, and what they define all of, whatever happens: what
+ * they may define, where no branch leaves them before, counts as used. */
+struct blank_course {
+	struct blank_regs uses, defs;
+	bool has_branch;
+};
+
+/** Instruction @p insn comes behind those of @p c. */
+void dec_blank_add(struct blank_course *c, const struct dec_insn *insn);
 
 /** What an instruction used, and defined. */
 struct blank_ref {
@@ -74,10 +86,11 @@ struct dec_blank_ops {
 	void *(*create)(int64_t off);
 	/** @return whether something without a value decided. */
 	bool (*step)(void *state, const struct blank_step *s);
-	/** Write the registers that lack any into @p ret. */
-	void (*live)(const void *state, struct blank_regs *ret);
-	/** No others than @p live lack any. */
-	void (*settle)(void *state, const struct blank_regs *live);
+	/** Write the registers that lack any into @p ret, and which bits of each into @p bits. */
+	void (*live)(const void *state, struct blank_regs *ret, struct blank_bits *bits);
+	/** Emitted code changed that: the reverse. */
+	void (*settle)(void *state, const struct blank_regs *live,
+		       const struct blank_bits *bits);
 	/** Keep what registers lack, for another thread to run: in @p room, NULL: in new memory, which stays the caller's.
 	 * @return it; NULL: no memory. */
 	void *(*keep)(const void *state, void *room);

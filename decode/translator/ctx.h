@@ -70,7 +70,8 @@
 #define CTX_MUTED 0x113000
 #define CTX_MUTE_SPILL 0xd90
 #define CTX_VECTORS 0x153000
-#define CTX_BYTES 0x154000
+#define CTX_BLANK_BITS 0x153900
+#define CTX_BYTES 0x155000
 
 // Bits of lacks: what this CPU or kernel has not.
 #define CTX_LACKS_FSGSBASE 1 ///< the fs base goes through arch_prctl
@@ -165,8 +166,9 @@ struct dec_ctx {
 	/** Stores into which pages are not logged, by the low 16 bits of their numbers: mute.h. */
 	uint32_t muted[65536];
 	uint8_t vectors
-		[CTX_BYTES -
+		[CTX_BLANK_BITS -
 		 CTX_VECTORS]; ///< .. while C runs that was come to by dec_exit_quick
+	uint8_t blank_bits[CTX_BYTES - CTX_BLANK_BITS]; ///< struct blank_bits
 };
 
 /** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
@@ -232,6 +234,7 @@ CTX_PIN(nat_bytes, CTX_NAT_BYTES);
 CTX_PIN(nat_calls, CTX_NAT_CALLS);
 CTX_PIN(muted, CTX_MUTED);
 CTX_PIN(vectors, CTX_VECTORS);
+CTX_PIN(blank_bits, CTX_BLANK_BITS);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
 
 /** @return a new context, all zeros; private memory. NULL: no memory. */

@@ -640,18 +640,18 @@ int dec_guard_step(struct dec_engine *e)
 /* Has what is behind instruction @p i of @p b, where rip is, to do with what has no value? If not, what it defines has. */
 static bool concerns_rest(struct dec_engine *e, const struct engine_block *b, int i)
 {
-	struct blank_regs uses = {}, defs = {};
+	struct blank_course rest = {};
 	uint64_t rip = e->ctx->rip;
 
 	for (; i < b->n_insns; i++) {
 		const struct dec_insn *insn = dec_engine_insn(e, rip);
 
-		dec_blank_add(insn, &uses, &defs);
+		dec_blank_add(&rest, insn);
 		rip += insn->len;
 	}
-	if (blank_regs_meet(uses, dec_blank_live(e)))
+	if (blank_regs_meet(rest.uses, dec_blank_live(e)))
 		return true;
-	dec_blank_define(e, defs);
+	dec_blank_define(e, rest.defs);
 	return false;
 }
 

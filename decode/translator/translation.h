@@ -39,6 +39,7 @@
 #ifndef DECODE_TRANSLATOR_TRANSLATION_H
 #define DECODE_TRANSLATOR_TRANSLATION_H
 
+#include "decode/translator/blank.h"
 #include "decode/translator/emit.h"
 #include "decode/translator/engine.h"
 
@@ -105,6 +106,8 @@ struct translation {
 	uint8_t *step_stub;   ///< where it leaves; NULL: nowhere yet
 	uint8_t *blank_stub;  ///< .. as what it reads has no value, with this event
 	uint32_t blank_event;
+	struct blank_regs
+		blank_carried; ///< that perhaps hold what was loaded without a value
 	// Not set before it is used, of which there is too much: insn[0..n] and side[0..n_sides-1].
 	struct dec_insn insn[DEC_BLOCK_INSNS + 1];
 	struct translation_side side[DEC_BLOCK_INSNS];

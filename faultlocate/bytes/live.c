@@ -76,17 +76,20 @@ static bool step(void *state, const struct blank_step *b)
 	return l->is_used;
 }
 
-static void live(const void *state, struct blank_regs *ret)
+static void live(const void *state, struct blank_regs *ret, struct blank_bits *bits)
 {
 	const struct bytes_regs *r = &((const struct live *)state)->thread.regs;
 
 	*ret = (struct blank_regs){ .own = r->live | (uint32_t)!fl_has_flags(r)
 							     << BLANK_FLAGS };
+	for (uint32_t left = r->live; left; left &= left - 1)
+		bits->gpr[__builtin_ctz(left)] = r->gpr[__builtin_ctz(left)];
 	for (uint32_t left = r->vec_live; left; left &= left - 1) {
 		int v = __builtin_ctz(left);
 		uint64_t words[8], high = 0;
 
 		memcpy(words, r->vec[v], sizeof(words));
+		memcpy(bits->vec[v], words, sizeof(words));
 		for (int k = 1; k < 8; k++)
 			high |= words[k];
 		ret->low |= (uint32_t)(words[0] != 0) << v;
@@ -94,24 +97,34 @@ static void live(const void *state, struct blank_regs *ret)
 	}
 }
 
-static void settle(void *state, const struct blank_regs *still)
+static void settle_vector(struct bytes_regs *r, int v, const uint8_t bits[64],
+			  bool has_low, bool has_high)
+{
+	static const uint8_t none[64];
+
+	memcpy(r->vec[v], has_low ? bits : none, 8);
+	memcpy(r->vec[v] + 8, has_high ? bits + 8 : none, 56);
+}
+
+static void settle(void *state, const struct blank_regs *now,
+		   const struct blank_bits *bits)
 {
 	struct bytes_regs *r = &((struct live *)state)->thread.regs;
-	uint32_t either = still->low | still->high;
+	uint32_t own = now->own & ((1u << DEC_GPRS) - 1), vec = now->low | now->high;
 
-	for (uint32_t left = r->live & ~still->own; left; left &= left - 1)
-		fl_values_put_gpr(r, __builtin_ctz(left), 0);
-	if (!(still->own >> BLANK_FLAGS & 1))
+	for (uint32_t left = r->live | own; left; left &= left - 1) {
+		int reg = __builtin_ctz(left);
+
+		fl_values_put_gpr(r, reg, own >> reg & 1 ? bits->gpr[reg] : 0);
+	}
+	if (!(now->own >> BLANK_FLAGS & 1))
 		fl_flow_clear_flags(r);
-	for (uint32_t left = r->vec_live; left; left &= left - 1) {
+	for (uint32_t left = r->vec_live | vec; left; left &= left - 1) {
 		int v = __builtin_ctz(left);
 
-		if (!(still->low >> v & 1))
-			memset(r->vec[v], 0, 8);
-		if (!(still->high >> v & 1))
-			memset(r->vec[v] + 8, 0, 56);
+		settle_vector(r, v, bits->vec[v], now->low >> v & 1, now->high >> v & 1);
 	}
-	r->vec_live &= either;
+	r->vec_live = vec;
 }
 
 static void *keep(const void *state, void *room)
