@@ -339,6 +339,8 @@ static uint32_t subtract(const struct guard_do *s, int reg, uint32_t tag, uint64
 {
 	uint64_t less = s->gpr[reg] - value;
 
+	if (!dec_insn_is_wide(&s->insn))
+		less = (uint32_t)less;
 	if (!tag || (s->gpr[reg] >> 32 && !dec_insn_is_wide(&s->insn)))
 		return 0;
 	for (int i = 0; i < s->n; i++)

@@ -179,6 +179,7 @@ static bool is_short_load(const struct dec_insn *insn)
 
 	return m && m->is_read && !m->is_write && !is_narrow(insn) &&
 	       (insn->mnemonic == ZYDIS_MNEMONIC_MOVZX ||
+		(insn->mnemonic == ZYDIS_MNEMONIC_MOVSX && m->size < 4) ||
 		(insn->mnemonic == ZYDIS_MNEMONIC_MOV && m->size == 4));
 }
 
@@ -254,6 +255,41 @@ static bool before_byte(struct translation *t, int i)
 	return true;
 }
 
+/* The low half of a register goes to another one, as a pointer does that is below 4 GiB. @return whether it was dealt
+ * with. */
+static bool before_half(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	uint8_t s0 = const_scratch(t)[0], *jump, *none;
+	struct dec_emit *o = &t->out, *c = &t->cold;
+	int from, to;
+
+	if (insn->mnemonic != ZYDIS_MNEMONIC_MOV || insn->n_mem || is_narrow(insn) ||
+	    __builtin_popcount(insn->gpr_read) != 1 ||
+	    __builtin_popcount(insn->gpr_written) != 1)
+		return false;
+	from = one(insn->gpr_read);
+	to = one(insn->gpr_written);
+	if (!may(t, from)) {
+		dec_guard_clear_tag(t, to);
+		return true;
+	}
+	dec_guard_keep_flags(t, i);
+	ctx_is_zero(o, TAG(from));
+	jump = emit_jcc_rel(o, CC_NE);
+	none = o->p;
+	emit_ctx_store_imm32(o, TAG(to), 0);
+	emit_patch_rel(jump, c->p);
+	reg_op(c, OP_MOV, s0, from);
+	reg_shift(c, 5, s0, 32);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), none);
+	ctx_op32(c, OP_MOV, s0, TAG(from));
+	ctx_store32(c, TAG(to), s0);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
+	t->zero &= ~(1u << to);
+	return true;
+}
+
 /* The word at [@p m] is about to be loaded into register @p reg. */
 static void loads(struct translation *t, int reg, const struct dec_mem *m)
 {
@@ -310,6 +346,20 @@ static bool is_rounding(const struct translation *t, const struct dec_insn *insn
 	       (op[1] >> 3 & 7) == 4 && op[2] >= 0x80 && !(insn->gpr_written & RSP_BIT);
 }
 
+/* @return @p regs that @p insn reads, but for those that are its operand's address alone. */
+static uint32_t without_address(const struct dec_insn *insn, uint32_t regs)
+{
+	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
+
+	if (!m || (m->is_write && !m->is_read))
+		return regs;
+	for (int r = 0; r < DEC_GPRS; r++)
+		if ((m->base == r || m->index == r) && !(insn->gpr_written >> r & 1) &&
+		    !(m->is_write && may_be_operand(insn, r)))
+			regs &= ~(1u << r);
+	return regs;
+}
+
 /* All that has no other way: a step if it has to do with pointers, no pointer if not. */
 static void before_any(struct translation *t, int i)
 {
@@ -326,11 +376,15 @@ static void before_any(struct translation *t, int i)
 		return;
 	if (!dec_insn_is_wide(insn) && !insn->is_vex &&
 	    !(m && m->is_write && m->size >= 8) && !(insn->gpr_written & RSP_BIT)) {
+		if (t->e->guard->has_low && before_half(t, i))
+			return;
 		if (is_short_load(insn))
 			may_be = false;
-		else if (t->e->guard->has_low)
+		else if (t->e->guard->has_low && !dec_insn_zeroes(insn))
 			may_be = dec_guard_step_if_tagged(
-				t, i, sources | (is_narrow(insn) ? writes : 0));
+				t, i,
+				without_address(insn, sources) |
+					(is_narrow(insn) ? writes : 0));
 		else if (is_narrow(insn))
 			may_be = dec_guard_step_if_tagged(t, i, writes);
 		if (!may_be)
@@ -360,11 +414,7 @@ static void before_any(struct translation *t, int i)
 		dec_guard_moves_word(t, i, m, by);
 		return;
 	}
-	if (m && !(m->is_write && !m->is_read))
-		for (int r = 0; r < DEC_GPRS; r++)
-			if ((m->base == r || m->index == r) && !(writes >> r & 1) &&
-			    !(m->is_write && may_be_operand(insn, r)))
-				sources &= ~(1u << r);
+	sources = without_address(insn, sources);
 	if (m && m->is_read && m->size >= 8) {
 		dec_guard_step_if_pointers(t, i, m);
 		may_be = true;
