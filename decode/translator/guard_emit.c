@@ -172,6 +172,17 @@ static bool is_constant_sum(const struct dec_insn *insn, int32_t *by)
 	return true;
 }
 
+/* .. a register, which is none of the address? */
+static bool is_register_sum(const struct dec_insn *insn)
+{
+	const uint8_t *p = insn->bytes;
+	int reg = (p[2] >> 3 & 7) | (p[0] & 4) << 1;
+
+	return (p[0] & 0xf8) == 0x48 && p[1] == 0x01 && insn->n_mem == 1 &&
+	       !insn->mem[0].is_absolute && reg != CAP_RSP && reg != insn->mem[0].base &&
+	       reg != insn->mem[0].index;
+}
+
 /* Does it load less than 64 bits, as they are or with zeros, into a whole register? */
 static bool is_short_load(const struct dec_insn *insn)
 {
@@ -412,6 +423,11 @@ static void before_any(struct translation *t, int i)
 	}
 	if (is_constant_sum(insn, &by)) {
 		dec_guard_moves_word(t, i, m, by);
+		return;
+	}
+	if (is_register_sum(insn)) {
+		dec_guard_adds_to_word(
+			t, i, m, (insn->bytes[2] >> 3 & 7) | (insn->bytes[0] & 4) << 1);
 		return;
 	}
 	sources = without_address(insn, sources);

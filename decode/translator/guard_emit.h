@@ -249,6 +249,14 @@ void dec_guard_adds_word(struct translation *t, int i, int to, const struct dec_
 void dec_guard_moves_word(struct translation *t, int i, const struct dec_mem *m,
 			  int32_t by);
 
+/** In the cold part: is @p sum, of a pointer with the tag in register @p tag, cut off (dec_insn_cuts())? Then C does
+ * instruction @p i, which has a stub. @p sum is lost. */
+void dec_guard_step_if_cut(struct translation *t, int i, int sum, int tag);
+
+/** Register @p by is added to the word at [@p m], which may be a pointer; is that one, C does it. */
+void dec_guard_adds_to_word(struct translation *t, int i, const struct dec_mem *m,
+			    int by);
+
 /** Is it movsq, once? */
 bool dec_guard_is_word_move(const struct dec_insn *insn);
 

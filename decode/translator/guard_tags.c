@@ -251,6 +251,22 @@ void dec_guard_move_tag(struct translation *t, int i, int to, int from)
 	t->zero &= ~(1u << to);
 }
 
+void dec_guard_step_if_cut(struct translation *t, int i, int sum, int tag)
+{
+	uint8_t *stub = dec_guard_step_stub(t, i), *is_wide;
+	struct dec_emit *c = &t->cold;
+
+	reg_shift(c, 5, sum, 32);
+	if (!t->e->guard->has_low) {
+		emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+		return;
+	}
+	is_wide = emit_jcc_rel(c, CC_NE);
+	mem_is(c, tag, ROW(t, start) + 4, 0);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_patch_rel(is_wide, c->p);
+}
+
 void dec_guard_merge_tags(struct translation *t, int i, int to, int a, int b)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over;
@@ -282,8 +298,7 @@ void dec_guard_merge_tags(struct translation *t, int i, int to, int a, int b)
 	reg_op32(o, 0x85, s0, s0);
 	emit_patch_rel(emit_jcc_rel(o, CC_NE), c->p);
 	emit_sum(t, i, s1);
-	reg_shift(c, 5, s1, 32);
-	emit_patch_rel(emit_jcc_rel(c, CC_E), dec_guard_step_stub(t, i));
+	dec_guard_step_if_cut(t, i, s1, s0);
 	if (t->e->guard->has_parts) {
 		reg_imm(c, 7, s0, GUARD_PARTS);
 		emit_patch_rel(emit_jcc_rel(c, CC_B), o->p);

@@ -181,7 +181,8 @@ static uint8_t *take_tag(struct translation *t, int i, const struct dec_mem *m)
 void dec_guard_adds_word(struct translation *t, int i, int to, const struct dec_mem *m,
 			 bool is_sub)
 {
-	uint8_t s1 = const_scratch(t)[1], *over, *outside, *none;
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over, *outside,
+		*none;
 	struct dec_emit *c = &t->cold;
 
 	dec_guard_step_if_parts(t, i, to);
@@ -209,15 +210,16 @@ void dec_guard_adds_word(struct translation *t, int i, int to, const struct dec_
 		emit_patch_rel(emit_jcc_rel(&t->out, CC_NE), c->p);
 		emit_load_zx(c, s1, m);
 		reg_op(c, OP_ADD, s1, to);
-		reg_shift(c, 5, s1, 32);
-		emit_patch_rel(emit_jcc_rel(c, CC_E), dec_guard_step_stub(t, i));
+		ctx_op32(c, OP_MOV, s0, TAG(to));
+		dec_guard_step_if_cut(t, i, s1, s0);
 		emit_patch_rel(emit_jmp_rel(c), t->out.p);
 	}
 	t->zero &= ~(1u << to);
 }
 
-void dec_guard_moves_word(struct translation *t, int i, const struct dec_mem *m,
-			  int32_t by)
+/* The word at [@p m] moves: by @p by, if register @p reg is none, else by what is in that. */
+static void moves_word(struct translation *t, int i, const struct dec_mem *m, int reg,
+		       int32_t by)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
 		s2 = const_scratch(t)[2], *stub, *none;
@@ -232,13 +234,34 @@ void dec_guard_moves_word(struct translation *t, int i, const struct dec_mem *m,
 	emit_load_zx(c, s0, m);
 	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	if (reg != DEC_REG_NONE) { // dec_insn_cuts()
+		reg_op(c, OP_ADD, s0, reg);
+		reg_shift(c, 5, s0, 32);
+		emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
+	}
 	emit_mem_op(c, 0, OP_MOV, s0, s2, s1, 1, 4);
 	reg_op32(c, 0x85, s0, s0);
 	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
 	dec_guard_cold_step_if_parts(t, i, s0);
-	emit_mem_op(c, 0, 0x81, 0, s2, s1, 1, 0); // add dword, by: the low half
-	emit_u32(c, by);
+	if (reg != DEC_REG_NONE) { // add dword, reg; by: the low half
+		emit_mem_op(c, 0, 0x01, reg, s2, s1, 1, 0);
+	} else {
+		emit_mem_op(c, 0, 0x81, 0, s2, s1, 1, 0);
+		emit_u32(c, by);
+	}
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
+}
+
+void dec_guard_moves_word(struct translation *t, int i, const struct dec_mem *m,
+			  int32_t by)
+{
+	moves_word(t, i, m, DEC_REG_NONE, by);
+}
+
+void dec_guard_adds_to_word(struct translation *t, int i, const struct dec_mem *m, int by)
+{
+	dec_guard_step_if_tagged(t, i, 1u << by);
+	moves_word(t, i, m, by, 0);
 }
 
 bool dec_guard_is_word_move(const struct dec_insn *insn)

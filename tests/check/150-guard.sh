@@ -757,6 +757,29 @@ numbered families 12
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/interrupted" tests/check/programs/interrupted.c || fail "cannot compile"
 numbered interrupted 5
 
+# Pointers in memory that something is added to, and such below 4 GiB.
+cat >"$TMPDIR/sums.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	long n = argc > 1 ? 8 : 9;
+	char *block = malloc(80), *p;
+
+	for (int round = 0; round < 300; round++) {
+		p = block;
+		for (int k = 0; k < 9; k++) {
+			p += n;
+			*p = k;
+		}
+	}
+	free(block);
+	return 0;
+}
+END
+for build in -O0 "-O0 -no-pie" "-O2 -no-pie"; do
+	followed sums $build
+done
+
 # Copies of structs with gaps, whose gaps are copied, too.
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/gaps" tests/check/programs/gaps.c || fail "cannot compile"
 numbered gaps 12
