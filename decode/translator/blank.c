@@ -406,8 +406,9 @@ static bool is_last(const struct dec_engine *e, const struct dec_hook *h, int i,
 	return h->which ? dec_guard_fold(v) != dec_guard_fold(other) : v != other;
 }
 
-/* Has something of what call @p h means to read, from argument @p i on, no value? */
-static bool means_blank(const struct dec_engine *e, const struct dec_hook *h, int i)
+/* Has something in [addr, addr+size) of what call @p h means to read, from argument @p i on, no value? */
+static bool means_blank(const struct dec_engine *e, const struct dec_hook *h, int i,
+			uint64_t addr, uint64_t size)
 {
 	const uint64_t *args = &e->ctx->blank_call[1];
 	uint64_t limit = h->limit == CAP_RDX ? args[2] :
@@ -420,12 +421,20 @@ static bool means_blank(const struct dec_engine *e, const struct dec_hook *h, in
 
 		if (at + h->width > can)
 			return false;
-		if (is_blank(e->guard->blank, args[i] + at, h->width))
+		if (args[i] + at + h->width - 1 - addr < size + h->width - 1 &&
+		    is_blank(e->guard->blank, args[i] + at, h->width))
 			return true;
 		if (is_last(e, h, i, at, other))
 			return false;
 	}
 	return false;
+}
+
+/* .. from either. */
+static bool means_any(const struct dec_engine *e, const struct dec_hook *h, uint64_t addr,
+		      uint64_t size)
+{
+	return means_blank(e, h, 0, addr, size) || means_blank(e, h, 1, addr, size);
 }
 
 /* A copy is no use. */
@@ -439,7 +448,7 @@ bool dec_blank_may_pass(const struct dec_engine *e, uint64_t rip)
 	const struct dec_hook *h = string_at(e, rip);
 
 	return h && rip - h->rip < STRING_CODE && (h->extent[0] || h->extent[1]) &&
-	       !copies(h) && !means_blank(e, h, 0) && !means_blank(e, h, 1);
+	       !copies(h) && !means_any(e, h, 0, UINT64_MAX - h->width);
 }
 
 /* ---- an instruction ---------------------------------------------------------------------------------- */
@@ -530,14 +539,17 @@ static void finish(const struct dec_engine *e, struct look *l)
 	add_registers(e, l, true, e->ctx->gpr);
 }
 
-/* Does it perhaps read memory that has no value? */
-static bool reads_blank(const struct dec_engine *e, const struct look *l)
+/* Does it read memory that has no value, and that call @p h means to read? strcat() has none behind what it wrote, and its
+ * text there has no end then. */
+static bool reads_meant(const struct dec_engine *e, const struct look *l,
+			const struct dec_hook *h)
 {
 	for (int i = 0; i < l->n; i++) {
 		const struct blank_ref *r = &l->ref[i];
 
 		if (r->is_mem &&
-		    (!r->value || is_blank(e->guard->blank, r->addr, r->size)))
+		    (!r->value || is_blank(e->guard->blank, r->addr, r->size)) &&
+		    means_any(e, h, r->addr, r->size))
 			return true;
 	}
 	return false;
@@ -564,8 +576,7 @@ int dec_blank_step(struct dec_engine *e)
 		return dec_engine_step(e);
 	string = is_quiet ? NULL : string_at(e, e->ctx->rip);
 	begin(e, &l);
-	if (string && !copies(string) && reads_blank(e, &l) &&
-	    (means_blank(e, string, 0) || means_blank(e, string, 1)))
+	if (string && !copies(string) && reads_meant(e, &l, string))
 		doubt(e);
 	v = dec_engine_step(e);
 	if (v != DEC_GO)
