@@ -21,19 +21,23 @@ enum { SOURCES = 64 };
 // .. of which a program that lies at the bottom may have the rest for the shadow of its heap.
 #define LOW_REST 0x6a000000ull
 #define LOW_TRIES 16
+// Of most programs nothing lies there.
+#define MOST_BYTES (1536ull << 20)
+#define SWEEP_PARTS_AT (1u << 20)
 #define SWEEP_AT (1u << 22) ///< nodes, of 64 bytes with all that goes with them
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
-/* The guest may turn out to want it: then the machine starts again, without a guard. */
-static void *map_low(uint64_t start)
+/* The guest may turn out to want it: then the machine starts again, without a guard. What lies beyond 2 GiB is addressed by
+ * tags alone. */
+static void *map_low(uint64_t start, uint64_t bytes)
 {
 	const uint64_t room = LOW_END - start - GUARD_BYTES;
 
 	for (int i = 0; i < LOW_TRIES; i++) {
 		uint64_t at =
 			start + dec_engine_random() % room / GUARD_PAGE * GUARD_PAGE;
-		void *p = mmap((void *)at, GUARD_BYTES, PROT_READ | PROT_WRITE,
+		void *p = mmap((void *)at, bytes, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
 				       MAP_FIXED_NOREPLACE,
 			       -1, 0);
@@ -41,7 +45,7 @@ static void *map_low(uint64_t start)
 		if (p == (void *)at)
 			return p;
 		if (p != MAP_FAILED) // a kernel before 4.17 took it for a hint
-			munmap(p, GUARD_BYTES);
+			munmap(p, bytes);
 	}
 	return NULL;
 }
@@ -49,13 +53,16 @@ static void *map_low(uint64_t start)
 struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 {
 	struct dec_guard *g = calloc(1, sizeof(*g));
+	uint64_t bytes = GUARD_BYTES;
 	void *at = NULL;
 
 	if (!g)
 		return &err_nomem;
 	if (how & DEC_GUARD_LEAVES_ROOM)
-		at = map_low(LOW_REST);
-	at = at ?: map_low(LOW_START);
+		at = map_low(LOW_REST, bytes);
+	else if ((at = map_low(LOW_START, MOST_BYTES)))
+		bytes = MOST_BYTES;
+	at = at ?: map_low(LOW_START, bytes);
 	if (!at || (uint64_t)e->ctx >= LOW_END || !vec_push(&g->nodes)) {
 		free(g);
 		return err_new(ERR_UNSUPPORTED, "there is no room for the guard");
@@ -65,6 +72,8 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 	g->at = (uint64_t)at;
 	g->regions = at;
 	g->sweep_at = how & DEC_GUARD_FEW_ROWS ? 64 : SWEEP_AT;
+	g->sweep_parts_at = how & DEC_GUARD_FEW_ROWS ? 64 : SWEEP_PARTS_AT;
+	g->parts_rows_max = (bytes - GUARD_PARTS_AT) / sizeof(struct guard_parts_row);
 	g->roots = (struct guard_root *)((char *)at + GUARD_ROOTS_AT);
 	g->lanes = (uint32_t(*)[8])((char *)at + GUARD_LANES_AT);
 	g->starts = (uint32_t *)((char *)at + GUARD_STARTS_AT);

@@ -100,12 +100,12 @@ enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
 #define GUARD_LANES_AT (GUARD_ROOTS_AT + GUARD_ROOTS * 16)
 #define GUARD_STARTS (1u << 23) ///< bits: of addresses of 16 bytes
 #define GUARD_STARTS_AT (GUARD_LANES_AT + 32 * 8 * 4)
-#define GUARD_ROWS_AT (GUARD_STARTS_AT + GUARD_STARTS / 8)
+#define GUARD_MOVES 65536
+#define GUARD_MOVES_AT (GUARD_STARTS_AT + GUARD_STARTS / 8)
+#define GUARD_ROWS_AT (GUARD_MOVES_AT + GUARD_MOVES * 16)
 #define GUARD_PARTS_AT (192u << 20)
 #define GUARD_PARTS (GUARD_PARTS_AT - GUARD_ROWS_AT) ///< the first such tag
-#define GUARD_MOVES 65536
-#define GUARD_MOVES_AT (GUARD_BYTES - GUARD_MOVES * 16)
-#define GUARD_BYTES (320u << 20)
+#define GUARD_BYTES (320u << 20)		     ///< at least
 
 /** What a word with @p value is that nobody was seen to write: the tag of the node that begins there, or 0.
  * At the value's bits 3 and on. */
@@ -250,9 +250,11 @@ struct dec_guard {
 	VEC(struct guard_node) nodes; ///< as rows
 	struct map live;	      ///< start -> node
 	VEC(uint32_t) free_rows;      ///< of nodes that are gone, and no pointer is to
-	uint32_t sweep_at; ///< so many nodes, and no such rows: they are looked for
-	uint64_t *marks;   ///< while they are: bits of nodes that stay
-	struct map none;   ///< values between nodes that some word has as no pointer -> 1
+	VEC(uint32_t) free_parts;     ///< rows of parts of such: tags
+	uint32_t sweep_at;	 ///< so many nodes, and no such rows: they are looked for
+	uint32_t sweep_parts_at; ///< .. or so many rows of parts
+	uint64_t *marks;	 ///< while they are: bits of nodes that stay
+	struct map none; ///< values between nodes that some word has as no pointer -> 1
 	struct map none_pages; ///< .. pages that have such words -> 1
 	unsigned n_reborn;     ///< nodes that began at one of them
 	VEC(struct guard_event) events;
@@ -267,7 +269,7 @@ struct dec_guard {
 	VEC(struct dec_hook) callers;
 	struct map caller_of; ///< site -> index
 	bool has_parts;	      ///< a node with parts was born
-	uint32_t n_parts_rows;
+	uint32_t n_parts_rows, parts_rows_max;
 	struct map sites;	  ///< rip -> number
 	struct map led;		  ///< tag << 32 | site -> tag
 	struct guard_move *moves; ///< those at hand
@@ -390,6 +392,11 @@ bool dec_guard_parts_known(struct dec_engine *e, uint64_t site, uint64_t size);
 /** Node @p n, whose size and site are set, begins. @return its tag if it may have parts; 0: it has none. */
 uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n);
 void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n);
+
+/** No pointer is to @p n, which is gone: its rows are free. Then that of others, too: nothing is known of them any more.
+ * @return ERR_NOMEM. */
+struct err *dec_guard_parts_free(struct dec_guard *g, struct guard_node *n);
+struct err *dec_guard_parts_forget(struct dec_guard *g);
 
 /** Arithmetic of @p insn led from a pointer of @p tag to @p value, another one. @return its tag. */
 uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag,

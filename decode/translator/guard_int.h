@@ -94,7 +94,8 @@ uint32_t dec_guard_recall(struct dec_guard *g, uint64_t addr, uint64_t value);
 /** Say where emitted code looks for pointers: nowhere while the allocator is at work. */
 void dec_guard_show_spans(struct dec_engine *e);
 
-/** A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. */
+/** A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. If it
+ * is time for that, they are looked for. */
 void dec_guard_sweep(struct dec_engine *e);
 
 /** A node of @p size bytes begins at @p start, got by the call that returns to @p site. @return its number; 0: in doubt. */

@@ -216,12 +216,10 @@ static void mark(struct dec_guard *g, uint32_t n)
 		g->marks[n / 64] |= 1ull << n % 64;
 }
 
-/* Those with parts stay, whoever points to them. */
 static void mark_tags(struct dec_guard *g, const uint32_t *tag, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!dec_guard_has_parts(tag[i]))
-			mark(g, tag[i] / sizeof(struct guard_row));
+		mark(g, guard_node_of(g, tag[i]) - g->nodes.data);
 }
 
 static void mark_thread(struct dec_guard *g, const struct guard_thread *t)
@@ -250,28 +248,35 @@ static void mark_pointers(struct dec_engine *e)
 			if (words[k] >> 32)
 				mark_tags(g, &(uint32_t){ words[k] >> 32 }, 1);
 	}
-	for (uint32_t n = 1; n < g->nodes.size; n++)
-		if (dec_guard_has_parts(g->nodes.data[n].tag))
-			mark(g, n);
 }
 
-/* A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. */
 void dec_guard_sweep(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
+	struct err *err = NULL;
 
+	if ((g->free_rows.size || g->nodes.size < g->sweep_at) &&
+	    (g->free_parts.size || g->n_parts_rows < g->sweep_parts_at))
+		return;
 	g->marks = calloc(g->nodes.size / 64 + 1, 8);
 	if (!g->marks)
 		return;
 	mark_pointers(e);
-	for (uint32_t n = 1; n < g->nodes.size; n++) {
-		if (!g->nodes.data[n].is_live && !is_marked(g, n) &&
-		    vec_add(&g->free_rows, n))
-			break; // the others stay
+	g->free_rows.size = 0;
+	for (uint32_t n = 1; n < g->nodes.size && !err; n++) {
+		if (g->nodes.data[n].is_live || is_marked(g, n))
+			continue;
+		err = dec_guard_parts_free(g, &g->nodes.data[n]);
+		if (!err)
+			err = vec_add(&g->free_rows, n);
 	}
 	free(take_ptr(&g->marks));
+	if (err || dec_guard_parts_forget(g))
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 	if (g->free_rows.size < g->nodes.size / 4)
 		g->sweep_at = 2 * g->nodes.size;
+	if (g->free_parts.size < g->n_parts_rows / 4)
+		g->sweep_parts_at = 2 * g->n_parts_rows;
 }
 
 /* @return its number; 0: in doubt. */

@@ -259,14 +259,18 @@ static uint32_t add_row(struct dec_engine *e, uint32_t n, uint32_t class,
 {
 	struct dec_guard *g = e->guard;
 	struct guard_node *node = &g->nodes.data[n];
-	uint32_t tag = GUARD_PARTS + g->n_parts_rows * sizeof(struct guard_parts_row);
-	struct guard_parts_row *row = dec_guard_parts_row(g, tag), *first;
+	struct guard_parts_row *row, *first;
+	uint32_t tag;
 
-	if (GUARD_ROWS_AT + tag + sizeof(*row) > GUARD_MOVES_AT) {
+	if (g->free_parts.size) {
+		tag = g->free_parts.data[--g->free_parts.size];
+	} else if (g->n_parts_rows < g->parts_rows_max) {
+		tag = GUARD_PARTS + g->n_parts_rows++ * sizeof(*row);
+	} else {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 		return 0;
 	}
-	g->n_parts_rows++;
+	row = dec_guard_parts_row(g, tag);
 	*row = (struct guard_parts_row){ .node_start = node->start,
 					 .way = way,
 					 .node = n,
@@ -280,6 +284,48 @@ static uint32_t add_row(struct dec_engine *e, uint32_t n, uint32_t class,
 		first->next = tag;
 	}
 	return tag;
+}
+
+struct err *dec_guard_parts_free(struct dec_guard *g, struct guard_node *n)
+{
+	uint32_t tag = n->tag;
+
+	if (!dec_guard_has_parts(tag))
+		return NULL;
+	for (n->tag = 0; tag; tag = dec_guard_parts_row(g, tag)->next) {
+		dec_guard_parts_row(g, tag)->node = 0;
+		if (vec_add(&g->free_parts, tag))
+			return &err_nomem;
+	}
+	return NULL;
+}
+
+static bool is_free(const struct dec_guard *g, uint32_t tag)
+{
+	return dec_guard_has_parts(tag) && !dec_guard_parts_row(g, tag)->node;
+}
+
+struct err *dec_guard_parts_forget(struct dec_guard *g)
+{
+	struct map kept = {};
+
+	if (!g->free_parts.size)
+		return NULL;
+	for (size_t i = 0; i < g->led.capacity; i++) {
+		const struct map_slot *s = &g->led.slots[i];
+
+		if (s->key != MAP_EMPTY_KEY && !is_free(g, s->key >> 32) &&
+		    map_put(&kept, s->key, s->value)) {
+			map_deinit(&kept);
+			return &err_nomem;
+		}
+	}
+	map_deinit(&g->led);
+	g->led = kept;
+	for (uint32_t i = 0; i < GUARD_MOVES; i++)
+		if (is_free(g, g->moves[i].tag))
+			g->moves[i] = (struct guard_move){};
+	return NULL;
 }
 
 uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n)
