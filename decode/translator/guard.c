@@ -21,20 +21,21 @@ enum { SOURCES = 64 };
 // .. of which a program that lies at the bottom may have the rest for the shadow of its heap.
 #define LOW_REST 0x6a000000ull
 #define LOW_TRIES 16
-// Of most programs nothing lies there.
+// Rows are addressed by tags: of most programs nothing lies behind 2 GiB.
+#define FIXED_BYTES (GUARD_ROWS_AT + GUARD_PAGE)
 #define MOST_BYTES (1536ull << 20)
 #define SWEEP_PARTS_AT (1u << 20)
 #define SWEEP_AT (1u << 22) ///< nodes, of 64 bytes with all that goes with them
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
-/* The guest may turn out to want it: then the machine starts again, without a guard. What lies beyond 2 GiB is addressed by
- * tags alone. */
-static void *map_low(uint64_t start, uint64_t bytes)
+/* The guest may turn out to want it: then the machine starts again, without a guard. Of @p bytes as many as @p low are to be
+ * below 2 GiB. */
+static void *map_low(uint64_t start, uint64_t bytes, uint64_t low)
 {
-	const uint64_t room = LOW_END - start - GUARD_BYTES;
+	const uint64_t room = LOW_END - start - low;
 
-	for (int i = 0; i < LOW_TRIES; i++) {
+	for (int i = 0; i < LOW_TRIES && start + low < LOW_END; i++) {
 		uint64_t at =
 			start + dec_engine_random() % room / GUARD_PAGE * GUARD_PAGE;
 		void *p = mmap((void *)at, bytes, PROT_READ | PROT_WRITE,
@@ -53,16 +54,17 @@ static void *map_low(uint64_t start, uint64_t bytes)
 struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 {
 	struct dec_guard *g = calloc(1, sizeof(*g));
-	uint64_t bytes = GUARD_BYTES;
+	uint64_t bytes = GUARD_BYTES, behind = (uint64_t)(e->ctx + 1);
 	void *at = NULL;
 
 	if (!g)
 		return &err_nomem;
 	if (how & DEC_GUARD_LEAVES_ROOM)
-		at = map_low(LOW_REST, bytes);
-	else if ((at = map_low(LOW_START, MOST_BYTES)))
+		at = map_low(LOW_REST, bytes, bytes);
+	else if ((at = map_low(behind > LOW_START ? behind : LOW_START, MOST_BYTES,
+			       FIXED_BYTES)))
 		bytes = MOST_BYTES;
-	at = at ?: map_low(LOW_START, bytes);
+	at = at ?: map_low(LOW_START, bytes, bytes);
 	if (!at || (uint64_t)e->ctx >= LOW_END || !vec_push(&g->nodes)) {
 		free(g);
 		return err_new(ERR_UNSUPPORTED, "there is no room for the guard");
@@ -340,7 +342,9 @@ static uint32_t led_to(const struct guard_do *s, uint32_t tag, uint64_t value)
 	if (!n->is_live && llabs((int64_t)(value - n->start)) > GUARD_REACH)
 		return 0;
 	return dec_guard_has_parts(tag) ?
-		       dec_guard_parts_step(s->e, tag, &s->insn, value) :
+		       dec_guard_parts_step(s->e, tag, s->insn.rip,
+					    __builtin_popcount(s->insn.gpr_read) > 1,
+					    value) :
 		       tag;
 }
 
@@ -710,6 +714,7 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	switch (ev.kind) {
 	case GUARD_EVENT_STEP:
 	case GUARD_EVENT_RUN:
+	case GUARD_EVENT_MOVE:
 	case GUARD_EVENT_BLANK:
 		memcpy(budget, c->budget, sizeof(budget));
 		n = do_steps(e, &b, &ev);

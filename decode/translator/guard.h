@@ -169,8 +169,9 @@ struct guard_node {
 };
 
 enum guard_event_kind {
-	GUARD_EVENT_STEP,  ///< do the instruction
-	GUARD_EVENT_RUN,   ///< do this one, and those behind it in its block
+	GUARD_EVENT_STEP, ///< do the instruction
+	GUARD_EVENT_RUN,  ///< do this one, and those behind it in its block
+	GUARD_EVENT_MOVE, ///< as STEP, where a pointer to a block with parts is led on: tag, where to: the first scratch registers
 	GUARD_EVENT_BLANK, ///< as STEP, where it reads what has no value: a function of strings may, behind their end
 	GUARD_EVENT_LOOK,  ///< at the operand of a branch
 	GUARD_EVENT_WORD, ///< of a register that was loaded: whose pointer is it? Its address: first scratch
@@ -185,7 +186,8 @@ struct guard_event {
 	uint32_t hook; ///< CALL: which is there: index + 1; 0: none
 	uint64_t rip;
 	uint8_t *resume;
-	uint8_t *passed; ///< BLANK: where the instruction is done as if that had a value
+	uint8_t *
+		passed; ///< where it goes on before the instruction; BLANK: as if that had a value; MOVE: with the tag
 	uint8_t kind, reg, index;
 	bool is_counted;     ///< the block is, where it leaves
 	bool has_kept_flags; ///< when it leaves
@@ -398,9 +400,14 @@ void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n);
 struct err *dec_guard_parts_free(struct dec_guard *g, struct guard_node *n);
 struct err *dec_guard_parts_forget(struct dec_guard *g);
 
-/** Arithmetic of @p insn led from a pointer of @p tag to @p value, another one. @return its tag. */
-uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag,
-			      const struct dec_insn *insn, uint64_t value);
+/** Arithmetic of the instruction at @p rip, @p is_indexed: of more than one register, led from a pointer of @p tag to @p value,
+ * another one. @return its tag. */
+uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag, uint64_t rip,
+			      bool is_indexed, uint64_t value);
+
+/** .. at the guard's door. @return 0: it is not the first step from a block, or there is no room to keep it: C's, elsewhere. */
+uint32_t dec_guard_parts_begin(struct dec_engine *e, uint32_t tag, uint64_t rip,
+			       bool is_indexed, uint64_t value);
 
 /** May operand @p m of @p insn, in a live node and inside, be accessed by a pointer of @p tag? With general
  * registers @p gpr. */

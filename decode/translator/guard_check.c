@@ -131,7 +131,7 @@ static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m
 	emit_patch_rel(emit_jcc_rel(c, CC_B), stub);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 	emit_patch_rel(start, c->p);
-	dec_guard_look_up_move(t, i, dec_guard_parts_site(g, t->insn[i].rip) + 1);
+	dec_guard_look_up_move(t, dec_guard_parts_site(g, t->insn[i].rip) + 1, stub);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 	return NULL;
 }

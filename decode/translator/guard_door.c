@@ -103,6 +103,17 @@ static bool at_word(struct dec_engine *e, const struct guard_event *ev, uint64_t
 	return true;
 }
 
+static bool at_move(struct dec_engine *e, const struct guard_event *ev,
+		    uint64_t scratch[3])
+{
+	uint32_t to = dec_guard_parts_begin(e, scratch[0], ev->rip, ev->reg, scratch[1]);
+
+	if (!to || e->guard->doubt)
+		return false;
+	scratch[0] = to;
+	return true;
+}
+
 /* By the wide door. */
 static uint8_t *out(const struct dec_engine *e)
 {
@@ -142,10 +153,13 @@ uint8_t *dec_guard_door(void)
 		return dec_blank_may_pass(e, ev->rip) ? ev->passed : out(e);
 	guard_swap_scratch(e, b, borrowed, true);
 	e->ctx->rip = ev->rip;
-	is_done = see_to(e, ev, borrowed[0]);
+	if (ev->kind == GUARD_EVENT_MOVE)
+		is_done = at_move(e, ev, borrowed);
+	else
+		is_done = see_to(e, ev, borrowed[0]);
 	guard_swap_scratch(e, b, borrowed, false);
 	if (!is_done)
 		return out(e);
 	g->n_events[ev->kind]++;
-	return ev->resume;
+	return ev->kind == GUARD_EVENT_MOVE ? ev->passed : ev->resume;
 }

@@ -93,7 +93,7 @@ void dec_guard_leave(struct translation *t, uint32_t n)
 	// Another base of fs is what dec_engine_go() sees to.
 	bool can = t->e->ctx->quick && !t->block->is_fs && !t->block->is_gs;
 	bool is_quick = can && kind > GUARD_EVENT_BLANK;
-	bool is_at_door = can && kind >= GUARD_EVENT_BLANK && kind != GUARD_EVENT_LOOK &&
+	bool is_at_door = can && kind >= GUARD_EVENT_MOVE && kind != GUARD_EVENT_LOOK &&
 			  kind != GUARD_EVENT_COPY;
 
 	return_flags(t, &t->cold);
@@ -687,7 +687,7 @@ void dec_guard_before(struct translation *t, int i)
 	const struct dec_guard *g = t->e->guard;
 	bool is_branch = insn->flow != DEC_FLOW_NEXT, may_be_done;
 
-	t->step_stub = t->blank_stub = NULL;
+	t->step_stub = t->blank_stub = t->move_stub = NULL;
 	t->load_reg = t->load_cc = t->store_vec = DEC_REG_NONE;
 	if (!g->is_without_pointers && !is_branch && is_step(insn)) {
 		step_always(t, i);

@@ -184,8 +184,8 @@ void dec_guard_enter_string(struct translation *t);
 /* ---- registers (guard_tags.c) ------------------------------------------------------------------ */
 
 /** In the cold part: the tag in the first scratch becomes that to which it leads at @p site; what is not at hand
- * is a step. */
-void dec_guard_look_up_move(struct translation *t, int i, uint32_t site);
+ * goes on at @p miss. */
+void dec_guard_look_up_move(struct translation *t, uint32_t site, uint8_t *miss);
 
 /** A step, if register @p reg is a pointer to what may have parts. */
 void dec_guard_step_if_parts(struct translation *t, int i, int reg);

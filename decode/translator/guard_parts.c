@@ -540,20 +540,19 @@ static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t
 	return to;
 }
 
-uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag,
-			      const struct dec_insn *insn, uint64_t value)
+uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag, uint64_t rip,
+			      bool is_indexed, uint64_t value)
 {
 	struct dec_guard *g = e->guard;
 	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
-	bool is_indexed = __builtin_popcount(insn->gpr_read) > 1;
 	uint64_t anchor = value - row->node_start;
 	uint32_t site;
 
 	if (!node_at(g, row)->is_live || row->way == GUARD_WAY_UNKNOWN)
 		return tag;
-	if (!dec_guard_is_own(g, insn->rip))
+	if (!dec_guard_is_own(g, rip))
 		return lead_freely(e, tag);
-	site = dec_guard_parts_site(g, insn->rip);
+	site = dec_guard_parts_site(g, rip);
 	if (!anchor && row->way == GUARD_WAY_START)
 		return keep(e, tag, site, tag, false), tag;
 	if (!anchor)
@@ -563,6 +562,20 @@ uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag,
 	return row->way == GUARD_WAY_FREE ?
 		       lead_from_free(e, tag, site, anchor, is_indexed) :
 		       lead(e, tag, site, anchor, is_indexed);
+}
+
+uint32_t dec_guard_parts_begin(struct dec_engine *e, uint32_t tag, uint64_t rip,
+			       bool is_indexed, uint64_t value)
+{
+	struct dec_guard *g = e->guard;
+	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+
+	if (!dec_guard_has_parts(tag) || row->way != GUARD_WAY_START ||
+	    value == row->node_start || !node_at(g, row)->is_live ||
+	    g->led.size + 2 > g->led.capacity / 4 * 3 || !map_get(&g->sites, rip) ||
+	    !dec_guard_is_own(g, rip))
+		return 0;
+	return dec_guard_parts_step(e, tag, rip, is_indexed, value);
 }
 
 /* ---- accesses ------------------------------------------------------------------------------------- */

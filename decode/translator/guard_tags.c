@@ -10,7 +10,7 @@
 
 #include "decode/x86/zydis.h"
 
-void dec_guard_look_up_move(struct translation *t, int i, uint32_t site)
+void dec_guard_look_up_move(struct translation *t, uint32_t site, uint8_t *miss)
 {
 	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1];
 	uint32_t moves = t->e->guard->at + GUARD_MOVES_AT;
@@ -21,9 +21,9 @@ void dec_guard_look_up_move(struct translation *t, int i, uint32_t site)
 	reg_imm(c, 0, s1, site * 0x9e3779b0u);
 	reg_imm(c, 4, s1, (GUARD_MOVES - 1) * 16);
 	emit_mem_op(c, 0, OP_CMP, s0, s1, DEC_REG_NONE, 1, moves);
-	emit_patch_rel(emit_jcc_rel(c, CC_NE), dec_guard_step_stub(t, i));
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), miss);
 	mem_is(c, s1, moves + offsetof(struct guard_move, site), site);
-	emit_patch_rel(emit_jcc_rel(c, CC_NE), dec_guard_step_stub(t, i));
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), miss);
 	emit_mem_op(c, 0, OP_MOV, s0, s1, DEC_REG_NONE, 1,
 		    moves + offsetof(struct guard_move, to));
 }
@@ -192,6 +192,16 @@ static void emit_sum(struct translation *t, int i, int reg)
 	emit_bytes(c, insn->bytes + 3, insn->len - 3);
 }
 
+/* Where that leaves when it is the first time. Before what is cold there. */
+static void make_move_stub(struct translation *t, int i)
+{
+	t->move_event = dec_guard_make_event(t, GUARD_EVENT_MOVE, t->insn[i].rip,
+					     __builtin_popcount(t->insn[i].gpr_read) > 1);
+	t->move_stub = t->cold.p;
+	emit_sum(t, i, const_scratch(t)[1]);
+	dec_guard_leave(t, t->move_event);
+}
+
 /* In the cold part: the lea or what else adds moves a pointer to what may have parts, with the tag in the first
  * scratch, which becomes the result's, as does that of @p to if it is a register. It goes on where the rest is to
  * be. */
@@ -209,7 +219,9 @@ static void move_in_parts(struct translation *t, int i, int to)
 	emit_patch_rel(emit_jcc_rel(c, CC_AE), o->p);
 	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
 	emit_patch_rel(emit_jcc_rel(c, is_const ? CC_B : CC_NE), stub);
-	dec_guard_look_up_move(t, i, dec_guard_parts_site(t->e->guard, t->insn[i].rip));
+	dec_guard_look_up_move(t, dec_guard_parts_site(t->e->guard, t->insn[i].rip),
+			       t->move_stub);
+	t->e->guard->events.data[t->move_event].passed = c->p;
 	if (to != DEC_REG_NONE)
 		ctx_store32(c, TAG(to), s0);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
@@ -242,6 +254,7 @@ void dec_guard_move_tag(struct translation *t, int i, int to, int from)
 	}
 	dec_guard_keep_flags(t, i);
 	dec_guard_step_stub(t, i);
+	make_move_stub(t, i);
 	ctx_op32(o, OP_MOV, s0, TAG(from));
 	reg_imm(o, 7, s0, GUARD_PARTS);
 	emit_patch_rel(emit_jcc_rel(o, CC_AE), t->cold.p);
@@ -295,6 +308,8 @@ void dec_guard_merge_tags(struct translation *t, int i, int to, int a, int b)
 		emit_patch_rel(over, o->p);
 	}
 	dec_guard_step_stub(t, i); // before what is cold here
+	if (t->e->guard->has_parts)
+		make_move_stub(t, i);
 	reg_op32(o, 0x85, s0, s0);
 	emit_patch_rel(emit_jcc_rel(o, CC_NE), c->p);
 	emit_sum(t, i, s1);

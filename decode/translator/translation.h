@@ -105,7 +105,8 @@ struct translation {
 	uint32_t first_event; ///< of the instruction at hand
 	uint8_t *step_stub;   ///< where it leaves; NULL: nowhere yet
 	uint8_t *blank_stub;  ///< .. as what it reads has no value, with this event
-	uint32_t blank_event;
+	uint8_t *move_stub;   ///< .. as it leads a pointer on for the first time
+	uint32_t blank_event, move_event;
 	struct blank_regs
 		blank_carried; ///< that perhaps hold what was loaded without a value
 	// Not set before it is used, of which there is too much: insn[0..n] and side[0..n_sides-1].
