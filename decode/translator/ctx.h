@@ -140,7 +140,7 @@ struct dec_ctx {
 	uint64_t string_call[2];
 	uint32_t guard_tag; ///< that emitted code has no register for
 	uint32_t pad3;
-	uint64_t door; ///< address of dec_door
+	uint64_t door; ///< address of dec_door; 0: it is shut
 	uint8_t blank_lanes[64];
 	uint32_t blank_low, blank_high;
 	uint8_t pad6[CTX_TARGETS - CTX_BLANK_LOW - 8];

@@ -307,7 +307,8 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 	uint32_t old = root ? *root : 0, now;
 	uint64_t old_size = g->nodes.data[old].size;
 
-	dec_guard_sweep(e);
+	if (guard_is_sweep_due(g))
+		dec_guard_sweep(e);
 	if (call->hook.which == CAP_HEAP_REALLOC)
 		release(g, call->arg[0]);
 	if (g->blank && addr)

@@ -38,12 +38,13 @@ static bool may_leave(const struct dec_engine *e)
 		return false;
 	if ((call->hook.which != CAP_HEAP_MALLOC &&
 	     call->hook.which != CAP_HEAP_CALLOC) ||
-	    !addr || size >= GUARD_CLEARED)
+	    !addr ||
+	    size > GUARD_CLEARED - 16) // words that it has a part of are cleared, too
 		return false;
 	is_high = addr >= GUARD_HIGH;
 	return (is_high ? g->has_high : g->has_low || addr > UINT32_MAX) &&
-	       (g->free_rows.size ||
-		(g->nodes.size < g->nodes.capacity && g->nodes.size < g->sweep_at)) &&
+	       !guard_is_sweep_due(g) &&
+	       (g->free_rows.size || g->nodes.size < g->nodes.capacity) &&
 	       has_room(&g->live) && !map_get(&g->parts, size) &&
 	       !map_get(&g->none, addr);
 }

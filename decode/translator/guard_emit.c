@@ -93,8 +93,8 @@ void dec_guard_leave(struct translation *t, uint32_t n)
 	// Another base of fs is what dec_engine_go() sees to.
 	bool can = t->e->ctx->quick && !t->block->is_fs && !t->block->is_gs;
 	bool is_quick = can && kind > GUARD_EVENT_BLANK;
-	bool is_at_door = can && kind >= GUARD_EVENT_MOVE && kind != GUARD_EVENT_LOOK &&
-			  kind != GUARD_EVENT_COPY;
+	bool is_at_door = can && t->e->ctx->door && kind >= GUARD_EVENT_MOVE &&
+			  kind != GUARD_EVENT_LOOK && kind != GUARD_EVENT_COPY;
 
 	return_flags(t, &t->cold);
 	emit_ctx_store_imm32(&t->cold, CTX_GUARD_EVENT, n);

@@ -94,8 +94,14 @@ uint32_t dec_guard_recall(struct dec_guard *g, uint64_t addr, uint64_t value);
 /** Say where emitted code looks for pointers: nowhere while the allocator is at work. */
 void dec_guard_show_spans(struct dec_engine *e);
 
-/** A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. If it
- * is time for that, they are looked for. */
+/** A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. Is it time to
+ * look for them? */
+static inline bool guard_is_sweep_due(const struct dec_guard *g)
+{
+	return (!g->free_rows.size && g->nodes.size >= g->sweep_at) ||
+	       (!g->free_parts.size && g->n_parts_rows >= g->sweep_parts_at);
+}
+
 void dec_guard_sweep(struct dec_engine *e);
 
 /** A node of @p size bytes begins at @p start, got by the call that returns to @p site. @return its number; 0: in doubt. */

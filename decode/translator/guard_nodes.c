@@ -255,9 +255,6 @@ void dec_guard_sweep(struct dec_engine *e)
 	struct dec_guard *g = e->guard;
 	struct err *err = NULL;
 
-	if ((g->free_rows.size || g->nodes.size < g->sweep_at) &&
-	    (g->free_parts.size || g->n_parts_rows < g->sweep_parts_at))
-		return;
 	g->marks = calloc(g->nodes.size / 64 + 1, 8);
 	if (!g->marks)
 		return;

@@ -780,6 +780,11 @@ for build in -O0 "-O0 -no-pie" "-O2 -no-pie"; do
 	followed sums $build
 done
 
+# What vector registers hold while the allocator is called is what they hold behind it.
+gcc -O1 -s -fno-builtin -w -mno-red-zone -fno-omit-frame-pointer -o "$TMPDIR/kept" \
+	tests/check/programs/kept.c || fail "cannot compile"
+numbered kept 0
+
 # Copies of structs with gaps, whose gaps are copied, too.
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/gaps" tests/check/programs/gaps.c || fail "cannot compile"
 numbered gaps 12
