@@ -152,19 +152,12 @@ struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans
 	return NULL;
 }
 
-/* As memset(), which may use vector registers. */
 static void fill(uint8_t *shadow, uint8_t byte, uint64_t size)
 {
-	const uint64_t word = byte * 0x0101010101010101;
-
-	if (size >= GUARD_CLEARED) {
+	if (size >= GUARD_CLEARED)
 		memset(shadow, byte, size);
-		return;
-	}
-	for (; size >= 8; shadow += 8, size -= 8)
-		memcpy(shadow, &word, 8);
-	while (size)
-		shadow[--size] = byte;
+	else
+		guard_fill(shadow, byte, size);
 }
 
 /* The memory has values. */

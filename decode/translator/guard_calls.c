@@ -252,8 +252,7 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 			memcpy(call->tag, c->tag, sizeof(call->tag));
 			call->vec_tags = c->vec_tags;
 		}
-		for (int r = 0; r < DEC_GPRS; r++)
-			c->tag[r] = 0;
+		guard_fill(c->tag, 0, sizeof(c->tag));
 		c->vec_tags = 0;
 		dec_guard_show_spans(e);
 	}

@@ -20,6 +20,19 @@
 // So much is cleared, or marked, without calling anything.
 #define GUARD_CLEARED GUARD_PAGE
 
+typedef uint64_t guard_any_word __attribute__((aligned(1), may_alias));
+
+/** Set @p n bytes at @p to to @p byte, as memset(), which may use vector registers, and which compilers make of loops. */
+static inline void guard_fill(void *to, uint8_t byte, uint64_t n)
+{
+	volatile uint8_t *at = to;
+
+	for (; n >= 8; at += 8, n -= 8)
+		*(volatile guard_any_word *)at = byte * 0x0101010101010101;
+	while (n)
+		at[--n] = byte;
+}
+
 static inline uint64_t guard_word_at(uint64_t addr)
 {
 	uint64_t word;
