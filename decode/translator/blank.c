@@ -152,14 +152,6 @@ struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans
 	return NULL;
 }
 
-static void fill(uint8_t *shadow, uint8_t byte, uint64_t size)
-{
-	if (size >= GUARD_CLEARED)
-		memset(shadow, byte, size);
-	else
-		guard_fill(shadow, byte, size);
-}
-
 /* The memory has values. */
 static void give(struct dec_blank *k, uint64_t addr, uint64_t size)
 {
@@ -167,7 +159,7 @@ static void give(struct dec_blank *k, uint64_t addr, uint64_t size)
 		n = CHUNK - at % CHUNK < end - at ? CHUNK - at % CHUNK : end - at;
 		if (has_chunk(k, at / CHUNK) &&
 		    (n < CHUNK || madvise((void *)at, n, MADV_DONTNEED)))
-			fill((uint8_t *)at, 0, n);
+			guard_fill((void *)at, 0, n);
 	}
 }
 
@@ -312,11 +304,9 @@ void dec_blank_add(struct blank_course *c, const struct dec_insn *insn)
 
 	if (c->has_branch)
 		reads = blank_regs_add(reads, writes);
-	else
-		writes = blank_regs_add(c->defs, writes);
 	c->uses = blank_regs_add(c->uses, blank_regs_without(reads, c->defs));
 	if (!c->has_branch)
-		c->defs = writes;
+		c->defs = blank_regs_add(c->defs, writes);
 	c->has_branch |= insn->flow != DEC_FLOW_NEXT;
 }
 
@@ -661,5 +651,6 @@ void dec_blank_born(struct dec_engine *e, uint64_t addr, uint64_t size, uint64_t
 	else if (size - kept > BORN_MAX) // nobody may ever touch it
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 	else
-		fill((uint8_t *)addr + kept + e->guard->blank->off, 0xff, size - kept);
+		guard_fill((uint8_t *)addr + kept + e->guard->blank->off, 0xff,
+			   size - kept);
 }

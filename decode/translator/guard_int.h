@@ -17,16 +17,21 @@
 
 // Where programs that can lie anywhere have libraries and large blocks.
 #define GUARD_HIGH 0x700000000000ull
-// So much is cleared, or marked, without calling anything.
+// From so much on guard_fill() calls the C library.
 #define GUARD_CLEARED GUARD_PAGE
 
 typedef uint64_t guard_any_word __attribute__((aligned(1), may_alias));
 
-/** Set @p n bytes at @p to to @p byte, as memset(), which may use vector registers, and which compilers make of loops. */
+/** Set @p n bytes at @p to to @p byte: few (below GUARD_CLEARED) without memset(), which may use vector registers, and which
+ * compilers make of loops. */
 static inline void guard_fill(void *to, uint8_t byte, uint64_t n)
 {
 	volatile uint8_t *at = to;
 
+	if (n >= GUARD_CLEARED) {
+		memset(to, byte, n);
+		return;
+	}
 	for (; n >= 8; at += 8, n -= 8)
 		*(volatile guard_any_word *)at = byte * 0x0101010101010101;
 	while (n)

@@ -146,7 +146,7 @@ static void clear(uint64_t *words, uint64_t size)
 
 	if (to < from + 4 * GUARD_PAGE ||
 	    madvise((void *)from, to - from, MADV_DONTNEED)) {
-		memset(words, 0, size);
+		guard_fill(words, 0, size);
 		return;
 	}
 	memset(words, 0, from - (uint64_t)words);
