@@ -60,7 +60,7 @@ int map_put(struct map *m, uint64_t key, uint64_t value)
 		m->has_empty_key = true;
 		return 0;
 	}
-	if (m->size + 1 > m->capacity / 4 * 3 && map_grow(m))
+	if (!map_has_room(m, 1) && map_grow(m))
 		return -1;
 	s = map_find(m, key);
 	m->size += s->key != key;

@@ -31,6 +31,12 @@ struct map {
  * when absent. */
 uint64_t *map_get(const struct map *m, uint64_t key);
 
+/** @return whether @p n more keys fit without more memory. */
+static inline bool map_has_room(const struct map *m, size_t n)
+{
+	return m->size + n <= m->capacity / 4 * 3;
+}
+
 /** Set @p key to @p value. @return 0, or -1 when memory is out. */
 int map_put(struct map *m, uint64_t key, uint64_t value);
 

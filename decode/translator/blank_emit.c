@@ -309,16 +309,11 @@ static void look_at(struct translation *t, struct blank_regs uses, struct blank_
  * copies which bits have no value, too.
  */
 
-static struct blank_regs gpr_bit(int reg)
-{
-	return (struct blank_regs){ .own = 1u << reg };
-}
-
 /* @return those of @p bytes of register @p reg. */
 static struct blank_regs bits_of(uint8_t reg, int bytes)
 {
 	if (reg < DEC_GPRS)
-		return gpr_bit(reg);
+		return (struct blank_regs){ .own = 1u << reg };
 	return (struct blank_regs){ .low = 1u << (reg - DEC_REG_VEC),
 				    .high = (uint32_t)(bytes > 8)
 					    << (reg - DEC_REG_VEC) };

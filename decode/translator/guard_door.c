@@ -17,11 +17,6 @@ void dec_guard_open_door(struct dec_engine *e)
 	engine = e;
 }
 
-static bool has_room(const struct map *m)
-{
-	return m->size + 1 <= m->capacity / 4 * 3;
-}
-
 /* May the allocator's call that is under way return? */
 static bool may_leave(const struct dec_engine *e)
 {
@@ -45,7 +40,7 @@ static bool may_leave(const struct dec_engine *e)
 	return (is_high ? g->has_high : g->has_low || addr > UINT32_MAX) &&
 	       !guard_is_sweep_due(g) &&
 	       (g->free_rows.size || g->nodes.size < g->nodes.capacity) &&
-	       has_room(&g->live) && !map_get(&g->parts, size) &&
+	       map_has_room(&g->live, 1) && !map_get(&g->parts, size) &&
 	       !map_get(&g->none, addr);
 }
 

@@ -572,7 +572,7 @@ uint32_t dec_guard_parts_begin(struct dec_engine *e, uint32_t tag, uint64_t rip,
 
 	if (!dec_guard_has_parts(tag) || row->way != GUARD_WAY_START ||
 	    value == row->node_start || !node_at(g, row)->is_live ||
-	    g->led.size + 2 > g->led.capacity / 4 * 3 || !map_get(&g->sites, rip) ||
+	    !map_has_room(&g->led, 2) || !map_get(&g->sites, rip) ||
 	    !dec_guard_is_own(g, rip))
 		return 0;
 	return dec_guard_parts_step(e, tag, rip, is_indexed, value);

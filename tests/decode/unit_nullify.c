@@ -232,55 +232,51 @@ static void read_by_another_stack(void **state)
 	}
 }
 
-/* Registers are not tested any more when one becomes NaT once more. */
-static void corrupt_again(void **state)
+/* Leave the instruction at position 0 of program @p text out, which is a format of printf's. @return as leave_out(). */
+static uint64_t leave_out_first(const char *name, const char *text)
 {
 	const char *tmp = unit_env("TMPDIR");
 	char command[256];
 	struct run r = {};
+	uint64_t quick;
 
+	assert_int_equal(
+		unit_run("printf '%s' | gcc -x assembler -nostdlib -static -o %s/%s -",
+			 text, tmp, name),
+		0);
+	snprintf(command, sizeof(command), "%s/%s", tmp, name);
+	begin(&r, command);
+	quick = leave_out(&r, name, 0);
+	end(&r);
+	return quick;
+}
+
+/* Registers are not tested any more when one becomes NaT once more. */
+static void corrupt_again(void **state)
+{
 	(void)state;
 	// It exits with 7, and with 0 where no 7 is left to be moved to rdi.
-	assert_int_equal(
-		unit_run(
-			"printf '.globl _start\n_start: movl $7, %%%%r8d\n"
-			"testl %%%%ebx, %%%%ebx; jnz 2f; incl %%%%ebx; movl $1, %%%%r8d\n"
-			"movl $2500, %%%%ecx; 1: decl %%%%ecx; jnz 1b; jmp _start\n"
-			"2: movl %%%%r8d, %%%%edi; movl $60, %%%%eax; syscall\n' |\n"
-			"gcc -x assembler -nostdlib -static -o %s/again -",
-			tmp),
-		0);
-	snprintf(command, sizeof(command), "%s/again", tmp);
-	begin(&r, command);
-	assert_true(leave_out(&r, "corrupt again", 0) > 3 * 4500);
-	end(&r);
+	assert_true(
+		leave_out_first("again",
+				".globl _start\n_start: movl $7, %%r8d\n"
+				"testl %%ebx, %%ebx; jnz 2f; incl %%ebx; movl $1, %%r8d\n"
+				"movl $2500, %%ecx; 1: decl %%ecx; jnz 1b; jmp _start\n"
+				"2: movl %%r8d, %%edi; movl $60, %%eax; syscall\n") >
+		3 * 4500);
 }
 
 /* k0 in the place of a mask is none, NaT or not. */
 static void no_mask(void **state)
 {
-	const char *tmp = unit_env("TMPDIR");
-	char command[256];
-	struct run r = {};
-
 	(void)state;
 	if (!__builtin_cpu_supports("avx512vl")) {
 		print_message("this processor has no AVX-512\n");
 		skip();
 	}
-	assert_int_equal(
-		unit_run(
-			"printf '.globl _start\n_start: kmovw %%%%ecx, %%%%k0\n"
-			"movl $1000, %%%%ecx; 1: decl %%%%ecx; jnz 1b; movl $7, %%%%esi\n"
-			"vpbroadcastd %%%%esi, %%%%xmm16; vmovd %%%%xmm16, %%%%edi\n"
-			"movl $60, %%%%eax; syscall\n' |\n"
-			"gcc -x assembler -nostdlib -static -o %s/k0 -",
-			tmp),
-		0);
-	snprintf(command, sizeof(command), "%s/k0", tmp);
-	begin(&r, command);
-	leave_out(&r, "no mask", 0);
-	end(&r);
+	leave_out_first("k0", ".globl _start\n_start: kmovw %%ecx, %%k0\n"
+			      "movl $1000, %%ecx; 1: decl %%ecx; jnz 1b; movl $7, %%esi\n"
+			      "vpbroadcastd %%esi, %%xmm16; vmovd %%xmm16, %%edi\n"
+			      "movl $60, %%eax; syscall\n");
 }
 
 int main(void)
