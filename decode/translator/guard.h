@@ -141,9 +141,10 @@ struct guard_parts_row {
 	int32_t behind; ///< where a constant led that is part of that step; else as anchor
 };
 
-/** Where an instruction leads from a pointer, or what it may access by it. */
+/** Where an instruction leads from a pointer; or, of pointers to the start of blocks of a class (index, in place of the tag), what
+ * it may access: bytes from offset `to` on. */
 struct guard_move {
-	uint32_t tag, site, to, pad;
+	uint32_t tag, site, to, bytes;
 };
 
 struct guard_part {
@@ -391,6 +392,9 @@ struct err *dec_guard_parts_told(struct dec_guard *g, const struct dec_hook *h);
  * (DEC_DOUBT_ASKS). */
 bool dec_guard_parts_known(struct dec_engine *e, uint64_t site, uint64_t size);
 
+/** .. and need nobody be asked, nor anything be made, for a block with them to begin, or one without any? */
+bool dec_guard_parts_may_begin(const struct dec_guard *g, uint64_t site, uint64_t size);
+
 /** Node @p n, whose size and site are set, begins. @return its tag if it may have parts; 0: it has none. */
 uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n);
 void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n);
@@ -429,7 +433,7 @@ bool dec_guard_parts_spill(const struct dec_guard *g, uint32_t tag, uint64_t add
 /** @return the tag of a pointer to the node of @p tag of which nothing is known. */
 uint32_t dec_guard_parts_unknown(struct dec_engine *e, uint32_t tag);
 
-/** @return a number for the instruction at @p rip as one that moves a pointer; + 1: as one that accesses memory. */
+/** @return a number for the instruction at @p rip as one that moves a pointer; + 1: as one that accesses memory by an index. */
 uint32_t dec_guard_parts_site(struct dec_guard *g, uint64_t rip);
 
 /** @return where in moves that of @p site from @p tag is, in bytes. */

@@ -104,6 +104,40 @@ static void check_index(struct translation *t, int i)
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 }
 
+/* In the cold part: is [@p m] within what instruction @p i may access of blocks like that whose start the pointer is to? Their
+ * class says so. Then it goes on behind this, else at @p stub. It loses all scratch registers. */
+static void check_from_start(struct translation *t, int i, const struct dec_mem *m,
+			     uint8_t *stub)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1],
+		s2 = const_scratch(t)[2];
+	uint32_t site = dec_guard_parts_site(t->e->guard, t->insn[i].rip) + 1;
+	uint32_t moves = t->e->guard->at + GUARD_MOVES_AT;
+	struct dec_emit *c = &t->cold;
+
+	emit_mem_op(c, 0, OP_MOV, s2, s0, DEC_REG_NONE, 1, ROW(t, class));
+	reg_op32(c, OP_MOV, s1, s2);
+	reg_shift(c, 4, s1, 4);
+	emit_move_at(c, s1, site);
+	emit_mem_op(c, 0, OP_CMP, s2, s1, DEC_REG_NONE, 1, moves);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	mem_is(c, s1, moves + offsetof(struct guard_move, site), site);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_lea(c, s2, m);
+	emit_mem_op(c, 1, OP_SUB, s2, s0, DEC_REG_NONE, 1, ROW(t, node_start));
+	emit_mem_op(c, 0, OP_MOV, s0, s1, DEC_REG_NONE, 1,
+		    moves + offsetof(struct guard_move, to));
+	reg_op(c, OP_SUB, s2, s0);
+	if (m->size > 1) {
+		reg_imm(c, 0, s2, m->size - 1);
+		emit_patch_rel(emit_jcc_rel(c, CC_C), stub);
+	}
+	emit_mem_op(c, 0, OP_MOV, s0, s1, DEC_REG_NONE, 1,
+		    moves + offsetof(struct guard_move, bytes));
+	reg_op(c, OP_CMP, s2, s0);
+	emit_patch_rel(emit_jcc_rel(c, CC_AE), stub);
+}
+
 /* .. that of the pointer that the access is by: to which part? An index leads from the start to one; libraries'
  * code has bounds of its own. @return the jump behind the comparison; NULL: there is none. @p outside: the @p n jumps
  * that are taken when that fails. */
@@ -131,9 +165,8 @@ static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m
 	emit_patch_rel(emit_jcc_rel(c, CC_B), stub);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 	emit_patch_rel(start, c->p);
-	dec_guard_look_up_move(t, dec_guard_parts_site(g, t->insn[i].rip) + 1, stub);
-	emit_patch_rel(emit_jmp_rel(c), o->p);
-	return NULL;
+	check_from_start(t, i, m, stub);
+	return emit_jmp_rel(c);
 }
 
 void dec_guard_check(struct translation *t, int i, const struct dec_mem *m)

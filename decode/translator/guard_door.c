@@ -40,8 +40,8 @@ static bool may_leave(const struct dec_engine *e)
 	return (is_high ? g->has_high : g->has_low || addr > UINT32_MAX) &&
 	       !guard_is_sweep_due(g) &&
 	       (g->free_rows.size || g->nodes.size < g->nodes.capacity) &&
-	       map_has_room(&g->live, 1) && !map_get(&g->parts, size) &&
-	       !map_get(&g->none, addr);
+	       map_has_room(&g->live, 1) && !map_get(&g->none, addr) &&
+	       dec_guard_parts_may_begin(g, call->returns, size);
 }
 
 static bool may_release(const struct dec_engine *e)
@@ -51,8 +51,8 @@ static bool may_release(const struct dec_engine *e)
 	const struct guard_node *n = root ? &g->nodes.data[*root] : NULL;
 	uint32_t tag = e->ctx->tag[CAP_RDI];
 
-	return !addr || (n && (!tag || tag == n->tag) && !dec_guard_has_parts(n->tag) &&
-			 n->family == dec_guard_family(e));
+	return !addr ||
+	       (n && (!tag || tag == n->tag) && n->family == dec_guard_family(e));
 }
 
 /* May function @p h of the allocator's, or one that calls it, begin? */

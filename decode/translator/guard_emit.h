@@ -98,6 +98,13 @@ static inline void reg_shift(struct dec_emit *o, int kind, int reg, uint8_t n)
 	emit_u8(o, n);
 }
 
+/* Where in moves that of @p site is from what @p reg stands for (dec_guard_move_at()), in @p reg. */
+static inline void emit_move_at(struct dec_emit *o, int reg, uint32_t site)
+{
+	reg_imm(o, 0, reg, site * 0x9e3779b0u);
+	reg_imm(o, 4, reg, (GUARD_MOVES - 1) * 16);
+}
+
 /* cmp dword [reg + disp], imm */
 static inline void mem_is(struct dec_emit *o, int reg, uint32_t disp, uint32_t imm)
 {

@@ -166,6 +166,18 @@ bool dec_guard_parts_known(struct dec_engine *e, uint64_t site, uint64_t size)
 	return class_of(e, site, size) != NULL;
 }
 
+bool dec_guard_parts_may_begin(const struct dec_guard *g, uint64_t site, uint64_t size)
+{
+	const uint64_t *known = map_get(&g->parts, size) ?
+					map_get(&g->class_of, class_key(site, size)) :
+					NULL;
+
+	if (!known)
+		return !map_get(&g->parts, size);
+	return !*known || (*known != BY_CALLER && g->has_parts &&
+			   (g->free_parts.size || g->n_parts_rows < g->parts_rows_max));
+}
+
 /* ---- bounds --------------------------------------------------------------------------------------- */
 
 struct bounds {
@@ -622,6 +634,17 @@ static bool is_quiet(const struct guard_class *c, const struct guard_parts_row *
 	       !is_as_elements(c, anchor, own, m, size);
 }
 
+/* From the start of blocks of class @p class the instruction of @p site may access what is in @p own. */
+static void keep_access(struct dec_guard *g, uint32_t class, uint32_t site,
+			struct bounds own)
+{
+	if (own.end <= UINT32_MAX)
+		*(struct guard_move *)((char *)g->moves +
+				       dec_guard_move_at(class << 6, site)) =
+			(struct guard_move){ class, site, own.start,
+					     own.end - own.start };
+}
+
 bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
 			      const struct dec_insn *insn, const struct dec_mem *m,
 			      const uint64_t *gpr, uint64_t addr, uint64_t size)
@@ -633,7 +656,6 @@ bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
 	bool is_start = row->way <= GUARD_WAY_START;
 	uint64_t whole = node_at(g, row)->size;
 	int64_t anchor = row->anchor, behind = row->behind;
-	uint32_t to = tag;
 
 	if (!dec_guard_is_own(g, insn->rip))
 		return dec_guard_parts_may(g, tag, addr, size, 0);
@@ -645,18 +667,9 @@ bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
 			return true;
 		bound(&g->classes.data[row->class], anchor, &own, &other);
 	}
-	if (is_start && row->way == GUARD_WAY_START && e->ctx->tag[m->base] == tag) {
-		uint32_t site = dec_guard_parts_site(g, insn->rip) + 1, known;
-		bool is_whole = own.start == 0 && own.end == row->size;
-
-		known = is_whole ? tag : led(g, tag, site);
-		if (known)
-			to = known;
-		else
-			to = add_row(e, row->node, row->class, GUARD_WAY_PART, own,
-				     other);
-		keep(e, tag, site, to, true);
-	}
+	if (row->way == GUARD_WAY_START && e->ctx->tag[m->base] == tag &&
+	    gpr[m->base] == row->node_start)
+		keep_access(g, row->class, dec_guard_parts_site(g, insn->rip) + 1, own);
 	if (is_within(own, at, size) ||
 	    is_quiet(&g->classes.data[row->class], row, m, gpr, behind, own, at, size) ||
 	    is_in_such(g, row, at, size))
