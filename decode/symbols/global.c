@@ -130,10 +130,8 @@ const struct dec_sym_mapping *dec_sym_module_of(struct dec_symbols *s, uint64_t 
 {
 	for (size_t i = s->mappings.size; i > 0; i--) {
 		const struct dec_sym_mapping *m = &s->mappings.data[i - 1];
-		uint64_t lo, hi;
 
-		if (dec_sym_unit_extent(m->unit, &lo, &hi) && addr - m->bias >= lo &&
-		    addr - m->bias < hi)
+		if (addr >= m->lo && addr < m->hi)
 			return m;
 	}
 	return NULL;
