@@ -36,6 +36,7 @@ struct err *dec_child_confine(void)
 		{ .nr = SYS_mremap },
 		{ .nr = SYS_madvise },
 		{ .nr = SYS_mincore },
+		{ .nr = SYS_sysinfo },
 		{ .nr = SYS_brk },
 		{ .nr = SYS_memfd_create },
 		{ .nr = SYS_ftruncate },

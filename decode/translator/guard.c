@@ -24,8 +24,9 @@ enum { SOURCES = 64 };
 // Rows are addressed by tags: of most programs nothing lies behind 2 GiB.
 #define FIXED_BYTES (GUARD_ROWS_AT + GUARD_PAGE)
 #define MOST_BYTES (1536ull << 20)
-#define SWEEP_PARTS_AT (1u << 20)
-#define SWEEP_AT (1u << 22) ///< nodes, of 64 bytes with all that goes with them
+// Nodes, and rows of parts: not so many that they do not stay in the cache.
+#define SWEEP_PARTS_AT (1u << 16)
+#define SWEEP_AT (1u << 16)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include "decode/translator/guard_int.h"
 
@@ -229,10 +230,41 @@ static void mark_thread(struct dec_guard *g, const struct guard_thread *t)
 	mark_tags(g, t->call.tag, 16);
 }
 
-/* All that is left of a run's pointers to what is gone. */
-static void mark_pointers(struct dec_engine *e)
+/* May a page that is not in memory hold anything? */
+static bool has_swapped(void)
+{
+	struct sysinfo now;
+
+	return sysinfo(&now) || now.freeswap != now.totalswap;
+}
+
+/* Of a region with shadow @p words: most of its pages were never touched. @return how many words were looked at. */
+static uint64_t mark_region(struct dec_guard *g, const uint64_t *words)
+{
+	static unsigned char is_there[REGION_BYTES / GUARD_PAGE];
+	const uint64_t *end = words + GUARD_REGION / 8, *at = words;
+	const char *start = (const char *)words - REGION_SKEW;
+	uint64_t n = 0;
+	bool is_known = !mincore((void *)start, REGION_BYTES, is_there) && !has_swapped();
+
+	for (uint32_t p = 0; at < end; p++) {
+		const uint64_t *next = (const uint64_t *)(start + (p + 1) * GUARD_PAGE);
+
+		next = next < end ? next : end;
+		if (is_known && !(is_there[p] & 1))
+			at = next;
+		for (n += next - at; at < next; at++)
+			if (*at >> 32)
+				mark_tags(g, &(uint32_t){ *at >> 32 }, 1);
+	}
+	return n;
+}
+
+/* All that is left of a run's pointers to what is gone. @return as mark_region(). */
+static uint64_t mark_pointers(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
+	uint64_t n = 0;
 
 	mark_tags(g, e->ctx->tag, 16);
 	mark_tags(g, g->lanes[0], 32 * 8);
@@ -241,24 +273,32 @@ static void mark_pointers(struct dec_engine *e)
 		mark_thread(g, &g->threads.data[i]);
 	for (size_t i = 0; i < g->handlers.size; i++)
 		mark_thread(g, &g->handlers.data[i].was);
-	for (uint32_t i = 0; i < GUARD_REGIONS; i++) {
-		const uint64_t *words = (uint64_t *)g->regions[i];
+	for (uint32_t i = 0; i < GUARD_REGIONS; i++)
+		if (g->regions[i])
+			n += mark_region(g, (const uint64_t *)g->regions[i]);
+	return n;
+}
 
-		for (size_t k = 0; words && k < GUARD_REGION / 8; k++)
-			if (words[k] >> 32)
-				mark_tags(g, &(uint32_t){ words[k] >> 32 }, 1);
-	}
+/* Of @p n rows, @p n_free are free now, and were found by a look at @p n_words. From how many on is it worth a look again, when
+ * none is left? Not each time that few were allocated. */
+static uint32_t sweep_from(uint32_t n, uint32_t n_free, uint64_t n_words, uint32_t before)
+{
+	uint64_t at = n_free < n / 2 ? 2ull * n : before;
+
+	at = n_words / 16 > at ? n_words / 16 : at;
+	return at < UINT32_MAX ? at : UINT32_MAX;
 }
 
 void dec_guard_sweep(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
 	struct err *err = NULL;
+	uint64_t n_words;
 
 	g->marks = calloc(g->nodes.size / 64 + 1, 8);
 	if (!g->marks)
 		return;
-	mark_pointers(e);
+	n_words = mark_pointers(e);
 	g->free_rows.size = 0;
 	for (uint32_t n = 1; n < g->nodes.size && !err; n++) {
 		if (g->nodes.data[n].is_live || is_marked(g, n))
@@ -270,10 +310,9 @@ void dec_guard_sweep(struct dec_engine *e)
 	free(take_ptr(&g->marks));
 	if (err || dec_guard_parts_forget(g))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-	if (g->free_rows.size < g->nodes.size / 4)
-		g->sweep_at = 2 * g->nodes.size;
-	if (g->free_parts.size < g->n_parts_rows / 4)
-		g->sweep_parts_at = 2 * g->n_parts_rows;
+	g->sweep_at = sweep_from(g->nodes.size, g->free_rows.size, n_words, g->sweep_at);
+	g->sweep_parts_at = sweep_from(g->n_parts_rows, g->free_parts.size, n_words,
+				       g->sweep_parts_at);
 }
 
 /* @return its number; 0: in doubt. */
