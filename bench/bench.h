@@ -100,6 +100,10 @@ struct bench_used {
 struct err *bench_run_peak(const char *const *argv, const char *errors,
 			   uint64_t *ret_bytes);
 
+/** As bench_run(), but to learn what @p held says at most meanwhile: it is asked every few milliseconds. */
+struct err *bench_run_held(const char *const *argv, const char *errors,
+			   double (*held)(void), double *ret);
+
 /** As bench_run(), telling more; what runs longer than @p limit_s (0: any time) is killed
  * with all it has started, and wall_s is more than that. */
 struct err *bench_run_used(const char *const *argv, const char *output,
@@ -136,6 +140,7 @@ struct bench_work_kind {
 	double values_limit;	 ///< and of one that logs all values
 	bool is_replayed;	 ///< part of the suites replay and decode
 	bool is_only_replayed;	 ///< part of the suite replay alone
+	bool is_only_checked;	 ///< part of the suite check alone
 	bool is_branched;	 ///< part of the suite branch alone
 	bool is_served;		 ///< part of the suite serve, too
 	bool is_sliced;		 ///< part of the suite slice, without being replayed

@@ -186,21 +186,6 @@ static struct err *work_branch(struct bench *b, const struct bench_work *w)
 
 /* ---- memory of checkpoints ------------------------------------------------------------- */
 
-/* Bytes that process @p pid holds: its share of what it shares. */
-static double held_by(int pid)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	char text[256];
-	uint64_t kib;
-
-	snprintf(text, sizeof(text), "/proc/%d/smaps_rollup", pid);
-	f = fopen(text, "re");
-	while (f && fgets(text, sizeof(text), f))
-		if (sscanf(text, "Pss: %lu", &kib) == 1)
-			return kib << 10;
-	return 0;
-}
-
 static struct err *add_bytes(struct bench *b, const struct bench_work *w,
 			     const char *command, enum bench_role role, double limit,
 			     double bytes, const char *note)
@@ -233,7 +218,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 	if (!err)
 		err = machine_init(&m, b->capture);
 	if (!err)
-		alone = bench_sum_below(getpid(), held_by);
+		alone = bench_sum_below(getpid(), bench_held_by);
 	for (uint64_t i = 0; i < CHECKPOINTS && !err; i++) {
 		err = dec_machine_seek(m.machine, m.end / CHECKPOINTS * i, &at);
 		if (!err)
@@ -242,7 +227,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 	if (!err)
 		err = dec_machine_run(m.machine, UINT64_MAX >> 1, &at);
 	if (!err)
-		all = bench_sum_below(getpid(), held_by);
+		all = bench_sum_below(getpid(), bench_held_by);
 	if (!err)
 		snprintf(text, sizeof(text), "%zu of them kept",
 			 dec_machine_checkpoints(m.machine));

@@ -180,6 +180,20 @@ double bench_sum_below(int pid, double (*of)(int pid))
 	return sum;
 }
 
+double bench_held_by(int pid)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char text[256];
+	uint64_t kib;
+
+	snprintf(text, sizeof(text), "/proc/%d/smaps_rollup", pid);
+	f = fopen(text, "re");
+	while (f && fgets(text, sizeof(text), f))
+		if (sscanf(text, "Pss: %lu", &kib) == 1)
+			return kib << 10;
+	return 0;
+}
+
 struct err *bench_row_show_runs(struct bench *b, const struct bench_row *row,
 				const double *runs, size_t n)
 {

@@ -31,6 +31,7 @@ struct err *bench_suite_record(struct bench *b)
 
 	for (size_t i = 0; i < b->n_works && !err; i++)
 		if (!b->works[i].kind->is_only_replayed &&
+		    !b->works[i].kind->is_only_checked &&
 		    !b->works[i].kind->is_only_sliced && !b->works[i].kind->is_branched)
 			err = work_measure(b, &b->works[i]);
 	return err;

@@ -17,6 +17,8 @@
 
 #include "bench/bench.h"
 
+#define HELD_EVERY_MS 5
+
 extern char **environ;
 
 /** Start @p argv; in a process group of its own when @p is_apart. */
@@ -116,6 +118,28 @@ struct err *bench_run_peak(const char *const *argv, const char *errors,
 	}
 	return err || *ret_bytes ? err :
 				   err_new(ERR_OS, "'%s' has ended too early", argv[0]);
+}
+
+struct err *bench_run_held(const char *const *argv, const char *errors,
+			   double (*held)(void), double *ret)
+{
+	int status;
+	pid_t pid;
+	struct err *err = spawn(argv, NULL, errors, false, &pid);
+	_cleanup_close_ int fd = err ? -1 : pidfd_open(pid, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	*ret = 0;
+	while (fd >= 0 && poll(&p, 1, HELD_EVERY_MS) == 0) {
+		double now = held();
+
+		*ret = now > *ret ? now : *ret;
+	}
+	while (!err && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			err = err_errno("cannot wait for '%s'", argv[0]);
+	return err || *ret > 0 ? err :
+				 err_new(ERR_OS, "'%s' has ended too early", argv[0]);
 }
 
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,

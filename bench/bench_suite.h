@@ -105,6 +105,9 @@ struct err *bench_each_replayed(struct bench *b,
 /** @return the sum of @p of over all processes below @p pid, which is not one of them. */
 double bench_sum_below(int pid, double (*of)(int pid));
 
+/** @return the bytes that process @p pid holds: its share of what it shares. */
+double bench_held_by(int pid);
+
 /** Measure start-up (once) on /bin/true. */
 struct err *bench_measure_startup(struct bench *b);
 

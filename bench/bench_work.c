@@ -14,7 +14,14 @@
 
 /** Arguments that stand for something. */
 static const char COUNT[] = "(count)", TEXT[] = "(text)", PI[] = "(pi)", SQL[] = "(sql)",
-		  DIR[] = "(dir)";
+		  DIR[] = "(dir)", PAGE[] = "(page)";
+
+static const char PYTHON[] =
+	"import json, sys\n"
+	"n = int(sys.argv[1])\n"
+	"d = {'k%d' % i: [i * 7919 % n, str(i), i / 7] for i in range(n)}\n"
+	"e = json.loads(json.dumps(d))\n"
+	"print(d == e, sum(x[0] for x in sorted(e.values())[: n // 2]))\n";
 
 static const struct bench_work_kind kinds[] = {
 	{ .name = "list",
@@ -81,6 +88,20 @@ static const struct bench_work_kind kinds[] = {
 	  .replay_limit = 2.0,
 	  .values_limit = 6.0,
 	  .is_replayed = true },
+	{ .name = "python3",
+	  .what = "python3: lists, texts and a dictionary, sorted, as JSON and back",
+	  .argv = { "/usr/bin/python3", "-S", "-c", PYTHON, COUNT },
+	  .counted = "items",
+	  .count = 200000,
+	  .count_quick = 20000,
+	  .is_only_checked = true },
+	{ .name = "tidy",
+	  .what = "tidy: a page put in order",
+	  .argv = { "tidy", "-q", PAGE },
+	  .counted = "paragraphs",
+	  .count = 30000,
+	  .count_quick = 3000,
+	  .is_only_checked = true },
 	{ .name = "blocks",
 	  .what = "passes of a loop of six short blocks",
 	  .argv = { "bench/programs/blocks", COUNT },
@@ -209,7 +230,7 @@ static const char *program_find(struct bench *b, const char *program)
 {
 	const char *dir, *path;
 
-	if (!strchr(program, '/'))
+	if (*program == '/' || !strchr(program, '/'))
 		return bench_find_program(&b->arena, program);
 	dir = arena_strndup(&b->arena, b->exe, strrchr(b->exe, '/') - b->exe);
 	path = dir ? arena_printf3(&b->arena, dir, "/", program) : NULL;
@@ -256,6 +277,17 @@ static void sql_write(FILE *f, uint64_t rows)
 		(unsigned long long)rows);
 }
 
+static void page_write(FILE *f, uint64_t paragraphs)
+{
+	fprintf(f, "<!DOCTYPE html>\n<html><head><title>Page</title></head><body>\n");
+	for (uint64_t i = 0; i < paragraphs; i++)
+		fprintf(f,
+			"<p class=\"c%d\">Words %d, <b>bold %d</b> and <a "
+			"href=\"p%d.html\">a link</a>.</p>\n",
+			(int)(i % 7), (int)i, (int)(i * 7 % 1000), (int)i);
+	fprintf(f, "</body></html>\n");
+}
+
 /** Inputs that are made, by what stands for them. */
 static const struct {
 	const char *arg, *name;
@@ -264,6 +296,7 @@ static const struct {
 	{ TEXT, "text", text_write },
 	{ PI, "pi", pi_write },
 	{ SQL, "sql", sql_write },
+	{ PAGE, "page", page_write },
 };
 
 /** What argument @p arg stands for: its text, or the path of an input of @p count. */
