@@ -115,6 +115,8 @@ static void check_from_start(struct translation *t, int i, const struct dec_mem 
 	uint32_t moves = t->e->guard->at + GUARD_MOVES_AT;
 	struct dec_emit *c = &t->cold;
 
+	mem_is(c, s0, ROW(t, size), 0); // gone
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
 	emit_mem_op(c, 0, OP_MOV, s2, s0, DEC_REG_NONE, 1, ROW(t, class));
 	reg_op32(c, OP_MOV, s1, s2);
 	reg_shift(c, 4, s1, 4);
