@@ -307,12 +307,19 @@ static bool is_at_exit(const struct fl_check *c, size_t i)
 	return c->is_on[i] && b->point == SPEC_POINT_RET && !strcmp(b->function, "main");
 }
 
+/* Is it the first thread that runs? A log may begin with its number: nothing ran before. */
+static bool is_first_thread(const struct frames *frames)
+{
+	return !frames->thread ||
+	       (frames->thread == 1 && !frames->threads.data[0].stack.size);
+}
+
 /* Is main() none of those that are under way, in the thread that began with it? Who looks along the run was told. */
 static bool has_main_returned(const struct fl_check *c, const struct frames *frames)
 {
 	uint64_t main;
 
-	if (c->has_main_returned || frames->thread ||
+	if (c->has_main_returned || !is_first_thread(frames) ||
 	    !dec_symbols_entries(frames->symbols, "main", &main, 1))
 		return c->has_main_returned;
 	for (size_t i = 0; i < frames->stack.size; i++) {
