@@ -73,9 +73,9 @@ static struct err *meet(struct reach *r, uint64_t from, uint64_t value)
 	return vec_add(&r->todo, id.v);
 }
 
-/* Look into @p start to @p end. Where @p is_heap, what is in blocks or between them waits for them to be
+/* Look into @p start to @p end, which may be there or not. Where @p is_heap, what is in blocks or between them waits for them to be
  * reached. Memory that cannot be read holds nothing. */
-static struct err *look_into(struct reach *r, uint64_t start, uint64_t end)
+static struct err *look_into_piece(struct reach *r, uint64_t start, uint64_t end)
 {
 	struct err *err = NULL;
 
@@ -92,6 +92,22 @@ static struct err *look_into(struct reach *r, uint64_t start, uint64_t end)
 		}
 		err_destroy(unread);
 		at += n;
+	}
+	return err;
+}
+
+/* .. of much, into what was ever touched. */
+static struct err *look_into(struct reach *r, uint64_t start, uint64_t end)
+{
+	struct dec_range piece = { .end = start };
+	struct err *err = NULL;
+
+	if (end - start <= PIECE_BYTES)
+		return look_into_piece(r, start, end);
+	while (piece.end < end && !err) {
+		err = dec_machine_touched(r->m, piece.end, end, &piece);
+		if (!err)
+			err = look_into_piece(r, piece.start, piece.end);
 	}
 	return err;
 }
@@ -375,6 +391,14 @@ static void lead(struct dec_machine *m, const struct cap_regs *regs, const uint8
 			addr, sizeof(*addr)));
 }
 
+/* Else accesses relative to the stack fault with SIGBUS, others with SIGSEGV, and the kernel tells no address. */
+static bool is_canonical(uint64_t addr)
+{
+	int64_t high = (int64_t)addr >> 47;
+
+	return !high || high == -1;
+}
+
 static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
 			      struct frames *frames, const struct dec_where *w)
 {
@@ -399,6 +423,8 @@ static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
 		reg = hg_access_fault(c->finder, bytes, regs.rip, regs.gpr, &x);
 	if (is_code && !w->fault_addr)
 		lead(m, &regs, bytes, &x.addr);
+	if (w->end_value == SIGBUS && !w->fault_addr && is_canonical(x.addr))
+		return NULL; // somebody sent it
 	*e = (struct fl_error){ .time = w->position,
 				.rip = dec_frames_statement(frames, regs.rip),
 				.pc = regs.rip,
@@ -471,7 +497,7 @@ struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frame
 			 const struct dec_where *w)
 {
 	if (w->end == CAP_END_SIGNAL &&
-	    (w->end_value == SIGSEGV || (w->end_value == SIGBUS && w->fault_addr)))
+	    (w->end_value == SIGSEGV || w->end_value == SIGBUS))
 		return keep_fault(c, m, frames, w);
 	// abort() is an exit, too: by an assertion, an exception that nobody catches.
 	if (w->end == CAP_END_EXIT ||

@@ -397,6 +397,15 @@ static enum child_result child_range(uint64_t i)
 	return CHILD_OK;
 }
 
+static enum child_result child_touched(uint64_t start, uint64_t end)
+{
+	const struct guest_range piece = dec_guest_touched(&replay.guest, start, end);
+
+	memcpy(slot->data, &(struct dec_range){ .start = piece.start, .end = piece.end },
+	       sizeof(struct dec_range));
+	return CHILD_OK;
+}
+
 static enum child_result child_regs(void)
 {
 	const struct dec_ctx *c = replay.engine.ctx;
@@ -828,6 +837,9 @@ static void child_serve(uint32_t command)
 		break;
 	case CHILD_RANGE:
 		result = child_range(slot->arg[0]);
+		break;
+	case CHILD_TOUCHED:
+		result = child_touched(slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_REGS:
 		result = child_regs();

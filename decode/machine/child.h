@@ -62,6 +62,7 @@ enum child_command {
 	CHILD_GUARD_ACCESSES, ///< likewise
 	CHILD_READ,
 	CHILD_RANGE,
+	CHILD_TOUCHED, ///< from where, up to where
 	CHILD_REGS,
 	CHILD_REG,
 	CHILD_THREAD,

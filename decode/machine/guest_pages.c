@@ -4,6 +4,7 @@
 /*
  * Which of the guest's pages are there, and in which size.
  */
+#include "base/pages.h"
 #include "decode/machine/guest.h"
 
 #include <string.h>
@@ -42,6 +43,38 @@ uint64_t dec_guest_resident(const struct dec_guest *g)
 			sum += range_resident(r) / (r->prot & PROT_WRITE ? 1 : 2);
 	}
 	return sum;
+}
+
+/* May pages that are not there hold anything? A shared mapping's may. */
+static bool is_shared(const struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	return vec_find(&g->aliases, a,
+			a->start < end && start < a->end && (a->is_shared || a->is_real));
+}
+
+struct guest_range dec_guest_touched(const struct dec_guest *g, uint64_t start,
+				   uint64_t end)
+{
+	struct guest_range ret = { .start = end, .end = end };
+	unsigned char there[PIECE];
+
+	if (is_shared(g, start, end))
+		return (struct guest_range){ .start = start, .end = end };
+	for (uint64_t at = start & -PAGE, next; at < end; at = next) {
+		next = end - at > PIECE * PAGE ? at + PIECE * PAGE : end;
+		if (!pages_there((const void *)at, (next - at + PAGE - 1) / PAGE, there))
+			memset(there, 1, sizeof(there));
+		for (uint64_t i = 0; at + i * PAGE < next; i++) {
+			bool is_first = ret.start == end;
+
+			if (is_first && there[i] & 1)
+				ret.start = at + i * PAGE > start ? at + i * PAGE : start;
+			else if (!is_first && !(there[i] & 1))
+				return (struct guest_range){ .start = ret.start,
+							   .end = at + i * PAGE };
+		}
+	}
+	return ret;
 }
 
 #define LARGE (2ull << 20)

@@ -932,6 +932,21 @@ struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range 
 	return dec_wire_range(m->wire, ret);
 }
 
+struct err *dec_machine_touched(struct dec_machine *m, uint64_t start, uint64_t end,
+				struct dec_range *ret)
+{
+	const struct dec_answer *answer;
+	struct err *err = dec_wire_ask(m->wire, CHILD_TOUCHED, start, end, &answer);
+
+	if (err)
+		return err;
+	dec_wire_data(m->wire, ret, sizeof(*ret));
+	if (ret->start < start || ret->end < ret->start || ret->end > end)
+		return err_new(ERR_FORMAT, "the machine tells of memory that it was not "
+					   "asked for");
+	return NULL;
+}
+
 struct err *dec_machine_thread(struct dec_machine *m, size_t i, struct dec_thread *ret)
 {
 	const struct dec_answer *answer;

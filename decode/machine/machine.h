@@ -303,6 +303,15 @@ struct dec_range {
  * last. */
 struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range *ret);
 
+/**
+ * Of memory from @p start to @p end, in one of its mappings, the first piece that may hold anything but zeros: pages that nobody
+ * ever touched do not, and there may be very many.
+ *
+ * @param ret  start, end: of that piece, both @p end if there is none.
+ */
+struct err *dec_machine_touched(struct dec_machine *m, uint64_t start, uint64_t end,
+				struct dec_range *ret);
+
 /* ---- of a machine that takes turns (joint.h) ---------------------------------------------- */
 
 /** Run on until an event by which a turn of the process begins, or memory is known to be shared, has

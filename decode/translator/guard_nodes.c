@@ -7,8 +7,8 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 
+#include "base/pages.h"
 #include "decode/translator/guard_int.h"
 
 enum { LOW_TRIES = 16 };
@@ -230,14 +230,6 @@ static void mark_thread(struct dec_guard *g, const struct guard_thread *t)
 	mark_tags(g, t->call.tag, 16);
 }
 
-/* May a page that is not in memory hold anything? */
-static bool has_swapped(void)
-{
-	struct sysinfo now;
-
-	return sysinfo(&now) || now.freeswap != now.totalswap;
-}
-
 /* Of a region with shadow @p words: most of its pages were never touched. @return how many words were looked at. */
 static uint64_t mark_region(struct dec_guard *g, const uint64_t *words)
 {
@@ -245,7 +237,7 @@ static uint64_t mark_region(struct dec_guard *g, const uint64_t *words)
 	const uint64_t *end = words + GUARD_REGION / 8, *at = words;
 	const char *start = (const char *)words - REGION_SKEW;
 	uint64_t n = 0;
-	bool is_known = !mincore((void *)start, REGION_BYTES, is_there) && !has_swapped();
+	bool is_known = pages_there(start, REGION_BYTES / GUARD_PAGE, is_there);
 
 	for (uint32_t p = 0; at < end; p++) {
 		const uint64_t *next = (const uint64_t *)(start + (p + 1) * GUARD_PAGE);

@@ -6,6 +6,7 @@
  * @file
  * Mistakes that end the program, one a run: the argument says which. A line that is wrong says by which rule.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,10 @@ int main(int argc, char **argv)
 	case 36: __asm__ volatile("push %0\n ret" : : "r"(same((void *)0x4142434445464748))); HERE; break; // expect: WILD-DEREF
 	case 37: call = same((void *)0x4142434445464748); call(); HERE; break; // expect: WILD-DEREF
 	case 38: free(p); free(n); kept = malloc(30); sink = malloc(40); sink = NULL; abort(); // expect: DEFINITE-LEAK
+	case 39: __asm__ volatile("movb $1, (%%rsp, %0)" : : "r"(same((void *)(1l << 50)))); HERE; break; // expect: WILD-DEREF
 	case 90: __builtin_trap(); // an instruction, and no access, is what the signal is about
 	case 91: sum = 7 / (long)same(NULL); HERE; break;
+	case 92: kill(getpid(), SIGBUS); HERE; break; // of an access that does not exist
 	default:
 		if (null)
 			sum = null->value;
