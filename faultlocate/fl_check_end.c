@@ -17,6 +17,8 @@
 #include "faultlocate/fl_end.h"
 
 #define PIECE_BYTES 65536
+#define NEAR_BYTES 4096ull
+#define NEARS 256
 
 /* ---- P ------------------------------------------------------------------------------------------ */
 
@@ -48,7 +50,32 @@ struct reach {
 	bool is_allocators; ///< what is looked into is its module's
 	bool is_modules; ///< it is static data: what lies in a block there waits for that to be reached
 	uint8_t piece[PIECE_BYTES];
+	/** Small blocks lie side by side: what was read lately, by address. */
+	struct {
+		uint64_t at; ///< 0: nothing
+		uint8_t bytes[NEAR_BYTES];
+	} near[NEARS];
 };
+
+/* @return the @p n bytes at @p at, until the next time; NULL: they cannot be read. */
+static const uint8_t *read_near(struct reach *r, uint64_t at, uint64_t n)
+{
+	uint64_t start = at - at % NEAR_BYTES;
+	typeof(r->near[0]) *near = &r->near[start / NEAR_BYTES % NEARS];
+	struct err *unread = NULL;
+
+	if (start + NEAR_BYTES >= at + n) {
+		if (near->at != start)
+			unread = dec_machine_read(r->m, start, near->bytes, NEAR_BYTES);
+		near->at = unread ? 0 : start;
+		err_destroy(unread);
+		if (near->at)
+			return near->bytes + (at - start);
+	}
+	unread = dec_machine_read(r->m, at, r->piece, n);
+	err_destroy(unread);
+	return unread ? NULL : r->piece;
+}
 
 /* glibc's allocator knows where the chunk behind the last block begins: in that block's last 8 bytes. */
 static bool is_next_chunk(const struct reach *r, struct hg_node_id id, uint64_t value)
@@ -81,16 +108,15 @@ static struct err *look_into_piece(struct reach *r, uint64_t start, uint64_t end
 
 	for (uint64_t at = (start + 7) & ~7ull; at + 8 <= end && !err;) {
 		uint64_t n = end - at < PIECE_BYTES ? (end - at) & ~7ull : PIECE_BYTES;
-		struct err *unread = dec_machine_read(r->m, at, r->piece, n);
+		const uint8_t *bytes = read_near(r, at, n);
 
-		for (uint64_t i = 0; !unread && !err && i < n; i += 8) {
+		for (uint64_t i = 0; bytes && !err && i < n; i += 8) {
 			uint64_t value;
 
-			memcpy(&value, r->piece + i, 8);
+			memcpy(&value, bytes + i, 8);
 			if (at + i < r->stack_dead_start || at + i >= r->stack_dead_end)
 				err = meet(r, at + i, value);
 		}
-		err_destroy(unread);
 		at += n;
 	}
 	return err;

@@ -85,7 +85,7 @@ uint64_t dec_guest_resident(const struct dec_guest *g);
 /** @return the first piece of @p start to @p end, of the guest's pages, that may hold anything but zeros, as far as that is
  * known of what nobody touched; behind it perhaps more. Where it begins at @p end there is none. */
 struct guest_range dec_guest_touched(const struct dec_guest *g, uint64_t start,
-				   uint64_t end);
+				     uint64_t end);
 
 /** Map the start state of @p core and set the engine's registers. Opens the kept files,
  * so that the sandbox can close behind it. */

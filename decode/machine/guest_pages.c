@@ -53,7 +53,7 @@ static bool is_shared(const struct dec_guest *g, uint64_t start, uint64_t end)
 }
 
 struct guest_range dec_guest_touched(const struct dec_guest *g, uint64_t start,
-				   uint64_t end)
+				     uint64_t end)
 {
 	struct guest_range ret = { .start = end, .end = end };
 	unsigned char there[PIECE];
@@ -71,7 +71,7 @@ struct guest_range dec_guest_touched(const struct dec_guest *g, uint64_t start,
 				ret.start = at + i * PAGE > start ? at + i * PAGE : start;
 			else if (!is_first && !(there[i] & 1))
 				return (struct guest_range){ .start = ret.start,
-							   .end = at + i * PAGE };
+							     .end = at + i * PAGE };
 		}
 	}
 	return ret;
