@@ -185,6 +185,8 @@ static enum dec_verdict replay_leave(struct dec_replay *r, uint64_t nr)
 					  r->engine.now, status & 0xff,
 					  r->next.exit_code);
 	replay_log_syscall(r, false);
+	if (r->engine.guard) // what the kernel got
+		dec_guard_answered(&r->engine, nr);
 	// Nobody executes another instruction of the program's then.
 	if (nr == SYS_exit_group || is_last || r->threads.size == 1)
 		return replay_exit(r, status);
