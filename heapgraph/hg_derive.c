@@ -556,7 +556,8 @@ void hg_derive_step(struct hg_derive *d, const struct dec_step *s)
 	struct hg_sources so;
 
 	so.n = 0;
-	for (size_t i = 0; i < s->n_refs; i++)
+	// What a system call returns is no copy of what it got: mmap() where a block was makes other memory.
+	for (size_t i = 0; i < s->n_refs && s->insn->flow != DEC_FLOW_SYSCALL; i++)
 		if (!s->refs[i].is_def)
 			add_use(d, &so, s->insn, &s->refs[i]);
 	for (size_t i = 0; i < s->n_refs; i++)

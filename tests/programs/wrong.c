@@ -481,6 +481,19 @@ KEEP static void cleared_again(void)
 	close(null);
 }
 
+/* Nor here: other memory is mapped where a block was that had a mapping of its own. */
+KEEP static void mapped_again(void)
+{
+	char *p = aligned_alloc(4096, 64 << 20), *q;
+
+	p[0] = 1;
+	free(p);
+	q = mmap(p, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	memset(q, 1, 8192);
+	sum += q[200];
+	munmap(q, 8192);
+}
+
 KEEP static void close_it(int fd)
 {
 	close(fd); // expect: DOUBLE-CLOSE
@@ -633,7 +646,7 @@ int main(int argc, char **argv)
 	if (is_all || !strcmp(part, "frees"))
 		double_frees();
 	if (is_all)
-		cleared_again(), distances(), grown();
+		cleared_again(), distances(), grown(), mapped_again();
 	if (is_all) // last, as it disturbs what is reused
 		moved_pointers();
 	return sum == 42;
