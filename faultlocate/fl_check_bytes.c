@@ -152,7 +152,9 @@ struct err *fl_check_smash(struct fl_check *c, struct dec_symbols *symbols,
 		return NULL;
 	dec_symbols_place(symbols, x->rip, &place);
 	snprintf(detail, sizeof(detail), "write over the %s of %.100s()",
-		 x->is_guard ? "stack guard" : "return address",
+		 x->is_guard	     ? "stack guard" :
+		 x->is_frame_pointer ? "saved frame pointer" :
+				       "return address",
 		 place.function ?: "a function");
 	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
 		struct spec_bug_value slots[SPEC_BUG_SLOTS] = { { x->addr, 0, 0, true } };

@@ -85,9 +85,10 @@ struct fl_end_value {
 
 /** What a function's return depends on was overwritten: a write behind the end of a variable. */
 struct fl_smash {
-	uint64_t addr;		       ///< where it is; 0: nothing was
-	bool is_guard;		       ///< the compiler's guard, else the return address
-	uint64_t rip;		       ///< in the function whose it is
+	uint64_t addr;	       ///< where it is; 0: nothing was
+	bool is_guard;	       ///< the compiler's guard, else the return address,
+	bool is_frame_pointer; ///< .. or the caller's frame pointer, which says where that is
+	uint64_t rip;	       ///< in the function whose it is
 	struct fl_statement statement; ///< who did; rip 0: not known, or nobody
 };
 

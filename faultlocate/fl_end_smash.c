@@ -117,6 +117,57 @@ static struct err *find_guard(struct fl_ender *e, uint64_t call)
 	return err || !smash->addr ? err : find_writer(e, smash->addr, at);
 }
 
+static const struct dec_insn *insn_at(struct fl_ender *e, uint64_t time)
+{
+	const struct dec_past_step *s = NULL;
+	struct err *err = dec_past_step_at(e->past, time, &s);
+
+	err_destroy(err);
+	return err ? NULL : dec_past_insn(e->past, s);
+}
+
+/* Did a function give back by @p reader what @p writer had put there, and not itself? */
+static bool is_overwritten(struct fl_ender *e, const struct dec_hop *reader,
+			   const struct dec_hop *writer)
+{
+	const struct dec_insn *insn = insn_at(e, reader->position);
+
+	if (!writer->to.is_mem || !insn ||
+	    (insn->mnemonic != ZYDIS_MNEMONIC_POP &&
+	     insn->mnemonic != ZYDIS_MNEMONIC_LEAVE))
+		return false;
+	insn = insn_at(e, writer->position);
+	return !insn || !is_meant(insn);
+}
+
+/* Behind `leave' the return address is where the frame pointer says. Was that overwritten, where a function that was called
+ * kept it? Then what lies there is another's, and nobody overwrote it. */
+static struct err *find_frame_pointer(struct fl_ender *e)
+{
+	struct dec_location rbp = { .reg = CAP_RBP, .size = 8, .tid = e->tid };
+	struct fl_smash *smash = &e->end->smash;
+	const struct dec_insn *insn = e->bad_at ? insn_at(e, e->bad_at - 1) : NULL;
+	struct dec_follow f = {};
+	struct err *err;
+
+	if (!insn || insn->mnemonic != ZYDIS_MNEMONIC_LEAVE)
+		return NULL;
+	err = dec_follow(e->past, &rbp, e->bad_at - 1, DEC_FOLLOW_NUMBER, NULL, NULL, &f);
+	for (size_t i = 1; i < f.hops.size && !smash->is_frame_pointer && !err; i++) {
+		const struct dec_hop *hop = &f.hops.data[i];
+
+		if (!is_overwritten(e, hop - 1, hop))
+			continue;
+		smash->is_frame_pointer = true;
+		smash->addr = hop->to.addr;
+		smash->rip = hop[-1].rip;
+		err = fl_end_statement(e, hop->position + (hop->kind == DEC_HOP_KERNEL),
+				       hop->rip, &smash->statement);
+	}
+	dec_follow_deinit(&f);
+	return err;
+}
+
 struct err *fl_end_smash(struct fl_ender *e)
 {
 	const frame_stack *calls = &e->end->calls;
@@ -124,6 +175,10 @@ struct err *fl_end_smash(struct fl_ender *e)
 
 	if (e->end->kind == FL_END_JUMP && e->bad_insn.flow == DEC_FLOW_RET &&
 	    e->end->target_at) {
+		struct err *err = find_frame_pointer(e);
+
+		if (err || smash->is_frame_pointer)
+			return err;
 		smash->addr = e->end->target_at;
 		smash->rip = e->end->rip;
 		return find_writer(e, smash->addr, e->bad_at);

@@ -292,7 +292,9 @@ static void print_smash(const struct fl_analysis *a, FILE *out)
 	if (!s->statement.rip)
 		return;
 	fprintf(out, "  %s was overwritten at ",
-		s->is_guard ? "the stack guard" : "the return address");
+		s->is_guard	    ? "the stack guard" :
+		s->is_frame_pointer ? "the saved frame pointer" :
+				      "the return address");
 	print_statement(&s->statement, out);
 	fputc('\n', out);
 	report_source_line(a, &s->statement.place, out);

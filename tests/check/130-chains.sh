@@ -124,6 +124,49 @@ gcc -O2|-fstack-protector-all|program
 clang -O2|-fno-stack-protector|program
 clang -O2|-fstack-protector-all|kernel
 END
+# The frame pointer that a function keeps for its caller, whole or in part: not who wrote what the caller takes for its
+# return address then.
+cat >"$TMPDIR/kept.c" <<'END'
+static long decoy[8];
+__attribute__((noinline)) void callee(int part)
+{
+	void **kept = __builtin_frame_address(0);
+
+	if (part)
+		((char *)kept)[1] ^= 1; // part
+	else
+		*kept = decoy + 2; // whole
+}
+__attribute__((noinline)) void victim(int part)
+{
+	volatile long below[200];
+
+	for (int i = 0; i < 200; i++)
+		below[i] = 0x414243444546;
+	callee(part);
+}
+int main(int argc, char **argv)
+{
+	volatile long above[200];
+
+	for (int i = 0; i < 200; i++)
+		above[i] = 0x414243444546;
+	victim(argc - 1);
+	return above[argc] != 0;
+}
+END
+for part in whole part; do
+	gcc -g -w -O0 -fno-stack-protector -o "$TMPDIR/kept" "$TMPDIR/kept.c" || fail "cannot compile"
+	rm -rf "$TMPDIR/s"
+	arguments=
+	[ $part = whole ] || arguments=x
+	want_status=139 make_capture "$TMPDIR/s" "$TMPDIR/kept" $arguments
+	want=$(grep -n "// $part\$" "$TMPDIR/kept.c" | cut -d: -f1)
+	expect_status 1 "$FAULTLINE" check --json "$TMPDIR/s"
+	[ "$(accused)" = "$want" ] || fail "frame pointer, $part: $(accused)"
+	expect_status 1 "$FAULTLINE" analyze --json "$TMPDIR/s"
+	[ "$(jq .end.overwritten.line "$TMPDIR/out")" = "$want" ] || fail "analyze: $(jq -c .end "$TMPDIR/out")"
+done
 # Who only gives up is not accused.
 printf '#include <stdlib.h>\nint main(int c, char **v) { volatile char b[16]; b[c] = 1; if (b[c]) abort(); return 0; }\n' >"$TMPDIR/gives.c"
 cc -g -O2 -fstack-protector-all -o "$TMPDIR/gives" "$TMPDIR/gives.c" || fail "cannot compile"
