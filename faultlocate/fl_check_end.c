@@ -464,9 +464,11 @@ static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
 	return NULL;
 }
 
-/* What led to where no code is did it: the return, call or jump. */
-static struct err *place_jump(struct fl_check *c, const struct fl_end *end)
+/* What led to where no code is did it: the return, call or jump; of a library's return who overwrote its address. */
+static struct err *place_jump(struct fl_check *c, struct dec_symbols *symbols,
+			      const struct fl_end *end)
 {
+	uint64_t writer = end->smash.statement.rip;
 	struct fl_error *e = &c->fault;
 	char text[128];
 
@@ -475,6 +477,8 @@ static struct err *place_jump(struct fl_check *c, const struct fl_end *end)
 	if (end->rip != e->pc)
 		e->time--;
 	e->rip = e->pc = end->rip;
+	if (writer && !dec_symbols_same_module(symbols, writer, end->rip))
+		e->rip = writer;
 	e->target_at = end->target_at;
 	snprintf(text, sizeof(text), "return or call to address %#llx, which is no code",
 		 (unsigned long long)end->address);
@@ -490,7 +494,7 @@ struct err *fl_check_fault(struct fl_check *c, struct dec_symbols *symbols,
 	struct err *err = fl_check_smash(c, symbols, end);
 
 	if (!err && c->has_fault)
-		err = place_jump(c, end);
+		err = place_jump(c, symbols, end);
 	const struct hg_judged x = {
 		e->is_write, e->time, e->value[0].n, c->fault_bytes, { e->value[0].bid },
 		0,	     0
