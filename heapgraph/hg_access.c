@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "decode/history/allocator.h"
+#include "decode/machine/call_args.h"
 #include "heapgraph/hg_derive_int.h"
 
 #define PAGE_BYTES 4096u
@@ -214,7 +215,7 @@ static struct err *leave_string(struct hg_finder *f)
 /* The kernel gets @p number and its arguments, and may write to where they lead. */
 static void enter_kernel(struct hg_finder *f, uint64_t pc)
 {
-	static const int args[HG_KERNEL_ARGS] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	static const int args[HG_KERNEL_ARGS] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10 };
 	struct hg_kernel_call *k = &f->thread->kernel;
 
 	k->pc = pc;
@@ -249,7 +250,7 @@ static struct err *leave_kernel(struct hg_finder *f, uint64_t position, uint64_t
 
 	f->thread->kernel.is_childs = number == SYS_vfork || number == SYS_clone ||
 				      number == SYS_clone3;
-	f->thread->kernel.result = result;
+	f->thread->kernel.result = dec_call_written(number, result);
 	f->thread->kernel.position = position;
 	if (result <= 0 ||
 	    (number != SYS_write && number != SYS_pwrite64 && number != SYS_sendto))

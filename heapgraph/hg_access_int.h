@@ -14,7 +14,7 @@
 #include "heapgraph/hg_derive.h"
 #include "heapgraph/hg_strings.h"
 
-enum { HG_KERNEL_ARGS = 3 };
+enum { HG_KERNEL_ARGS = 4 };
 
 /** A thread's last system call: to where its pointers lead, the kernel may write. */
 struct hg_kernel_call {

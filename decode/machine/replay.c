@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "decode/machine/call_args.h"
 #include "decode/machine/muted.h"
 #include "decode/machine/replay_int.h"
 #include "decode/machine/signal.h"
@@ -278,6 +279,14 @@ static bool replay_is_of_child(struct dec_replay *r, const struct cap_write *w)
 	       dec_guest_avail(&r->guest, w->addr, PROT_READ) >= PAGE;
 }
 
+/* How much of its outputs did the call that @p e is of surely write? */
+static int64_t written(const struct cap_event *e)
+{
+	return e->kind == CAP_EV_SYSCALL ?
+		       dec_call_written(e->regs.gpr[CAP_RAX], e->ret) :
+		       e->ret;
+}
+
 enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *w)
 {
 	bool is_of_child = replay_is_of_child(r, w);
@@ -303,7 +312,7 @@ enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *
 	if (is_of_child)
 		replay_log_changes(r, w, before);
 	if (r->engine.guard)
-		dec_guard_written(&r->engine, w->addr, w->size, r->next.ret);
+		dec_guard_written(&r->engine, w->addr, w->size, written(&r->next));
 	return DEC_GO;
 }
 

@@ -782,12 +782,12 @@ void dec_guard_answered(struct dec_engine *e, uint64_t number)
 
 void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n, int64_t ret)
 {
-	static const int reg[3] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	static const int reg[] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10 };
 	const struct dec_ctx *c = e->ctx;
 
 	if (e->guard->blank)
 		dec_blank_written(e, addr, n);
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(reg) / sizeof(*reg); i++)
 		if (c->gpr[reg[i]] == addr && ret > 0 &&
 		    !may_use(e->guard, c->tag[reg[i]], addr,
 			     n < (uint64_t)ret ? n : (uint64_t)ret))

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -118,7 +119,7 @@ KEEP static void dangling_writes(void)
 
 KEEP static void overflows(void)
 {
-	char *c = make(10), *big = make(100), text[128] = "";
+	char *c = make(10), *big = make(100), *state = make(140), text[128] = "";
 	int *i = make(44), *neighbour = make(40);
 	struct node *n = make(16);
 	long *l = make(64);
@@ -139,9 +140,16 @@ KEEP static void overflows(void)
 	sum += *(volatile short *)(c + 9); // expect: HEAP-OVERFLOW
 	if (pread(open("/dev/zero", O_RDONLY), same(big), 102, 0) != 102) // expect: HEAP-OVERFLOW
 		sum++;
+	if (fstat(0, same(state)) + pipe(same(big))) // expect: HEAP-OVERFLOW
+		sum++;
+	if (getrlimit(0, same(big + 84)) + pipe(same(big + 96))) // expect: HEAP-OVERFLOW
+		sum++;
+	if (getrlimit(0, same(big + 88)) + pipe(same(big + 92))) // expect: HEAP-OVERFLOW
+		sum++;
 	sum += big[99] + c[9] + i[9] + n->value + l[7];
 	free(c);
 	free(big);
+	free(state);
 	free(n);
 	free(i);
 	free(l);
