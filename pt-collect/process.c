@@ -104,7 +104,10 @@ static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 	t = ptc_thread_find(p, tid);
 	if (t)
 		ptc_pending_resume(t);
-	ptrace(PTRACE_CONT, tid, NULL, (long)(d == PTC_DELIVERY_DONE ? 0 : si->si_signo));
+	ptrace(PTRACE_CONT, tid, NULL,
+	       (long)(d == PTC_DELIVERY_DONE || d == PTC_DELIVERY_IGNORED ?
+			      0 :
+			      si->si_signo));
 }
 
 static void on_signal(struct ptc_session *s, struct ptc_process *p, pid_t tid, int signo)

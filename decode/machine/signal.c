@@ -48,6 +48,11 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 	siginfo_t info;
 
 	dec_engine_set_async(&r->engine, 0, NULL, 0, 0);
+	if (r->next.is_fatal && capture_info(r->capture)->end == CAP_END_EXIT)
+		return dec_replay_diverge(r, DEC_PARTED_EVENT,
+					  "after %lu instructions signal %d ends the "
+					  "program; recorded: it exits later",
+					  r->engine.now, r->next.signo);
 	if (r->next.is_fatal) {
 		r->end = CAP_END_SIGNAL;
 		r->end_value = r->next.signo;

@@ -33,7 +33,8 @@ void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t);
 enum ptc_delivery {
 	PTC_DELIVERY_HARMLESS, ///< it goes on with the signal
 	PTC_DELIVERY_DEADLY,   ///< likewise
-	PTC_DELIVERY_DONE,     ///< it stands in its handler
+	PTC_DELIVERY_IGNORED, ///< it goes on without it, whoever may handle it from now on
+	PTC_DELIVERY_DONE,    ///< it stands in its handler
 	PTC_DELIVERY_OVERTAKEN ///< by another stop, or its end, which is to be taken
 };
 

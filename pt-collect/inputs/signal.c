@@ -33,32 +33,51 @@
 #define FPSTATE_LEGACY_BYTES 512
 #define FRAME_MAX (64u << 10)
 
-static bool status_has(pid_t tid, const char *field, int signo)
-{
-	return ptc_status_number(tid, tid, field, 16) >> (signo - 1) & 1;
-}
+/** What becomes of a signal. */
+enum fate { FATE_HANDLED, FATE_IGNORED, FATE_STOPS, FATE_KILLS };
 
-/** What an unhandled, unignored signal does. */
-static bool is_deadly(int signo)
+/** What a signal does that is neither handled nor ignored. */
+static enum fate default_fate(int signo)
 {
 	switch (signo) {
 	case SIGCHLD:
 	case SIGURG:
 	case SIGWINCH:
+		return FATE_IGNORED;
 	case SIGCONT:
 	case SIGSTOP:
 	case SIGTSTP:
 	case SIGTTIN:
 	case SIGTTOU:
-		return false;
+		return FATE_STOPS;
 	}
-	return true;
+	return FATE_KILLS;
+}
+
+/** As one look tells it: another thread may be changing it. */
+static enum fate fate_of(pid_t tid, int signo)
+{
+	static const char *const fields[] = { "SigCgt", "SigIgn" };
+	uint64_t masks[2];
+
+	ptc_status_masks(tid, fields, masks, 2);
+	if (masks[0] >> (signo - 1) & 1)
+		return FATE_HANDLED;
+	return masks[1] >> (signo - 1) & 1 ? FATE_IGNORED : default_fate(signo);
+}
+
+static bool is_pending(pid_t tid, int signo)
+{
+	static const char *const field = "SigPnd";
+	uint64_t mask;
+
+	ptc_status_masks(tid, &field, &mask, 1);
+	return mask >> (signo - 1) & 1;
 }
 
 bool ptc_signal_kills(pid_t tid, int signo)
 {
-	return is_deadly(signo) && !status_has(tid, "SigCgt", signo) &&
-	       !status_has(tid, "SigIgn", signo);
+	return fate_of(tid, signo) == FATE_KILLS;
 }
 
 /** Bytes of the frame at @p rsp. */
@@ -110,6 +129,10 @@ static int log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_e
 	bool is_killed = !enter_handler(t->tid, ev->signo, &status) && status;
 	bool has_regs = status && !ptrace(PTRACE_GETREGS, t->tid, NULL, &u);
 
+	if (has_regs && !is_killed && u.rsp == ev->regs.gpr[CAP_RSP] &&
+	    !is_pending(t->tid, SIGSEGV)) // as of a frame that has no place
+		return 0; // another thread had it ignored, at the last moment
+	ptc_pending_settle(p, t, true);
 	// Killed meanwhile, and its end may be yet to come.
 	if (!has_regs) {
 		t->is_killed = true;
@@ -147,15 +170,18 @@ enum ptc_delivery ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *
 	// theirs, and not what it was. (Of other processes a turn tells: ptc_pending_switch().)
 	if (!p->has_threads || (p->is_joined && p->threads.size == 1))
 		ev.signature = ptc_signature_read(p->tracee.pid, &ev.regs);
-	if (status_has(tid, "SigCgt", si->si_signo)) {
-		ptc_pending_settle(p, t, true);
+	switch (fate_of(tid, si->si_signo)) {
+	case FATE_HANDLED:
 		*status = log_handled(p, t, &ev);
 		return *status ? PTC_DELIVERY_OVERTAKEN : PTC_DELIVERY_DONE;
-	}
-	if (!is_deadly(si->si_signo) || status_has(tid, "SigIgn", si->si_signo))
+	case FATE_IGNORED:
+		return PTC_DELIVERY_IGNORED;
+	case FATE_STOPS:
 		return PTC_DELIVERY_HARMLESS;
-	ptc_pending_settle(p, t, true);
-	ev.is_fatal = true;
-	ptc_pending_log(p, t, &ev, NULL);
-	return PTC_DELIVERY_DEADLY;
+	default:
+		ptc_pending_settle(p, t, true);
+		ev.is_fatal = true;
+		ptc_pending_log(p, t, &ev, NULL);
+		return PTC_DELIVERY_DEADLY;
+	}
 }

@@ -70,6 +70,23 @@ uint64_t ptc_status_number(pid_t pid, pid_t tid, const char *field, int base)
 	return ptc_status_line(pid, tid, field, line) ? strtoull(line, NULL, base) : 0;
 }
 
+void ptc_status_masks(pid_t tid, const char *const *fields, uint64_t *ret, size_t n)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], line[256];
+
+	memset(ret, 0, n * sizeof(*ret));
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", tid, tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		for (size_t i = 0; i < n; i++) {
+			size_t length = strlen(fields[i]);
+
+			if (!strncmp(line, fields[i], length) && line[length] == ':')
+				ret[i] = strtoull(line + length + 1, NULL, 16);
+		}
+}
+
 char ptc_status_letter(pid_t pid, pid_t tid, const char *field)
 {
 	char line[256];

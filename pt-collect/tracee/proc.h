@@ -38,6 +38,9 @@ bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256]);
 uint64_t ptc_status_number(pid_t pid, pid_t tid, const char *field, int base);
 char ptc_status_letter(pid_t pid, pid_t tid, const char *field);
 
+/** The hexadecimal numbers of @p n such lines, as they are at one time; 0 = none. */
+void ptc_status_masks(pid_t tid, const char *const *fields, uint64_t *ret, size_t n);
+
 /** Thread @p tid has ended, though somebody may still have to wait for it. */
 bool ptc_is_ended(pid_t pid, pid_t tid);
 

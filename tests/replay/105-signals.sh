@@ -17,3 +17,10 @@ for mode in stores flow addresses values; do
 	first=${first:-$bytes} last=$bytes
 done
 awk "BEGIN { exit !($last > $first) }" || fail "values: $last, stores: $first"
+
+# .. and where another thread decides what becomes of them.
+for _ in 1 2 3; do
+	rm -rf "$TMPDIR/c"
+	"$BUILD/tests/programs/disposed" | grep -q handled || fail "no signal came"
+	record_and_replay "$BUILD/tests/programs/disposed"
+done
