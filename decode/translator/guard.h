@@ -161,12 +161,14 @@ struct guard_class {
 	VEC(struct guard_part) parts;
 };
 
+/** There may be millions. */
 struct guard_node {
-	uint64_t start, size, site; ///< site: where the allocator returned to
-	uint32_t tag;		    ///< of a pointer to its start
+	uint64_t start, size;
+	uint64_t site : 48;  ///< where the allocator returned to
+	uint64_t family : 8; ///< by whom it was allocated; 0: by the allocator itself
+	uint64_t is_live : 1;
+	uint32_t tag;  ///< of a pointer to its start
 	uint32_t next; ///< number of what realloc made of it where it was; 0: nothing
-	bool is_live;
-	uint8_t family; ///< by whom it was allocated; 0: by the allocator itself
 };
 
 enum guard_event_kind {
@@ -251,9 +253,13 @@ struct dec_guard {
 	uint32_t *starts;
 	struct guard_row *rows;
 	VEC(struct guard_node) nodes; ///< as rows
-	struct map live;	      ///< start -> node
-	VEC(uint32_t) free_rows;      ///< of nodes that are gone, and no pointer is to
-	VEC(uint32_t) free_parts;     ///< rows of parts of such: tags
+	/** By their starts, numbers of those that live; 0: a free slot. (A map's would be four times as large, and in no cache.) */
+	struct {
+		uint32_t *slots;
+		uint32_t size, capacity; ///< a power of two; size <= 3/4 of it
+	} live;
+	VEC(uint32_t) free_rows;  ///< of nodes that are gone, and no pointer is to
+	VEC(uint32_t) free_parts; ///< rows of parts of such: tags
 	uint32_t sweep_at;	 ///< so many nodes, and no such rows: they are looked for
 	uint32_t sweep_parts_at; ///< .. or so many rows of parts
 	uint64_t *marks;	 ///< while they are: bits of nodes that stay

@@ -139,11 +139,12 @@ static bool is_to(struct dec_guard *g, uint32_t tag, const struct guard_node *n)
 static void check_release(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
-	uint64_t addr = e->ctx->gpr[CAP_RDI], *root = map_get(&g->live, addr);
-	const struct guard_node *n = root ? &g->nodes.data[*root] : NULL;
-	uint32_t tag = e->ctx->tag[CAP_RDI];
+	uint64_t addr = e->ctx->gpr[CAP_RDI];
+	uint32_t number = dec_guard_live_at(g, addr), tag = e->ctx->tag[CAP_RDI];
+	const struct guard_node *n = &g->nodes.data[number];
 
-	if (addr && (!n || (tag && !is_to(g, tag, n)) || n->family != g->call.family) &&
+	if (addr &&
+	    (!number || (tag && !is_to(g, tag, n)) || n->family != g->call.family) &&
 	    !is_at_end_of_thread(e, h))
 		dec_guard_doubt(e, DEC_DOUBT_RELEASE, e->ctx->rip);
 }
@@ -206,12 +207,11 @@ static bool asks_for_negative(const struct guard_call *c)
 /* @return how many bytes the block had; 0: there is none. */
 static uint64_t release(struct dec_guard *g, uint64_t addr)
 {
-	uint64_t *root = map_get(&g->live, addr), size;
+	uint32_t n = dec_guard_live_at(g, addr);
+	uint64_t size = g->nodes.data[n].size;
 
-	if (!addr || !root)
-		return 0;
-	size = g->nodes.data[*root].size;
-	dec_guard_node_died(g, *root);
+	if (n)
+		dec_guard_node_died(g, n);
 	return size;
 }
 
@@ -300,10 +300,10 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 {
 	struct dec_guard *g = e->guard;
 	const struct guard_call *call = &g->call;
-	uint64_t *root = call->hook.which == CAP_HEAP_REALLOC ?
-				 map_get(&g->live, call->arg[0]) :
-				 NULL;
-	uint32_t old = root ? *root : 0, now;
+	uint32_t old = call->hook.which == CAP_HEAP_REALLOC ?
+			       dec_guard_live_at(g, call->arg[0]) :
+			       0,
+		 now;
 	uint64_t old_size = g->nodes.data[old].size;
 
 	if (guard_is_sweep_due(g))
@@ -358,22 +358,22 @@ static bool find_made(const struct dec_engine *e, uint64_t *addr, uint64_t *size
 static void widen_node(struct dec_engine *e, uint64_t addr, uint64_t size)
 {
 	struct dec_guard *g = e->guard;
-	uint64_t *root = map_get(&g->live, addr);
-	struct guard_node *n = root ? &g->nodes.data[*root] : NULL;
+	uint32_t number = dec_guard_live_at(g, addr);
+	struct guard_node *n = &g->nodes.data[number];
 
-	if (!addr || (n && size <= n->size))
+	if (!addr || (number && size <= n->size))
 		return;
-	if (!n || dec_guard_has_parts(n->tag)) {
+	if (!number || dec_guard_has_parts(n->tag)) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 		return;
 	}
-	n->size = g->rows[*root].size = size;
+	n->size = g->rows[number].size = size;
 }
 
 static void leave_allocator(struct dec_engine *e)
 {
 	const struct guard_call *call = &e->guard->call;
-	uint64_t rax = e->ctx->gpr[CAP_RAX], *root, addr, size;
+	uint64_t rax = e->ctx->gpr[CAP_RAX], addr, size;
 
 	if (e->guard->blank)
 		dec_blank_leave(e, call->hook.which == CAP_HEAP_POSIX_MEMALIGN ?
@@ -387,8 +387,7 @@ static void leave_allocator(struct dec_engine *e)
 		e->ctx->tag[r] = -(uint32_t)(e->ctx->gpr[r] == call->gpr[r]) &
 				 call->tag[r];
 	e->ctx->vec_tags = call->vec_tags; // as the log has it, whatever they hold
-	root = map_get(&e->guard->live, rax);
-	e->ctx->tag[CAP_RAX] = root ? e->guard->nodes.data[*root].tag : 0;
+	e->ctx->tag[CAP_RAX] = e->guard->nodes.data[dec_guard_live_at(e->guard, rax)].tag;
 }
 
 static void leave_call(struct dec_engine *e)

@@ -40,19 +40,19 @@ static bool may_leave(const struct dec_engine *e)
 	return (is_high ? g->has_high : g->has_low || addr > UINT32_MAX) &&
 	       !guard_is_sweep_due(g) &&
 	       (g->free_rows.size || g->nodes.size < g->nodes.capacity) &&
-	       map_has_room(&g->live, 1) && !map_get(&g->none, addr) &&
+	       guard_live_has_room(g) && !map_get(&g->none, addr) &&
 	       dec_guard_parts_may_begin(g, call->returns, size);
 }
 
 static bool may_release(const struct dec_engine *e)
 {
 	const struct dec_guard *g = e->guard;
-	uint64_t addr = e->ctx->gpr[CAP_RDI], *root = map_get(&g->live, addr);
-	const struct guard_node *n = root ? &g->nodes.data[*root] : NULL;
-	uint32_t tag = e->ctx->tag[CAP_RDI];
+	uint64_t addr = e->ctx->gpr[CAP_RDI];
+	uint32_t number = dec_guard_live_at(g, addr), tag = e->ctx->tag[CAP_RDI];
+	const struct guard_node *n = &g->nodes.data[number];
 
 	return !addr ||
-	       (n && (!tag || tag == n->tag) && n->family == dec_guard_family(e));
+	       (number && (!tag || tag == n->tag) && n->family == dec_guard_family(e));
 }
 
 /* May function @p h of the allocator's, or one that calls it, begin? */
@@ -93,7 +93,7 @@ static bool at_word(struct dec_engine *e, const struct guard_event *ev, uint64_t
 	uint64_t value = e->ctx->gpr[ev->reg];
 
 	if (!dec_guard_word_tag(e->guard, addr, value) &&
-	    !map_get(&e->guard->live, value))
+	    !dec_guard_live_at(e->guard, value))
 		return false;
 	e->ctx->tag[ev->reg] = dec_guard_recall(e->guard, addr, value);
 	return true;

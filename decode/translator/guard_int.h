@@ -106,6 +106,15 @@ uint32_t dec_guard_word_tag(struct dec_guard *g, uint64_t addr, uint64_t value);
 /** Of nothing in [start, end) anything is known. */
 void dec_guard_forget_words(struct dec_guard *g, uint64_t start, uint64_t end);
 
+/** @return the number of the node that begins at @p start, and lives; 0: none. */
+uint32_t dec_guard_live_at(const struct dec_guard *g, uint64_t start);
+
+/** May one more begin without more memory for that? */
+static inline bool guard_live_has_room(const struct dec_guard *g)
+{
+	return g->live.size < g->live.capacity / 4 * 3;
+}
+
 /** @return the tag of the word @p value that was read at @p addr: as hg_derive_recall(). */
 uint32_t dec_guard_recall(struct dec_guard *g, uint64_t addr, uint64_t value);
 

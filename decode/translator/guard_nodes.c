@@ -13,6 +13,77 @@
 
 enum { LOW_TRIES = 16 };
 
+/* ---- where nodes begin --------------------------------------------------------------------------- */
+
+static uint32_t live_home(const struct dec_guard *g, uint64_t start)
+{
+	return (start * 0x9e3779b97f4a7c15u) >> (64 - __builtin_ctz(g->live.capacity));
+}
+
+/* Where it is, or would be. */
+static uint32_t live_slot(const struct dec_guard *g, uint64_t start)
+{
+	uint32_t i = live_home(g, start);
+
+	while (g->live.slots[i] && g->rows[g->live.slots[i]].start != start)
+		i = (i + 1) & (g->live.capacity - 1);
+	return i;
+}
+
+uint32_t dec_guard_live_at(const struct dec_guard *g, uint64_t start)
+{
+	return g->live.capacity ? g->live.slots[live_slot(g, start)] : 0;
+}
+
+static bool live_grow(struct dec_guard *g)
+{
+	uint32_t *was = g->live.slots, n = g->live.capacity;
+
+	g->live.capacity = n ? 2 * n : 1024;
+	g->live.slots = calloc(g->live.capacity, sizeof(*was));
+	if (!g->live.slots) {
+		g->live.slots = was;
+		g->live.capacity = n;
+		return false;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (was[i])
+			g->live.slots[live_slot(g, g->rows[was[i]].start)] = was[i];
+	free(was);
+	return true;
+}
+
+/* Node @p n, whose row is set, lives: instead of another that began there. @return false: out of memory. */
+static bool live_put(struct dec_guard *g, uint32_t n)
+{
+	uint32_t *slot;
+
+	if (!guard_live_has_room(g) && !live_grow(g))
+		return false;
+	slot = &g->live.slots[live_slot(g, g->rows[n].start)];
+	g->live.size += !*slot;
+	*slot = n;
+	return true;
+}
+
+static void live_remove(struct dec_guard *g, uint64_t start)
+{
+	uint32_t mask = g->live.capacity - 1, hole = live_slot(g, start);
+
+	if (!g->live.slots[hole])
+		return;
+	for (uint32_t i = (hole + 1) & mask; g->live.slots[i]; i = (i + 1) & mask) {
+		uint32_t home = live_home(g, g->rows[g->live.slots[i]].start);
+
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			g->live.slots[hole] = g->live.slots[i];
+			hole = i;
+		}
+	}
+	g->live.slots[hole] = 0;
+	g->live.size--;
+}
+
 /* ---- words -------------------------------------------------------------------------------------- */
 
 /* Where neither programs nor their libraries are. A word and its shadow are not at the same place of a page: processors
@@ -127,12 +198,10 @@ static void forget_root(struct dec_guard *g, uint64_t start)
 uint32_t dec_guard_recall(struct dec_guard *g, uint64_t addr, uint64_t value)
 {
 	uint32_t tag = dec_guard_word_tag(g, addr, value);
-	uint64_t *root;
 
 	if (tag)
 		return tag;
-	root = map_get(&g->live, value);
-	tag = root ? g->nodes.data[*root].tag : 0;
+	tag = g->nodes.data[dec_guard_live_at(g, value)].tag;
 	*root_of(g, value) = (struct guard_root){ value, tag };
 	if (!tag)
 		keep_none(g, addr, value);
@@ -275,7 +344,7 @@ static uint64_t mark_pointers(struct dec_engine *e)
  * none is left? Not each time that few were allocated. */
 static uint32_t sweep_from(uint32_t n, uint32_t n_free, uint64_t n_words, uint32_t before)
 {
-	uint64_t at = n_free < n / 2 ? 2ull * n : before;
+	uint64_t at = n_free < n / 3 ? n + n / 2 : before;
 
 	at = n_words / 16 > at ? n_words / 16 : at;
 	return at < UINT32_MAX ? at : UINT32_MAX;
@@ -320,7 +389,7 @@ uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size
 		dec_engine_flush(e);
 	}
 	if (GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_PARTS_AT ||
-	    (is_new && !vec_push(&g->nodes)) || map_put(&g->live, start, n)) {
+	    (is_new && !vec_push(&g->nodes))) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 		return 0;
 	}
@@ -330,6 +399,10 @@ uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size
 						.is_live = true,
 						.family = g->call.family };
 	g->rows[n] = (struct guard_row){ start, size };
+	if (!live_put(g, n)) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		return 0;
+	}
 	g->starts[start / 16 % GUARD_STARTS / 32] |= 1u << start / 16 % 32;
 	tag = dec_guard_parts_born(e, n);
 	g->nodes.data[n].tag = tag ?: n * sizeof(*g->rows);
@@ -355,7 +428,7 @@ void dec_guard_node_died(struct dec_guard *g, uint32_t number)
 	g->rows[number].size = 0;
 	if (dec_guard_has_parts(n->tag))
 		dec_guard_parts_died(g, n);
-	map_remove(&g->live, n->start);
+	live_remove(g, n->start);
 	forget_root(g, n->start);
 }
 
