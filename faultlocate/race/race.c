@@ -500,6 +500,7 @@ struct err *fl_races_find(const struct capture *c, struct dec_symbols *symbols,
 	map_deinit(&w->atomics);
 	map_deinit(&w->instructions);
 	map_deinit(&w->says);
+	map_deinit(&w->makers);
 	free(w);
 	return err;
 }

@@ -106,6 +106,8 @@ struct race_walk {
 	struct map atomics; ///< addresses that are accessed atomically -> enum race_by
 	struct map says;    ///< instruction -> enum race_says
 	struct map instructions; ///< .. and instructions that do so
+	struct map
+		makers; ///< thread -> who made it, if that was still in the call when it began
 	// Of modules.
 	struct map entries;	   ///< address -> index in fl_race_calls + 1
 	struct map slots, strings; ///< of string functions; their entries

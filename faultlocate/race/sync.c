@@ -468,6 +468,18 @@ static struct err *map_memory(struct race_walk *w, uint64_t addr, uint64_t size,
 			  NULL;
 }
 
+/* The thread has made thread, or process, @p tid; a thread that runs already, while its maker was still in the
+ * call, is to know in the next replay who that was. */
+static struct err *end_clone(struct race_walk *w, uint32_t tid)
+{
+	const uint64_t *known = map_get(&w->by_tid, tid);
+
+	w->has_made = true;
+	if (!known)
+		return race_release(w, race_key(SPACE_THREAD, tid));
+	return map_put(&w->makers, *known, w->thread) ? &err_nomem : NULL;
+}
+
 struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_t time)
 {
 	int64_t result = rec->value[1];
@@ -477,8 +489,7 @@ struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint
 	switch (rec->value[0]) {
 	case SYS_clone:
 	case SYS_clone3:
-		w->has_made = true;
-		return result ? race_release(w, race_key(SPACE_THREAD, result)) : NULL;
+		return result ? end_clone(w, result) : NULL;
 	case SYS_futex:
 		return futex(w, rec);
 	case SYS_mmap:
@@ -519,9 +530,11 @@ struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint
 
 /* ---- threads -------------------------------------------------------------------------------------- */
 
-/* A new one runs. Its maker has returned from the call, or is still in it: then whoever is in a call may be it. */
+/* A new one runs. Its maker has returned from the call, or is still in it; where it never returned, whoever is
+ * in a call may be it. */
 static struct err *start_thread(struct race_walk *w, uint32_t tid)
 {
+	const uint64_t *maker = map_get(&w->makers, w->thread);
 	uint64_t key = race_key(SPACE_THREAD, tid);
 	struct err *err = NULL;
 
@@ -531,7 +544,7 @@ static struct err *start_thread(struct race_walk *w, uint32_t tid)
 	if (map_get(&w->clocks.known, key))
 		return race_acquire(w, key);
 	for (size_t i = 0; i < w->thread && !err; i++)
-		if (w->threads.data[i].is_in_call)
+		if (maker ? i == *maker : w->threads.data[i].is_in_call)
 			err = fl_clocks_order(&w->clocks, w->threads.data[i].clock,
 					      race_now(w)->clock);
 	return err;

@@ -236,6 +236,33 @@ static void one_by_one(void)
 	pthread_join(u, NULL);
 }
 
+static volatile int slept_on;
+
+static KEEP void *write_and_sleep(void *arg)
+{
+	slept_on = 1; // race
+	usleep(200000);
+	return arg;
+}
+
+static KEEP void *write_meanwhile(void *arg)
+{
+	slept_on = 2; // race
+	return arg;
+}
+
+/* Who is in a system call when a thread begins is not who made it. */
+static void while_one_sleeps(void)
+{
+	pthread_t t, u;
+
+	pthread_create(&t, NULL, write_and_sleep, NULL);
+	usleep(20000);
+	pthread_create(&u, NULL, write_meanwhile, NULL);
+	pthread_join(t, NULL);
+	pthread_join(u, NULL);
+}
+
 static void racy(void)
 {
 	int *heap = calloc(8, sizeof(*heap)), local = 0;
@@ -250,6 +277,7 @@ static void racy(void)
 	both(overlap_long, &word, overlap_char, &word);
 	before_join();
 	one_by_one();
+	while_one_sleeps();
 	both(add_half, NULL, add_half, NULL);
 	both(to_stack, &local, to_stack, &local);
 	free(heap);
