@@ -42,6 +42,8 @@ const struct race_call fl_race_calls[] = {
 	{ "pthread_timedjoin_np", RACE_JOIN, 0, true },
 	{ "pthread_clockjoin_np", RACE_JOIN, 0, true },
 	{ "thrd_join", RACE_JOIN, 0, true },
+	{ "pthread_cancel", RACE_RELEASE, 0, false },
+	{ "_Unwind_ForcedUnwind", RACE_UNWINDS, RACE_OWN, false },
 	{ "sem_post", RACE_RELEASE, 0, false },
 	{ "sem_wait", RACE_ACQUIRE, 0, true },
 	{ "sem_trywait", RACE_ACQUIRE, 0, true },

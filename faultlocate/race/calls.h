@@ -23,7 +23,8 @@ enum race_does {
 	RACE_BARRIER,	///< what all did before it happens before what all do behind it
 	RACE_ONCE, ///< what its second argument, a function, did, happened before it ends
 	RACE_JOIN, ///< .. all that the thread did
-	RACE_GUARD, ///< __cxa_guard_acquire: the guard is read by plain loads, too
+	RACE_UNWINDS, ///< a thread that ends: behind who cancelled it
+	RACE_GUARD,   ///< __cxa_guard_acquire: the guard is read by plain loads, too
 	RACE_FORK, ///< OpenMP: the function that `which` is runs in threads between its start and end
 	RACE_TASK,  ///< OpenMP: .. some time from here on
 	RACE_SPAWN, ///< OpenMP: .. what has been done so far is done before it

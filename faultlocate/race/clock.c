@@ -58,13 +58,24 @@ static clock_times *object(struct clocks *c, uint64_t key)
 	return &c->objects.data[c->objects.size - 1];
 }
 
-struct err *fl_clocks_release(struct clocks *c, size_t t, uint64_t key)
+struct err *fl_clocks_tell(struct clocks *c, size_t t, uint64_t key)
 {
 	clock_times *o = object(c, key);
-	struct err *err = o ? join(o, &c->threads.data[t]) : &err_nomem;
+
+	return o ? join(o, &c->threads.data[t]) : &err_nomem;
+}
+
+void fl_clocks_tick(struct clocks *c, size_t t)
+{
+	c->threads.data[t].data[t]++;
+}
+
+struct err *fl_clocks_release(struct clocks *c, size_t t, uint64_t key)
+{
+	struct err *err = fl_clocks_tell(c, t, key);
 
 	if (!err)
-		c->threads.data[t].data[t]++;
+		fl_clocks_tick(c, t);
 	return err;
 }
 
@@ -80,7 +91,7 @@ struct err *fl_clocks_order(struct clocks *c, size_t from, size_t t)
 	struct err *err = join(&c->threads.data[t], &c->threads.data[from]);
 
 	if (!err)
-		c->threads.data[from].data[from]++;
+		fl_clocks_tick(c, from);
 	return err;
 }
 

@@ -48,6 +48,11 @@ static inline bool clocks_is_before(const struct clocks *c, size_t u, uint32_t w
 struct err *fl_clocks_release(struct clocks *c, size_t t, uint64_t key);
 struct err *fl_clocks_acquire(struct clocks *c, size_t t, uint64_t key);
 
+/** What thread @p t did so far, and will do before its next tick, happens before who acquires object @p key from
+ * here on. @return ERR_NOMEM. */
+struct err *fl_clocks_tell(struct clocks *c, size_t t, uint64_t key);
+void fl_clocks_tick(struct clocks *c, size_t t);
+
 /** What @p from did so far happens before what @p t does from here on. */
 struct err *fl_clocks_order(struct clocks *c, size_t from, size_t t);
 

@@ -149,6 +149,7 @@ static void walk_reset(struct race_walk *w)
 	vec_deinit(&w->depends);
 	vec_deinit(&w->parents);
 	w->n_tasks = 0;
+	w->n_switches = 0;
 	w->has_made = false;
 	w->has_few_parents = true;
 	w->has_unknown = false;
@@ -500,7 +501,7 @@ struct err *fl_races_find(const struct capture *c, struct dec_symbols *symbols,
 	map_deinit(&w->atomics);
 	map_deinit(&w->instructions);
 	map_deinit(&w->says);
-	map_deinit(&w->makers);
+	map_deinit(&w->given);
 	free(w);
 	return err;
 }

@@ -35,7 +35,9 @@ struct race_thread {
 		pending; ///< it returned; its result is known where the thread goes on
 	bool has_pending;
 	bool is_in_call; ///< a system call that is not answered yet
-	bool was_call;	 ///< the last block ended with a call
+	uint64_t
+		left_at; ///< number of the switch at which it was left in that first; 0: it was not
+	bool was_call; ///< the last block ended with a call
 	VEC(uint64_t) locks;
 	uint32_t lock_set; ///< number of that
 	uint64_t team;
@@ -107,7 +109,7 @@ struct race_walk {
 	struct map says;    ///< instruction -> enum race_says
 	struct map instructions; ///< .. and instructions that do so
 	struct map
-		makers; ///< thread -> who made it, if that was still in the call when it began
+		given; ///< switch, by number -> key to which the call gives that it was in
 	// Of modules.
 	struct map entries;	   ///< address -> index in fl_race_calls + 1
 	struct map slots, strings; ///< of string functions; their entries
@@ -118,7 +120,8 @@ struct race_walk {
 	struct clocks clocks;
 	struct shadow shadow;
 	VEC(struct race_thread) threads;
-	size_t thread;		  ///< that runs
+	size_t thread; ///< that runs
+	uint64_t n_switches;
 	bool has_made;		  ///< somebody has made a thread, or a process
 	struct map by_tid;	  ///< -> index
 	struct map by_base;	  ///< fs base -> index
@@ -171,11 +174,13 @@ enum race_space { ///< of keys: what is at one address may be several objects
 	SPACE_OWN,
 	SPACE_ROUND,
 	SPACE_LOADED,
+	SPACE_SIGNAL,
+	RACE_SPACES = 32,
 };
 
 static inline uint64_t race_key(enum race_space space, uint64_t what)
 {
-	return what * 32 + space;
+	return what * RACE_SPACES + space;
 }
 
 static inline struct race_thread *race_now(struct race_walk *w)
@@ -257,6 +262,9 @@ struct err *fl_race_finish(struct race_walk *w, uint64_t result);
 /** A system call was answered. */
 struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec,
 			    uint64_t time);
+
+/** The thread that runs gets signal @p signo, to handle it or because it waited for that. */
+struct err *fl_race_take_signal(struct race_walk *w, uint64_t signo);
 
 /** Thread @p tid runs from here on; the one that ran is in a system call, or not. */
 struct err *fl_race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call);

@@ -9,6 +9,7 @@
  * known one block later. What is done inside of it is the library's, but for functions that
  * it calls for the user.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -240,6 +241,8 @@ struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[
 	if (!known)
 		return NULL;
 	c = &fl_race_calls[*known - 1];
+	if (c->does == RACE_UNWINDS) // it does not return
+		return race_acquire(w, race_key(SPACE_OBJECT, w->fs_base));
 	top = t->open.size ? &t->open.data[t->open.size - 1] : NULL;
 	if (top && !top->is_callback && (top->does >= RACE_GIVES || c->does < RACE_GIVES))
 		return NULL;
@@ -428,22 +431,115 @@ static uint64_t own_statement(struct race_walk *w, uint64_t rip)
 	return caller && dec_frames_is_own(&w->frames, caller) ? caller : 0;
 }
 
-/* Of files, pipes and sockets who reads may have got what somebody wrote. */
-static struct err *transfer(struct race_walk *w, const struct dec_rec *rec, uint64_t time,
-			    bool is_read, bool has_buffer)
+/* Signal @p signo, as thread @p tid gets it; 0: as whichever does. */
+static uint64_t signal_key(uint32_t tid, uint64_t signo)
+{
+	return race_key(SPACE_SIGNAL, (uint64_t)tid << 8 | (signo & 0xff));
+}
+
+/* @return to whom the call gives what its thread did before it; 0: to nobody. */
+static uint64_t given_by(const struct dec_rec *rec)
+{
+	int64_t result = rec->value[1];
+	bool is_begun = rec->value[0] == SYS_connect && result == -EINPROGRESS;
+
+	if (result < 0 && result > -4096 && !is_begun)
+		return 0;
+	switch (rec->value[0]) {
+	case SYS_clone:
+	case SYS_clone3:
+		return result ? race_key(SPACE_THREAD, result) : 0;
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto:
+	case SYS_writev:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_connect:
+	case SYS_close:
+	case SYS_shutdown:
+		return rec->value[3] > 2 ? race_key(SPACE_FILES, 0) : 0;
+	case SYS_mq_timedsend:
+	case SYS_msgsnd:
+	case SYS_semop: // a post or a wait: that stands in memory
+	case SYS_semtimedop:
+		return race_key(SPACE_FILES, 0);
+	case SYS_kill:
+	case SYS_rt_sigqueueinfo:
+		return signal_key(0, rec->value[4]);
+	case SYS_tkill:
+		return signal_key(rec->value[3], rec->value[4]);
+	case SYS_tgkill:
+	case SYS_rt_tgsigqueueinfo:
+		return signal_key(rec->value[4], rec->value[5]);
+	case SYS_rt_sigaction:
+		return rec->value[4] ? signal_key(0, rec->value[3]) : 0;
+	case SYS_alarm:
+	case SYS_setitimer:
+	case SYS_timer_settime:
+		return signal_key(0, 0);
+	default:
+		return 0;
+	}
+}
+
+/* .. of which a signal may come by a file, too. */
+static struct err *give(struct race_walk *w, uint64_t key)
+{
+	size_t clock = race_now(w)->clock;
+
+	if (key % RACE_SPACES == SPACE_SIGNAL) {
+		struct err *err =
+			fl_clocks_tell(&w->clocks, clock, race_key(SPACE_FILES, 0));
+
+		if (err)
+			return err;
+	}
+	return fl_clocks_tell(&w->clocks, clock, key);
+}
+
+/* The call has ended; to whom it gave, where its thread was left in it, is to be known there in the next replay: others
+ * may have had it before it ended. */
+static struct err *end_giving(struct race_walk *w, const struct dec_rec *rec)
+{
+	struct race_thread *t = race_now(w);
+	uint64_t key = given_by(rec), left_at = t->left_at;
+	struct err *err;
+
+	t->left_at = 0;
+	if (!key)
+		return NULL;
+	if (w->is_learning && left_at && map_put(&w->given, left_at, key))
+		return &err_nomem;
+	err = give(w, key);
+	fl_clocks_tick(&w->clocks, t->clock);
+	return err;
+}
+
+struct err *fl_race_take_signal(struct race_walk *w, uint64_t signo)
+{
+	return race_acquire(w, signal_key(0, 0)) ?: // by a timer
+		       race_acquire(w, signal_key(0, signo)) ?:
+		       race_acquire(w, signal_key(race_now(w)->tid, signo));
+}
+
+/* Of files, pipes, sockets and queues who reads may have got what somebody wrote. */
+static struct err *take(struct race_walk *w)
+{
+	return race_acquire(w, race_key(SPACE_FILES, 0));
+}
+
+/* The call reads, or writes, the user's bytes. */
+static struct err *access_buffer(struct race_walk *w, const struct dec_rec *rec,
+				 uint64_t time, bool is_write)
 {
 	uint64_t statement = own_statement(w, rec->value[2]);
-	uint64_t key = race_key(SPACE_FILES, 0);
-	struct err *err = NULL;
 
-	if (is_read)
-		err = race_acquire(w, key);
-	else if (rec->value[3] > 2)
-		err = race_release(w, key);
-	if (err || !statement || !has_buffer)
-		return err;
-	return fl_race_access(w, time, statement, rec->value[4], rec->value[1], is_read,
-			      false);
+	return statement ? fl_race_access(w, time, statement, rec->value[4],
+					  rec->value[1], is_write, false) :
+			   NULL;
 }
 
 #define FUTEX_OPERATION 0x7f
@@ -468,19 +564,9 @@ static struct err *map_memory(struct race_walk *w, uint64_t addr, uint64_t size,
 			  NULL;
 }
 
-/* The thread has made thread, or process, @p tid; a thread that runs already, while its maker was still in the
- * call, is to know in the next replay who that was. */
-static struct err *end_clone(struct race_walk *w, uint32_t tid)
-{
-	const uint64_t *known = map_get(&w->by_tid, tid);
-
-	w->has_made = true;
-	if (!known)
-		return race_release(w, race_key(SPACE_THREAD, tid));
-	return map_put(&w->makers, *known, w->thread) ? &err_nomem : NULL;
-}
-
-struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_t time)
+/* What an answered call takes. */
+static struct err *end_taking(struct race_walk *w, const struct dec_rec *rec,
+			      uint64_t time)
 {
 	int64_t result = rec->value[1];
 
@@ -489,7 +575,8 @@ struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint
 	switch (rec->value[0]) {
 	case SYS_clone:
 	case SYS_clone3:
-		return result ? end_clone(w, result) : NULL;
+		w->has_made = true;
+		return NULL;
 	case SYS_futex:
 		return futex(w, rec);
 	case SYS_mmap:
@@ -499,42 +586,49 @@ struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint
 	case SYS_read:
 	case SYS_pread64:
 	case SYS_recvfrom:
-		return transfer(w, rec, time, true, true);
+		return take(w) ?: access_buffer(w, rec, time, true);
 	case SYS_readv:
+	case SYS_preadv:
+	case SYS_preadv2:
 	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_mq_timedreceive:
+	case SYS_msgrcv:
+	case SYS_semop:
+	case SYS_semtimedop:
 	case SYS_poll:
 	case SYS_ppoll:
 	case SYS_select:
 	case SYS_pselect6:
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
-	case SYS_rt_sigtimedwait:
+	case SYS_epoll_pwait2:
 	case SYS_accept:
 	case SYS_accept4:
-		return transfer(w, rec, time, true, false);
+		return take(w);
+	case SYS_rt_sigtimedwait:
+		return fl_race_take_signal(w, result);
 	case SYS_write:
 	case SYS_pwrite64:
 	case SYS_sendto:
-		return transfer(w, rec, time, false, true);
-	case SYS_writev:
-	case SYS_sendmsg:
-	case SYS_tgkill:
-	case SYS_kill:
-	case SYS_close:
-	case SYS_shutdown:
-		return transfer(w, rec, time, false, false);
+		return access_buffer(w, rec, time, false);
 	default:
 		return NULL;
 	}
 }
 
+struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint64_t time)
+{
+	struct err *err = end_taking(w, rec, time);
+
+	return err ? err : end_giving(w, rec);
+}
+
 /* ---- threads -------------------------------------------------------------------------------------- */
 
-/* A new one runs. Its maker has returned from the call, or is still in it; where it never returned, whoever is
- * in a call may be it. */
+/* A new one runs. Where its maker never returns from the call, whoever is in one may be it. */
 static struct err *start_thread(struct race_walk *w, uint32_t tid)
 {
-	const uint64_t *maker = map_get(&w->makers, w->thread);
 	uint64_t key = race_key(SPACE_THREAD, tid);
 	struct err *err = NULL;
 
@@ -544,10 +638,24 @@ static struct err *start_thread(struct race_walk *w, uint32_t tid)
 	if (map_get(&w->clocks.known, key))
 		return race_acquire(w, key);
 	for (size_t i = 0; i < w->thread && !err; i++)
-		if (maker ? i == *maker : w->threads.data[i].is_in_call)
+		if (w->threads.data[i].is_in_call)
 			err = fl_clocks_order(&w->clocks, w->threads.data[i].clock,
 					      race_now(w)->clock);
 	return err;
+}
+
+/* The thread does not run for a while. */
+static struct err *leave_thread(struct race_walk *w, bool is_in_call)
+{
+	struct race_thread *t = race_now(w);
+	const uint64_t *given;
+
+	t->is_in_call = is_in_call;
+	if (!is_in_call || t->left_at)
+		return NULL;
+	t->left_at = w->n_switches;
+	given = map_get(&w->given, t->left_at);
+	return given ? give(w, *given) : NULL;
 }
 
 struct err *fl_race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call)
@@ -556,10 +664,11 @@ struct err *fl_race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_ca
 	struct err *err = dec_frames_switch(&w->frames, tid);
 	struct race_thread *t;
 
+	w->n_switches++;
+	if (!err && w->threads.size)
+		err = leave_thread(w, is_left_in_call);
 	if (err)
 		return err;
-	if (w->threads.size)
-		race_now(w)->is_in_call = is_left_in_call;
 	if (known) {
 		w->thread = *known;
 		race_now(w)->is_in_call = false;

@@ -450,6 +450,12 @@ static struct err *on_state(struct race_walk *w, const struct dec_rec *rec)
 	const struct dec_range *stack;
 
 	w->fs_base = base;
+	if (rec->value[20] == DEC_STATE_SIGNAL) {
+		struct err *err = fl_race_take_signal(w, rec->value[CAP_RDI]);
+
+		if (err)
+			return err;
+	}
 	if (!base || (known && *known == w->thread))
 		return NULL;
 	if (w->thread) {
