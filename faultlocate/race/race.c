@@ -180,9 +180,9 @@ static struct err *start(struct race_walk *w)
 		err = fl_race_switch(w, first.tid, false);
 	if (!err)
 		err = find_functions(w);
-	for (size_t i = 0; i < w->returns.capacity && !err; i++)
-		if (w->returns.slots[i].key != MAP_EMPTY_KEY)
-			err = watch(w, w->returns.slots[i].key);
+	for (size_t i = 0; i < w->places.capacity && !err; i++)
+		if (w->places.slots[i].key != MAP_EMPTY_KEY)
+			err = watch(w, w->places.slots[i].key);
 	return err ? err : dec_machine_log(w->machine, DEC_LOG_ADDRESSES, on_log, w);
 }
 
@@ -497,7 +497,7 @@ struct err *fl_races_find(const struct capture *c, struct dec_symbols *symbols,
 		w->found = (fl_races){};
 	}
 	walk_reset(w);
-	map_deinit(&w->returns);
+	map_deinit(&w->places);
 	map_deinit(&w->atomics);
 	map_deinit(&w->instructions);
 	map_deinit(&w->says);

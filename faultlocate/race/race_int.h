@@ -27,6 +27,14 @@ struct race_open {
 		outer; ///< callback of RACE_FORK: the team before; of RACE_TASK: the clock
 };
 
+/** A cmov from memory: an access, if its register is another behind it. */
+struct race_choice {
+	uint64_t time, rip, addr;
+	uint64_t behind; ///< where the thread goes on; 0: there is none
+	uint64_t before; ///< its register
+	uint8_t reg, size;
+};
+
 struct race_thread {
 	uint32_t tid;
 	size_t clock; ///< what it does is done by; a task has one of its own
@@ -38,6 +46,7 @@ struct race_thread {
 	uint64_t
 		left_at; ///< number of the switch at which it was left in that first; 0: it was not
 	bool was_call; ///< the last block ended with a call
+	struct race_choice choice;
 	VEC(uint64_t) locks;
 	uint32_t lock_set; ///< number of that
 	uint64_t team;
@@ -60,6 +69,7 @@ struct race_operand {
 	bool is_locked; ///< lock prefix, xchg
 	bool is_known;	///< .. or else known to be atomic
 	bool is_plain;	///< a load or store that may be one of an atomic object
+	bool is_choice; ///< of a cmov
 	bool acquires;	///< somebody looks at what it read
 };
 
@@ -104,7 +114,9 @@ struct race_walk {
 	uint64_t fs_base;
 	double start;
 	// What was learnt, as long as the question.
-	struct map returns; ///< addresses to which calls return whose result is wanted
+	/** Where registers are wanted: addresses to which calls return whose result is, cmov and what is
+	 * behind it. */
+	struct map places;
 	struct map atomics; ///< addresses that are accessed atomically -> enum race_by
 	struct map says;    ///< instruction -> enum race_says
 	struct map instructions; ///< .. and instructions that do so

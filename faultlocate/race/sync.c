@@ -269,7 +269,7 @@ struct err *fl_race_enter(struct race_walk *w, uint64_t rip, const uint64_t gpr[
 	if (w->is_learning && back &&
 	    (o.has_result || c->does == RACE_GIVES || c->does == RACE_RESIZES ||
 	     c->does == RACE_SECTION || (c->does == RACE_TASK && o.more)) &&
-	    map_put(&w->returns, back, 1))
+	    map_put(&w->places, back, 1))
 		return &err_nomem;
 	err = begin(w, &o, rip, gpr, time);
 	return err ? err : vec_add(&race_now(w)->open, o);

@@ -165,6 +165,54 @@ static struct err *access_atomic(struct race_walk *w, const struct race_operand 
 	return err;
 }
 
+/* ---- cmov ---------------------------------------------------------------------------------------- */
+
+/* It loads whatever its condition is, and drops that where it does not hold: then the source may have no access there.
+ * The log has no flags; a register that is what it was tells that nothing was taken, or nothing else. */
+static bool is_choice(const struct dec_insn *insn)
+{
+	return insn->mnemonic >= ZYDIS_MNEMONIC_CMOVB &&
+	       insn->mnemonic <= ZYDIS_MNEMONIC_CMOVZ;
+}
+
+/* Have the registers told before @p insn and behind it. */
+static struct err *learn_choice(struct race_walk *w, const struct dec_insn *insn)
+{
+	return map_put(&w->places, insn->rip, 1) ||
+			       map_put(&w->places, insn->rip + insn->len, 1) ?
+		       &err_nomem :
+		       NULL;
+}
+
+static void begin_choice(struct race_walk *w, const struct log_block *b,
+			 const struct race_operand *o, const uint8_t *rec, uint64_t time,
+			 uint64_t rip, uint64_t addr)
+{
+	const struct dec_insn *insn = &b->insn[o->insn];
+	int reg = __builtin_ctz(insn->gpr_written);
+
+	if (o->insn || !b->is_watched)
+		return;
+	race_now(w)->choice = (struct race_choice){ .time = time,
+						    .rip = rip,
+						    .addr = addr,
+						    .behind = insn->rip + insn->len,
+						    .before = log_word(rec, 8 + 8 * reg),
+						    .reg = reg,
+						    .size = insn->mem[o->mem].size };
+}
+
+/* The thread is at @p rip. */
+static struct err *end_choice(struct race_walk *w, uint64_t rip, const uint64_t *gpr)
+{
+	const struct race_choice c = race_now(w)->choice;
+
+	race_now(w)->choice.behind = 0;
+	if (rip != c.behind || !gpr || !((gpr[c.reg] ^ c.before) << (64 - 8 * c.size)))
+		return NULL;
+	return fl_race_access(w, c.time, c.rip, c.addr, c.size, false, false);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 
 static bool is_of_stack(const struct dec_insn *insn, const struct dec_mem *m)
@@ -191,6 +239,7 @@ static void lay_out_operand(struct race_walk *w, const struct log_block *b, uint
 	if (!ret->is_own)
 		return;
 	ret->is_locked = is_locked(insn, m);
+	ret->is_choice = is_choice(insn);
 	ret->acquires = !ret->is_locked || is_looked_at(b, i);
 	ret->is_plain = !ret->is_locked && d->is_read != d->is_write;
 	if (ret->is_plain && map_get(&w->instructions, insn->rip)) {
@@ -287,7 +336,11 @@ static struct err *on_operand(struct race_walk *w, const struct log_block *b,
 	if (o->is_locked || o->is_known || (o->is_plain && is_of_atomic(w, rip, addr)))
 		return access_atomic(w, o, time, rip, addr, insn->mem[o->mem].size);
 	if (w->is_learning)
+		return o->is_choice ? learn_choice(w, insn) : NULL;
+	if (o->is_choice) {
+		begin_choice(w, b, o, rec, time, rip, addr);
 		return NULL;
+	}
 	n = dec_log_accesses(b, o->insn, o->mem, rec, run);
 	for (int i = 0; i < n && !err; i++) {
 		if (o->is_read)
@@ -340,6 +393,8 @@ static struct err *begin_block(struct race_walk *w, uint64_t rip, const uint64_t
 {
 	struct err *err = frames_land(&w->frames, rip);
 
+	if (!err && race_now(w)->choice.behind)
+		err = end_choice(w, rip, gpr);
 	if (!err && race_now(w)->has_pending)
 		err = fl_race_finish(w, gpr ? gpr[CAP_RAX] : 0);
 	if (!err && gpr)

@@ -263,6 +263,33 @@ static void while_one_sleeps(void)
 	pthread_join(u, NULL);
 }
 
+static int chosen, not_chosen;
+
+/* gcc loads both, and drops one. */
+static KEEP int choose(int is_one)
+{
+	return is_one ? chosen : 0; // race
+}
+
+static KEEP int choose_not(int is_one)
+{
+	return is_one ? not_chosen : 0;
+}
+
+static KEEP void *choices(void *arg)
+{
+	for (int i = 0; i < N; i++)
+		sink += choose(arg != NULL) + choose_not(arg == NULL);
+	return arg;
+}
+
+static KEEP void *set_choices(void *arg)
+{
+	*(volatile int *)&not_chosen = 3;
+	*(volatile int *)&chosen = 3; // race
+	return arg;
+}
+
 static void racy(void)
 {
 	int *heap = calloc(8, sizeof(*heap)), local = 0;
@@ -278,6 +305,8 @@ static void racy(void)
 	before_join();
 	one_by_one();
 	while_one_sleeps();
+	chosen = 2;
+	both(choices, heap, set_choices, NULL);
 	both(add_half, NULL, add_half, NULL);
 	both(to_stack, &local, to_stack, &local);
 	free(heap);
