@@ -17,16 +17,25 @@ void dec_frames_deinit(struct frames *f)
 	for (size_t i = 0; i < f->threads.size; i++)
 		vec_deinit(&f->threads.data[i].stack);
 	vec_deinit(&f->threads);
+	map_deinit(&f->by_tid);
 	map_deinit(&f->own);
 }
 
 /* Where the calls of thread @p tid are kept; NULL: out of memory. */
 static struct frames_thread *frames_kept(struct frames *f, uint32_t tid)
 {
-	struct frames_thread *t = vec_find(&f->threads, known, known->tid == tid);
+	const uint64_t *known = map_get(&f->by_tid, tid);
+	struct frames_thread *t;
 
-	if (!t && (t = vec_push(&f->threads)))
+	if (known)
+		return &f->threads.data[*known];
+	if (map_put(&f->by_tid, tid, f->threads.size))
+		return NULL;
+	t = vec_push(&f->threads);
+	if (t)
 		t->tid = tid;
+	else
+		map_remove(&f->by_tid, tid);
 	return t;
 }
 

@@ -49,6 +49,7 @@ struct frames {
 	 * and returns make it so. */
 	uint64_t jump_end;
 	VEC(struct frames_thread) threads; ///< that ran, and none (tid 0), the first
+	struct map by_tid;		   ///< -> index of these
 	size_t thread;			   ///< of these, that which runs
 	struct dec_symbols *symbols;
 	uint32_t n_mapped; ///< how often modules were mapped that symbols got
