@@ -12,7 +12,10 @@ void fl_clocks_deinit(struct clocks *c)
 	for (size_t i = 0; i < c->objects.size; i++)
 		vec_deinit(&c->objects.data[i]);
 	vec_deinit(&c->threads);
+	vec_deinit(&c->accessed);
+	vec_deinit(&c->ended);
 	vec_deinit(&c->objects);
+	vec_deinit(&c->free);
 	map_deinit(&c->known);
 }
 
@@ -21,18 +24,6 @@ static struct err *grow(clock_times *t, size_t n)
 	while (t->size < n)
 		if (!vec_push(t))
 			return &err_nomem;
-	return NULL;
-}
-
-struct err *fl_clocks_threads(struct clocks *c, size_t n)
-{
-	while (c->threads.size < n) {
-		size_t t = c->threads.size;
-
-		if (!vec_push(&c->threads) || grow(&c->threads.data[t], t + 1))
-			return &err_nomem;
-		c->threads.data[t].data[t] = 1;
-	}
 	return NULL;
 }
 
@@ -51,11 +42,81 @@ static clock_times *object(struct clocks *c, uint64_t key)
 {
 	const uint64_t *at = map_get(&c->known, key);
 
+	size_t i;
+
 	if (at)
 		return &c->objects.data[*at - 1];
-	if (!vec_push(&c->objects) || map_put(&c->known, key, c->objects.size))
+	if (!c->free.size &&
+	    (!vec_push(&c->objects) || vec_add(&c->free, c->objects.size - 1)))
 		return NULL;
-	return &c->objects.data[c->objects.size - 1];
+	i = c->free.data[c->free.size - 1];
+	if (map_put(&c->known, key, i + 1))
+		return NULL;
+	c->free.size--;
+	return &c->objects.data[i];
+}
+
+void fl_clocks_forget(struct clocks *c, uint64_t key)
+{
+	const uint64_t *at = map_get(&c->known, key);
+
+	if (!at || vec_add(&c->free, *at - 1)) // where there is no room it is kept
+		return;
+	vec_deinit(&c->objects.data[*at - 1]);
+	map_remove(&c->known, key);
+}
+
+/* The clock of one that has ended, for who is behind @p o; *@p time is when that was. SIZE_MAX: there is none. */
+static size_t take_ended(struct clocks *c, const clock_times *o, uint32_t *time)
+{
+	const struct clock_end *end =
+		o ? vec_find(&c->ended, e,
+			     c->accessed.data[e->thread] <= clock_at(o, e->thread)) :
+		    NULL;
+	struct clock_end ret;
+	size_t i;
+
+	if (!end && c->ended.size < CLOCKS_ENDED)
+		return SIZE_MAX;
+	i = end ? end - c->ended.data : 0;
+	ret = c->ended.data[i];
+	memmove(&c->ended.data[i], &c->ended.data[i + 1],
+		(--c->ended.size - i) * sizeof(ret));
+	*time = ret.time;
+	return ret.thread;
+}
+
+size_t fl_clocks_begin(struct clocks *c, uint64_t key)
+{
+	const uint64_t *at = map_get(&c->known, key);
+	uint32_t time = 0;
+	size_t t = take_ended(c, at ? &c->objects.data[*at - 1] : NULL, &time);
+
+	if (t == SIZE_MAX) {
+		t = c->threads.size;
+		if (!vec_push(&c->threads) || vec_add(&c->accessed, 0))
+			return SIZE_MAX;
+	}
+	if (grow(&c->threads.data[t], t + 1))
+		return SIZE_MAX;
+	c->threads.data[t].data[t] = time + 1;
+	return at && fl_clocks_acquire(c, t, key) ? SIZE_MAX : t;
+}
+
+struct err *fl_clocks_end(struct clocks *c, size_t t, uint64_t key)
+{
+	struct clock_end end = { t, clocks_now(c, t) };
+	clock_times *o = object(c, key);
+
+	if (!o || vec_add(&c->ended, end))
+		return &err_nomem;
+	vec_deinit(o);
+	*o = c->threads.data[t];
+	c->threads.data[t] = (clock_times){};
+	if (grow(&c->threads.data[t], t + 1))
+		return &err_nomem;
+	c->threads.data[t].data[t] = end.time;
+	return NULL;
 }
 
 struct err *fl_clocks_tell(struct clocks *c, size_t t, uint64_t key)

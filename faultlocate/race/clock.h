@@ -5,6 +5,10 @@
  * @file
  * Vector clocks: of threads, and of what synchronises them. Private to race/.
  *
+ * A clock has a place in all others. That of a thread that has ended is another's when all its accesses are
+ * before whatever that one does: then it goes on from the time at which it ended, and whoever is behind
+ * the new one is behind the old one, too.
+ *
  * Invariant: clock[u] of thread t is the time of u's last release that happened before what t does now; so
  * u's access at its time k happened before it if k <= clock[u].
  */
@@ -13,18 +17,33 @@
 
 #include "base/base.h"
 
+#define CLOCKS_ENDED 1000 ///< beyond so many the first one is another's in any case
+
 typedef VEC(uint32_t) clock_times; ///< by thread; behind the last: 0
+
+struct clock_end {
+	uint32_t thread, time;
+};
 
 struct clocks {
 	VEC(clock_times) threads;
+	VEC(uint32_t) accessed;	     ///< by thread: the time of its last access
+	VEC(struct clock_end) ended; ///< whose clocks are nobody's
 	VEC(clock_times) objects;
-	struct map known; ///< key of an object -> index + 1
+	VEC(uint32_t) free; ///< objects that are none
+	struct map known;   ///< key of an object -> index + 1
 };
 
 void fl_clocks_deinit(struct clocks *c);
 
-/** Be there for threads 0 to @p n - 1, each at time 1 of its own. @return ERR_NOMEM. */
-struct err *fl_clocks_threads(struct clocks *c, size_t n);
+/** Begin a thread that is behind object @p key. @return its clock; SIZE_MAX: no memory. */
+size_t fl_clocks_begin(struct clocks *c, uint64_t key);
+
+/** Thread @p t has ended; what it did happens before who acquires object @p key. @return ERR_NOMEM. */
+struct err *fl_clocks_end(struct clocks *c, size_t t, uint64_t key);
+
+/** Nobody will ask for object @p key, as it is now. */
+void fl_clocks_forget(struct clocks *c, uint64_t key);
 
 static inline uint32_t clock_at(const clock_times *t, size_t i)
 {
@@ -35,6 +54,12 @@ static inline uint32_t clock_at(const clock_times *t, size_t i)
 static inline uint32_t clocks_now(const struct clocks *c, size_t t)
 {
 	return c->threads.data[t].data[t];
+}
+
+/** Thread @p t accesses memory. */
+static inline void clocks_access(struct clocks *c, size_t t)
+{
+	c->accessed.data[t] = clocks_now(c, t);
 }
 
 /** @return whether what thread @p u did at its time @p when happened before what @p t does now. */

@@ -137,15 +137,13 @@ static void walk_reset(struct race_walk *w)
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_deinit(maps[i]);
-	for (size_t i = 0; i < w->threads.size; i++) {
-		vec_deinit(&w->threads.data[i].open);
-		vec_deinit(&w->threads.data[i].locks);
-		vec_deinit(&w->threads.data[i].sections);
-		vec_deinit(&w->threads.data[i].scratch);
-	}
+	for (size_t i = 0; i < w->threads.size; i++)
+		fl_race_thread_deinit(&w->threads.data[i]);
 	vec_deinit(&w->threads);
 	vec_deinit(&w->stacks);
-	vec_deinit(&w->clock_tids);
+	for (size_t i = 0; i < w->owners.size; i++)
+		vec_deinit(&w->owners.data[i]);
+	vec_deinit(&w->owners);
 	vec_deinit(&w->depends);
 	vec_deinit(&w->parents);
 	w->n_tasks = 0;

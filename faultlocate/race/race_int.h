@@ -42,6 +42,7 @@ struct race_thread {
 	struct race_open
 		pending; ///< it returned; its result is known where the thread goes on
 	bool has_pending;
+	bool has_ended;	 ///< and has no clock
 	bool is_in_call; ///< a system call that is not answered yet
 	uint64_t
 		left_at; ///< number of the switch at which it was left in that first; 0: it was not
@@ -83,6 +84,12 @@ struct race_block {
 	uint32_t n;
 	struct race_operand operand[];
 };
+
+/** A thread that had a clock from a time on. */
+struct race_owner {
+	uint32_t from, tid;
+};
+typedef VEC(struct race_owner) race_owners;
 
 /** Lock sets, each once. */
 struct race_lock_set {
@@ -134,14 +141,14 @@ struct race_walk {
 	VEC(struct race_thread) threads;
 	size_t thread; ///< that runs
 	uint64_t n_switches;
-	bool has_made;		  ///< somebody has made a thread, or a process
-	struct map by_tid;	  ///< -> index
-	struct map by_base;	  ///< fs base -> index
-	struct map callbacks;	  ///< function -> does << 56 | 1: they run later
-	struct map once;	  ///< function -> key
-	struct map rounds;	  ///< key of a barrier -> how often it was passed
-	struct map blocks;	  ///< of the allocator -> bytes
-	VEC(uint32_t) clock_tids; ///< by clock: the thread's
+	bool has_made;		 ///< somebody has made a thread, or a process
+	struct map by_tid;	 ///< -> index
+	struct map by_base;	 ///< fs base -> index
+	struct map callbacks;	 ///< function -> does << 56 | 1: they run later
+	struct map once;	 ///< function -> key
+	struct map rounds;	 ///< key of a barrier -> how often it was passed
+	struct map blocks;	 ///< of the allocator -> bytes
+	VEC(race_owners) owners; ///< by clock
 	VEC(struct race_depend) depends;
 	VEC(struct race_parent) parents;
 	size_t n_tasks;	      ///< with a clock of their own
@@ -187,6 +194,7 @@ enum race_space { ///< of keys: what is at one address may be several objects
 	SPACE_ROUND,
 	SPACE_LOADED,
 	SPACE_SIGNAL,
+	SPACE_GONE, ///< of a thread that has ended
 	RACE_SPACES = 32,
 };
 
@@ -208,15 +216,6 @@ static inline struct err *race_acquire(struct race_walk *w, uint64_t key)
 static inline struct err *race_release(struct race_walk *w, uint64_t key)
 {
 	return fl_clocks_release(&w->clocks, race_now(w)->clock, key);
-}
-
-/** A new clock, of thread @p tid; SIZE_MAX: no memory. */
-static inline size_t race_clock(struct race_walk *w, uint32_t tid)
-{
-	if (vec_add(&w->clock_tids, tid) ||
-	    fl_clocks_threads(&w->clocks, w->clock_tids.size))
-		return SIZE_MAX;
-	return w->clock_tids.size - 1;
 }
 
 /* ---- race.c -------------------------------------------------------------------------------------- */
@@ -270,6 +269,15 @@ struct err *fl_race_return(struct race_walk *w, uint64_t rsp);
 
 /** The thread goes on behind a call that returned @p result. */
 struct err *fl_race_finish(struct race_walk *w, uint64_t result);
+
+/** A new clock, of thread @p tid, behind object @p key; SIZE_MAX: no memory. */
+size_t fl_race_clock(struct race_walk *w, uint32_t tid, uint64_t key);
+
+/** Free what @p t has. */
+void fl_race_thread_deinit(struct race_thread *t);
+
+/** @return whose clock @p clock was at time @p time. */
+uint32_t fl_race_tid(const struct race_walk *w, size_t clock, uint32_t time);
 
 /** A system call was answered. */
 struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec,

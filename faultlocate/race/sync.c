@@ -355,6 +355,14 @@ static struct err *give_block(struct race_walk *w, uint64_t addr, uint64_t bytes
 	return fl_race_note_scratch(race_now(w), addr);
 }
 
+static struct err *order_behind(struct race_walk *w, size_t thread)
+{
+	const struct race_thread *t = &w->threads.data[thread];
+
+	return t->has_ended ? race_acquire(w, race_key(SPACE_GONE, thread)) :
+			      fl_clocks_order(&w->clocks, t->clock, race_now(w)->clock);
+}
+
 /* pthread_t is what the thread's fs was. When it was called it may not have run yet; when it ends, another
  * may have its place, if just so. */
 static struct err *join_thread(struct race_walk *w, const struct race_open *o)
@@ -363,11 +371,9 @@ static struct err *join_thread(struct race_walk *w, const struct race_open *o)
 	struct err *err = NULL;
 
 	if (now)
-		err = fl_clocks_order(&w->clocks, w->threads.data[*now].clock,
-				      race_now(w)->clock);
+		err = order_behind(w, *now);
 	if (!err && o->more && (!now || o->more != *now + 1))
-		err = fl_clocks_order(&w->clocks, w->threads.data[o->more - 1].clock,
-				      race_now(w)->clock);
+		err = order_behind(w, o->more - 1);
 	return err;
 }
 
@@ -415,6 +421,58 @@ struct err *fl_race_finish(struct race_walk *w, uint64_t result)
 	default:
 		return NULL;
 	}
+}
+
+/* ---- the life of threads -------------------------------------------------------------------------- */
+
+size_t fl_race_clock(struct race_walk *w, uint32_t tid, uint64_t key)
+{
+	size_t ret = fl_clocks_begin(&w->clocks, key);
+	struct race_owner owner = { .tid = tid };
+
+	if (ret == SIZE_MAX || (ret == w->owners.size && !vec_push(&w->owners)))
+		return SIZE_MAX;
+	owner.from = clocks_now(&w->clocks, ret);
+	return vec_add(&w->owners.data[ret], owner) ? SIZE_MAX : ret;
+}
+
+uint32_t fl_race_tid(const struct race_walk *w, size_t clock, uint32_t time)
+{
+	const race_owners *owners = &w->owners.data[clock];
+	size_t i = vec_rank(owners->size, i, owners->data[i].from <= time);
+
+	return owners->data[i - 1].tid;
+}
+
+void fl_race_thread_deinit(struct race_thread *t)
+{
+	vec_deinit(&t->open);
+	vec_deinit(&t->locks);
+	vec_deinit(&t->sections);
+	vec_deinit(&t->scratch);
+}
+
+/* Thread @p tid is another from here on. */
+static void forget_ended(struct race_walk *w, uint32_t tid)
+{
+	const uint64_t *known = map_get(&w->by_tid, tid);
+
+	if (known && w->threads.data[*known].has_ended)
+		map_remove(&w->by_tid, tid);
+}
+
+/* Another may get its clock: unless it is in a task's, or a section's. */
+static struct err *end_thread(struct race_walk *w)
+{
+	struct race_thread *t = race_now(w);
+
+	if (t->sections.size || vec_find(&t->open, o, o->is_callback))
+		return NULL;
+	t->has_ended = true;
+	fl_race_thread_deinit(t);
+	return w->is_learning ? NULL :
+				fl_clocks_end(&w->clocks, t->clock,
+					      race_key(SPACE_GONE, w->thread));
 }
 
 /* ---- system calls ---------------------------------------------------------------------------------- */
@@ -485,11 +543,13 @@ static uint64_t given_by(const struct dec_rec *rec)
 	}
 }
 
-/* .. of which a signal may come by a file, too. */
+/* .. of which a signal may come by a file, too, and a thread may have the number of one that has ended. */
 static struct err *give(struct race_walk *w, uint64_t key)
 {
 	size_t clock = race_now(w)->clock;
 
+	if (key % RACE_SPACES == SPACE_THREAD)
+		forget_ended(w, key / RACE_SPACES);
 	if (key % RACE_SPACES == SPACE_SIGNAL) {
 		struct err *err =
 			fl_clocks_tell(&w->clocks, clock, race_key(SPACE_FILES, 0));
@@ -513,7 +573,7 @@ static struct err *end_giving(struct race_walk *w, const struct dec_rec *rec)
 		return NULL;
 	if (w->is_learning && left_at && map_put(&w->given, left_at, key))
 		return &err_nomem;
-	err = give(w, key);
+	err = left_at && !w->is_learning ? NULL : give(w, key); // it has been given
 	fl_clocks_tick(&w->clocks, t->clock);
 	return err;
 }
@@ -558,7 +618,16 @@ static struct err *futex(struct race_walk *w, const struct dec_rec *rec)
 static struct err *map_memory(struct race_walk *w, uint64_t addr, uint64_t size,
 			      bool is_stack)
 {
+	size_t n = 0;
+
 	fl_shadow_clear(&w->shadow, addr, size);
+	for (size_t i = 0; i < w->stacks.size; i++) {
+		struct dec_range s = w->stacks.data[i];
+
+		if (s.end <= addr || s.start >= addr + size)
+			w->stacks.data[n++] = s;
+	}
+	w->stacks.size = n;
 	return is_stack ? vec_add(&w->stacks, (struct dec_range){ .start = addr,
 								  .end = addr + size }) :
 			  NULL;
@@ -577,6 +646,8 @@ static struct err *end_taking(struct race_walk *w, const struct dec_rec *rec,
 	case SYS_clone3:
 		w->has_made = true;
 		return NULL;
+	case SYS_exit:
+		return end_thread(w);
 	case SYS_futex:
 		return futex(w, rec);
 	case SYS_mmap:
@@ -630,18 +701,19 @@ struct err *fl_race_syscall(struct race_walk *w, const struct dec_rec *rec, uint
 static struct err *start_thread(struct race_walk *w, uint32_t tid)
 {
 	uint64_t key = race_key(SPACE_THREAD, tid);
+	bool is_known = map_get(&w->clocks.known, key);
 	struct err *err = NULL;
 
-	race_now(w)->clock = race_clock(w, tid);
-	if (race_now(w)->clock == SIZE_MAX)
-		return &err_nomem;
-	if (map_get(&w->clocks.known, key))
-		return race_acquire(w, key);
-	for (size_t i = 0; i < w->thread && !err; i++)
+	if (w->is_learning &&
+	    w->thread) // who makes whom is not known: all have the first one's
+		return NULL;
+	for (size_t i = 0; i < w->thread && !is_known && !err; i++)
 		if (w->threads.data[i].is_in_call)
-			err = fl_clocks_order(&w->clocks, w->threads.data[i].clock,
-					      race_now(w)->clock);
-	return err;
+			err = fl_clocks_release(&w->clocks, w->threads.data[i].clock,
+						key);
+	race_now(w)->clock = err ? SIZE_MAX : fl_race_clock(w, tid, key);
+	fl_clocks_forget(&w->clocks, key);
+	return race_now(w)->clock == SIZE_MAX ? &err_nomem : NULL;
 }
 
 /* The thread does not run for a while. */
@@ -650,8 +722,8 @@ static struct err *leave_thread(struct race_walk *w, bool is_in_call)
 	struct race_thread *t = race_now(w);
 	const uint64_t *given;
 
-	t->is_in_call = is_in_call;
-	if (!is_in_call || t->left_at)
+	t->is_in_call = is_in_call && !t->has_ended;
+	if (!t->is_in_call || t->left_at)
 		return NULL;
 	t->left_at = w->n_switches;
 	given = map_get(&w->given, t->left_at);

@@ -86,7 +86,7 @@ struct err *fl_race_begin_task(struct race_walk *w, struct race_open *o)
 	o->outer = t->clock;
 	if (w->n_tasks < TASKS_MAX) {
 		w->n_tasks++;
-		t->clock = race_clock(w, t->tid);
+		t->clock = fl_race_clock(w, t->tid, 0);
 		if (t->clock == SIZE_MAX)
 			return &err_nomem;
 	}
@@ -179,7 +179,7 @@ static struct err *begin_section(struct race_walk *w, uint64_t rsp)
 	renew_own(w, rsp);
 	if (!t->sections.size)
 		t->outside = t->clock;
-	clock = race_clock(w, t->tid);
+	clock = fl_race_clock(w, t->tid, 0);
 	if (clock == SIZE_MAX || vec_add(&t->sections, clock))
 		return &err_nomem;
 	t->clock = clock;

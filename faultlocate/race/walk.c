@@ -38,7 +38,7 @@ static void fill(const struct race_walk *w, const struct shadow_record *r, uint6
 		.rip = w->statements.data[r->statement - 1],
 		.addr = addr,
 		.size = r->size,
-		.tid = w->clock_tids.data[r->thread],
+		.tid = fl_race_tid(w, r->thread, r->clock),
 		.is_write = r->is_write,
 		.is_atomic = r->is_atomic,
 	};
@@ -91,6 +91,7 @@ struct err *fl_race_access(struct race_walk *w, uint64_t time, uint64_t rip,
 	// Before a second thread is made all is in order.
 	if (w->is_learning || (!w->has_made && w->threads.size < 2) || !x.size)
 		return NULL;
+	clocks_access(&w->clocks, t->clock);
 	x.statement = number_statement(w, rip);
 	return x.statement ?
 		       fl_shadow_access(&w->shadow, &w->clocks, addr, &x, on_race, w) :
