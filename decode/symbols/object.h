@@ -36,7 +36,8 @@ struct dec_around {
 bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64_t addr,
 			struct dec_around *ret);
 
-/** @return whether a static object begins at @p addr, which is @p ret. */
+/** @return whether a static object begins at @p addr. @p ret: the one there, or about it; without a name there is
+ * none. */
 bool dec_symbols_begins(struct dec_symbols *s, uint64_t addr, struct dec_object *ret);
 
 /** @p o, as dec_symbols_around() told of it to code at @p rip, is a struct, and what @p addr is in is a member of it, an

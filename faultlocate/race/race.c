@@ -133,7 +133,7 @@ static void walk_reset(struct race_walk *w)
 			       &w->watched,   &w->by_tid,	&w->by_base,
 			       &w->callbacks, &w->once,		&w->rounds,
 			       &w->blocks,    &w->statement_of, &w->lock_set_of,
-			       &w->seen };
+			       &w->seen,      &w->unchanged };
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_deinit(maps[i]);
@@ -181,6 +181,9 @@ static struct err *start(struct race_walk *w)
 	for (size_t i = 0; i < w->places.capacity && !err; i++)
 		if (w->places.slots[i].key != MAP_EMPTY_KEY)
 			err = watch(w, w->places.slots[i].key);
+	for (size_t i = 0; i < w->stores.capacity && !err; i++)
+		if (w->stores.slots[i].key != MAP_EMPTY_KEY)
+			err = dec_machine_break(w->machine, w->stores.slots[i].key, true);
 	return err ? err : dec_machine_log(w->machine, DEC_LOG_ADDRESSES, on_log, w);
 }
 
@@ -205,7 +208,9 @@ static struct err *replay(struct race_walk *w, const struct capture *c, bool is_
 		if (!err)
 			err = dec_machine_run(w->machine, UINT64_MAX >> 1, &where);
 		if (!err && where.at == DEC_AT_BREAK)
-			err = fl_race_note_task(w);
+			err = map_get(&w->stores, where.rip) ?
+				      fl_race_note_store(w, &where) :
+				      fl_race_note_task(w);
 	} while (!err && where.at == DEC_AT_BREAK);
 	dec_machine_destroy(w->machine);
 	w->machine = NULL;
@@ -311,6 +316,11 @@ static struct err *learn_from(struct race_walk *w, bool *has_learnt)
 		const struct fl_race_access *side[] = { &r->earlier, &r->later };
 
 		for (int k = 0; k < 2; k++) {
+			if (fl_race_may_be_vptr(w, side[k])) {
+				if (map_put(&w->stores, side[k]->rip, 0))
+					return &err_nomem;
+				*has_learnt = true;
+			}
 			if (map_get(&w->instructions, side[k]->rip) ||
 			    !is_atomic(w, side[k]))
 				continue;
@@ -499,6 +509,7 @@ struct err *fl_races_find(const struct capture *c, struct dec_symbols *symbols,
 	map_deinit(&w->atomics);
 	map_deinit(&w->instructions);
 	map_deinit(&w->says);
+	map_deinit(&w->stores);
 	map_deinit(&w->given);
 	free(w);
 	return err;

@@ -128,6 +128,8 @@ struct race_walk {
 	struct map says;    ///< instruction -> enum race_says
 	struct map instructions; ///< .. and instructions that do so
 	struct map
+		stores; ///< instructions that may store a vptr -> how often they were looked at
+	struct map
 		given; ///< switch, by number -> key to which the call gives that it was in
 	// Of modules.
 	struct map entries;	   ///< address -> index in fl_race_calls + 1
@@ -142,6 +144,7 @@ struct race_walk {
 	size_t thread; ///< that runs
 	uint64_t n_switches;
 	bool has_made;		 ///< somebody has made a thread, or a process
+	struct map unchanged;	 ///< times of stores that changed nothing, as read
 	struct map by_tid;	 ///< -> index
 	struct map by_base;	 ///< fs base -> index
 	struct map callbacks;	 ///< function -> does << 56 | 1: they run later
@@ -222,6 +225,14 @@ static inline struct err *race_release(struct race_walk *w, uint64_t key)
 
 /** @return what the source says of the instruction at @p rip. */
 enum race_says fl_race_says(struct race_walk *w, uint64_t rip);
+
+/* ---- vptr.c -------------------------------------------------------------------------------------- */
+
+/** @return whether @p x may be a store of a vtable's address, and is not known to be looked at. */
+bool fl_race_may_be_vptr(struct race_walk *w, const struct fl_race_access *x);
+
+/** The machine stands at one that is: does it change anything? */
+struct err *fl_race_note_store(struct race_walk *w, const struct dec_where *where);
 
 /* ---- task.c -------------------------------------------------------------------------------------- */
 

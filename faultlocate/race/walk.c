@@ -91,6 +91,7 @@ struct err *fl_race_access(struct race_walk *w, uint64_t time, uint64_t rip,
 	// Before a second thread is made all is in order.
 	if (w->is_learning || (!w->has_made && w->threads.size < 2) || !x.size)
 		return NULL;
+	x.is_write &= !w->unchanged.size || !map_get(&w->unchanged, time);
 	clocks_access(&w->clocks, t->clock);
 	x.statement = number_statement(w, rip);
 	return x.statement ?
