@@ -510,6 +510,8 @@ static struct err *on_state(struct race_walk *w, const struct dec_rec *rec)
 	if (rec->value[20] == DEC_STATE_SIGNAL) {
 		struct err *err = fl_race_take_signal(w, rec->value[CAP_RDI]);
 
+		race_now(w)->left_at =
+			0; // in a call that is made again behind the handler
 		if (err)
 			return err;
 	}
