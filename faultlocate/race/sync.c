@@ -704,8 +704,8 @@ static struct err *start_thread(struct race_walk *w, uint32_t tid)
 	bool is_known = map_get(&w->clocks.known, key);
 	struct err *err = NULL;
 
-	if (w->is_learning &&
-	    w->thread) // who makes whom is not known: all have the first one's
+	// While it learns who makes whom is not known: all have the first one's.
+	if (w->is_learning && w->thread)
 		return NULL;
 	for (size_t i = 0; i < w->thread && !is_known && !err; i++)
 		if (w->threads.data[i].is_in_call)
@@ -732,8 +732,8 @@ static struct err *leave_thread(struct race_walk *w, bool is_in_call)
 
 struct err *fl_race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_call)
 {
-	const uint64_t *known = map_get(&w->by_tid, tid);
 	struct err *err = dec_frames_switch(&w->frames, tid);
+	const uint64_t *known;
 	struct race_thread *t;
 
 	w->n_switches++;
@@ -741,6 +741,7 @@ struct err *fl_race_switch(struct race_walk *w, uint32_t tid, bool is_left_in_ca
 		err = leave_thread(w, is_left_in_call);
 	if (err)
 		return err;
+	known = map_get(&w->by_tid, tid);
 	if (known) {
 		w->thread = *known;
 		race_now(w)->is_in_call = false;
