@@ -121,6 +121,7 @@ struct bytes_made {
 		fresh; ///< bits: an address that is a constant in the frame or in static data
 	uint32_t astray; ///< bits: a pointer with its distance to another variable added
 	uint32_t given;	 ///< bits: what another function left there
+	uint32_t untold; ///< bits: an address that no variable holds, but the compiler
 	bool has_distance; ///< the next had any since the last call
 	uint32_t distance_from
 		[DEC_GPRS]; ///< of a pointer less another: the other one; 0: it is none
@@ -136,6 +137,9 @@ struct bytes_objects {
 	struct map sites; ///< rip -> index + 1 of site, or 0
 	VEC(struct bytes_site) site;
 	struct map literal; ///< function's statement -> 1 no, 2 yes
+	/** Return address of a call with an address in the frame -> number of what a block's end destroys by it,
+	 * BYTES_NOBODY: of what has no name; 0: nothing. */
+	struct map cleanups;
 	struct {
 		uint64_t rip;
 		bool is_literal;
@@ -347,6 +351,12 @@ uint32_t fl_objects_number(struct bytes_walk *w, const struct dec_around *around
 
 /** @return whether the code at @p rip was not optimized: dec_symbols_is_literal(), asked once. */
 bool fl_objects_is_literal(struct bytes_walk *w, uint64_t rip);
+
+/** @return whether code at @p pc is of the block that declares @p o; also if that is not known. */
+static inline bool fl_objects_is_within(const struct dec_object *o, uint64_t pc)
+{
+	return !o->scope_end || (pc >= o->scope_start && pc < o->scope_end);
+}
 
 /** A dec_frame.read that knows nothing: where memory tells where a variable is, that may change. */
 bool fl_objects_read_nothing(void *ctx, uint64_t addr, void *buf, size_t size);

@@ -116,6 +116,12 @@ static bool follows_words(const struct bytes_walk *w)
 	return w->events->access && !w->thread->allocator_rsp;
 }
 
+/* May register @p reg lead into the frame? */
+static bool is_in_frame(const struct dec_glance *g, int reg)
+{
+	return g->gpr[reg] - g->gpr[CAP_RSP] < 1u << 16;
+}
+
 /* Has it to do with what is followed? */
 static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
 			 struct bytes_seen *q, uint64_t rip, uint64_t addr)
@@ -124,7 +130,8 @@ static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
 	const struct hg_derived_regs *d = w->objects.derive.regs;
 	bool has_objects = w->events->access;
 
-	return (q->is_call && w->objects.has_literal && d->live & BYTES_ARGUMENTS) ||
+	return (q->is_call && w->objects.has_literal &&
+		(d->live & BYTES_ARGUMENTS || is_in_frame(g, CAP_RDI))) ||
 	       q->gpr & (r->live | (has_objects ? d->live : 0)) ||
 	       q->vec & (r->vec_live | (has_objects ? d->vec_live : 0)) ||
 	       (q->reads_flags && !fl_has_flags(r)) ||

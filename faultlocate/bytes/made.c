@@ -61,7 +61,8 @@ int fl_made_led(struct bytes_walk *w, int a, int b)
 
 /* ---- blocks ------------------------------------------------------------------------------------- */
 
-enum { SITE_MEMBER = 256, SITE_POINTER }; // beside a dec_flow, in keys of sites
+// Beside a dec_flow, in keys of sites.
+enum { SITE_MEMBER = 256, SITE_POINTER, SITE_SLOT };
 
 /* The array in @p block that the line of @p rip names, which computes @p addr there: it is asked once. */
 static uint32_t named_in(struct bytes_walk *w, uint64_t rip,
@@ -145,6 +146,17 @@ bool fl_made_is_asked(struct bytes_walk *w, uint64_t rip)
 	return known ? *known : fl_objects_is_literal(w, rip);
 }
 
+/* Where does the instruction of @p s load from? */
+static uint64_t slot_of(const struct dec_step *s)
+{
+	uint64_t slot = 0;
+
+	for (size_t i = 0; i < s->n_refs; i++)
+		if (s->refs[i].is_mem)
+			slot = s->refs[i].addr;
+	return slot;
+}
+
 /* The variable at @p slot, a pointer, that the instruction of @p s loads: it is asked once. */
 static const struct dec_object *pointer_at(struct bytes_walk *w, const struct dec_step *s,
 					   uint64_t slot)
@@ -174,13 +186,9 @@ uint32_t fl_made_block(struct bytes_walk *w, const struct dec_step *s, uint64_t 
 	const uint64_t *size = map_get(&w->blocks, value);
 	const struct dec_object *pointer;
 	struct dec_object block;
-	uint64_t slot = 0;
 
-	for (size_t i = 0; i < s->n_refs; i++)
-		if (s->refs[i].is_mem)
-			slot = s->refs[i].addr;
 	pointer = size && *size && w->objects.n_blocks < BYTES_BLOCKS ?
-			  pointer_at(w, s, slot) :
+			  pointer_at(w, s, slot_of(s)) :
 			  NULL;
 	if (!pointer)
 		return 0;
@@ -188,6 +196,74 @@ uint32_t fl_made_block(struct bytes_walk *w, const struct dec_step *s, uint64_t 
 	block.start = value;
 	block.size = *size;
 	return fl_made_in_block(w, s, &block, value);
+}
+
+/* ---- cleaning up --------------------------------------------------------------------------------- */
+
+/* Where a block ends, its variables are destroyed, or given to what the attribute `cleanup' names: by calls that gcc
+ * has in the block, and clang behind it. No variable holds the address that they get, as one does where the program
+ * keeps it. */
+
+/* Does register @p reg, which the instruction of @p s loaded, hold such an address? It is asked once. */
+static bool is_kept_aside(struct bytes_walk *w, const struct dec_step *s, int reg)
+{
+	const struct bytes_object *x = object_of(w, reg);
+	struct dec_frame f = { .rip = s->insn->rip, .read = fl_objects_read_nothing };
+	uint64_t key = hg_derive_key(s->insn->rip, SITE_SLOT);
+	const uint64_t *known;
+	struct dec_around around;
+	bool is_variable;
+
+	if (!x || !x->around.at.scope_end || !fl_made_may_load(s->insn))
+		return false;
+	known = map_get(&w->objects.sites, key);
+	if (known)
+		return !*known;
+	memcpy(f.gpr, w->objects.derive.regs->value, sizeof(f.gpr));
+	is_variable = dec_symbols_around(w->symbols, &f, slot_of(s), &around) &&
+		      around.at.name;
+	// What cannot be kept is asked again.
+	map_put(&w->objects.sites, key, is_variable);
+	return !is_variable;
+}
+
+/* Is function @p name a destructor? C++ ABI, 5.1.4.3. */
+static bool is_destructor(const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+
+	return n > 6 && !strncmp(name, "_Z", 2) && name[n - 4] == 'D' &&
+	       strchr("012", name[n - 3]) && !strcmp(name + n - 2, "Ev");
+}
+
+/* What the call of @p s gets as its first argument, if that is such an address; 0: it is not. What has no name, as a
+ * constant's that a reference is to, is known by the destructor. */
+static uint32_t cleaned_up_by(struct bytes_walk *w, const struct dec_step *s)
+{
+	const struct hg_derived_regs *r = w->objects.derive.regs;
+	const struct bytes_object *x = object_of(w, CAP_RDI);
+	struct dec_place place;
+
+	if (x && x->around.at.name)
+		return w->objects.made.untold >> CAP_RDI & 1 &&
+				       !fl_objects_is_within(&x->around.at,
+							     s->insn->rip) ?
+			       r->gpr[CAP_RDI] :
+			       0;
+	dec_symbols_place_bare(w->symbols, s->insn->target, &place);
+	return is_destructor(place.outer) ? BYTES_NOBODY : 0;
+}
+
+static void note_cleanup(struct bytes_walk *w, const struct dec_step *s)
+{
+	const struct hg_derived_regs *r = w->objects.derive.regs;
+	uint64_t back = s->insn->rip + s->insn->len, rsp = r->value[CAP_RSP];
+
+	if (r->value[CAP_RDI] - rsp >= fl_objects_frame(w).rsp - rsp ||
+	    map_get(&w->objects.cleanups, back))
+		return;
+	if (map_put(&w->objects.cleanups, back, cleaned_up_by(w, s)))
+		w->objects.derive.is_out_of_memory = true;
 }
 
 /* ---- registers ---------------------------------------------------------------------------------- */
@@ -236,6 +312,7 @@ static void note(struct bytes_walk *w, const struct dec_step *s,
 		made->fresh |= (was->fresh >> by & 1) << to;
 		made->astray |= (was->astray >> by & 1) << to;
 		made->given |= (was->given >> by & 1) << to;
+		made->untold |= (was->untold >> by & 1) << to;
 		made->distance_from[to] = was->distance_from[by];
 		if (b->number[by] == BYTES_DISTANCE)
 			hg_derived_set(w->objects.derive.regs, to, BYTES_DISTANCE);
@@ -250,6 +327,8 @@ static void note(struct bytes_walk *w, const struct dec_step *s,
 			hg_derived_set(w->objects.derive.regs, to, 0);
 		break;
 	case ZYDIS_MNEMONIC_ADD: // an index; or a constant
+		if (m->op[1].kind == MODEL_IMM)
+			made->untold |= was->untold & 1u << to;
 		made->astray |= ((was->astray >> to | was->astray >> by) & 1) << to;
 		made->distance_from[to] = b->number[to] && was->distance_from[to] ?
 						  was->distance_from[to] :
@@ -390,8 +469,10 @@ void fl_made_begin(struct bytes_walk *w, const struct dec_step *s, struct bytes_
 	b->made = w->objects.made;
 	memcpy(b->number, r->gpr, sizeof(b->number));
 	b->led = led_by(w, s);
-	if (fl_made_is_call(s->insn))
+	if (fl_made_is_call(s->insn)) {
 		give_out(w);
+		note_cleanup(w, s);
+	}
 	b->was_live = r->live;
 	b->hidden = 0;
 	for (uint32_t left = r->live; left; left &= left - 1) {
@@ -421,6 +502,7 @@ void fl_made_end(struct bytes_walk *w, const struct dec_step *s,
 	made->fresh &= ~written;
 	made->astray &= ~written;
 	made->given &= ~written;
+	made->untold &= ~written;
 	for (uint32_t left = written; left; left &= left - 1)
 		made->distance_from[__builtin_ctz(left)] = 0;
 	for (uint32_t left = b->hidden & ~written; left; left &= left - 1)
@@ -448,11 +530,14 @@ void fl_made_end(struct bytes_walk *w, const struct dec_step *s,
 		hg_derived_set(r, to, is_named ? b->number[b->led] : 0);
 	} else if (is_fixed) {
 		made->fresh |= 1u << to;
+		made->untold |= 1u << to;
 	} else if (adds_kept_distance(w, s, b)) {
 		hg_derived_set(r, to, 0);
 	} else {
 		if (!s->insn->n_mem)
 			note(w, s, m, b);
+		else if (is_kept_aside(w, s, to))
+			made->untold |= 1u << to;
 		hg_derived_set(r, to, widened(w, r->gpr[to], false, by));
 		if (made->distance_from[to] && !r->gpr[to])
 			hg_derived_set(r, to, BYTES_DISTANCE);

@@ -132,6 +132,7 @@ static void name_member(struct bytes_walk *w, uint64_t rip, struct bytes_site *s
 	site->element = fl_named_array(w, rip, o, false, site->addr, &site->member);
 	site->member.scope_start = o->scope_start;
 	site->member.scope_end = o->scope_end;
+	site->member.die = o->die;
 	if (site->element ||
 	    (before->name && o->start == site->addr && fl_named_start(w, rip, o->name)))
 		*before = (struct dec_object){};
@@ -219,8 +220,20 @@ static bool is_same_function(struct bytes_walk *w, uint64_t a, uint64_t b)
 	return n == strcspn(y.outer, ".") && !strncmp(x.outer, y.outer, n);
 }
 
-/* Has the block ended that declares the variable? Of a pointer that was made in it; what is made outside is the
- * compiler's. */
+/* Is @p call one by which the end of its block cleans up, while @p o is still there? What was declared last goes first. */
+static bool is_cleanup(const struct bytes_walk *w, const struct frame *call,
+		       const struct dec_object *o)
+{
+	const uint64_t *number = map_get(&w->objects.cleanups, call->return_rip);
+	const struct dec_object *gone =
+		number && *number ? &w->objects.all.data[*number - 1].around.at : NULL;
+
+	return gone && (!gone->name || (gone->scope_start == o->scope_start &&
+					(uintptr_t)gone->die >= (uintptr_t)o->die));
+}
+
+/* Has the block ended that declares the variable? Of a pointer that was made in it, or, as clang does for what comes
+ * first in it, before; what is made behind it is the compiler's, by which it cleans up: so does clang (made.c). */
 static bool has_ended(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc)
 {
 	const frame_stack *stack = &w->frames->stack;
@@ -228,15 +241,17 @@ static bool has_ended(struct bytes_walk *w, const struct bytes_object *x, uint64
 	size_t i = stack->size;
 
 	if (!o->scope_end || !x->is_literal || x->tid != w->thread->tid ||
-	    x->site < o->scope_start || x->site >= o->scope_end)
+	    x->site >= o->scope_end)
 		return false;
 	while (i && (stack->data[i - 1].rsp != x->frame.rsp ||
 		     stack->data[i - 1].time != x->frame.time))
 		i--;
-	if (i && i < stack->size)
+	if (i && i < stack->size) {
+		if (is_cleanup(w, &stack->data[i], o))
+			return false;
 		pc = stack->data[i].return_rip - 1;
-	return i && (pc < o->scope_start || pc >= o->scope_end) &&
-	       is_same_function(w, x->site, pc);
+	}
+	return i && !fl_objects_is_within(o, pc) && is_same_function(w, x->site, pc);
 }
 
 static bool was_inside(const struct bytes_object *x, uint64_t pc)
@@ -661,4 +676,5 @@ void fl_objects_deinit(struct bytes_objects *o)
 	map_deinit(&o->known);
 	map_deinit(&o->sites);
 	map_deinit(&o->literal);
+	map_deinit(&o->cleanups);
 }

@@ -63,15 +63,17 @@ else
 	check_as clang O2
 fi
 
-# Variables of blocks that have ended.
-scopes=tests/programs/scopes.c
-grep -n '// expect: ' $scopes | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' >"$TMPDIR/want"
-[ "$(wc -l <"$TMPDIR/want")" -ge 6 ] || fail "$scopes expects nothing"
-for cc in "gcc -x c" "gcc -x c++" "clang -x c" "clang -x c++"; do
-	$cc -g -O0 -fno-builtin -w -o "$TMPDIR/scopes" $scopes || fail "cannot compile"
+# Variables of blocks that have ended, and of those that are about to.
+scopes=tests/programs/scopes.c cleanups=tests/check/programs/cleanups.cc
+for cc in "gcc -x c $scopes" "gcc -x c++ $scopes" "clang -x c $scopes" "clang -x c++ $scopes" "g++ -std=c++17 $cleanups" "clang++ -std=c++17 $cleanups"; do
+	also="by ${cc%% *}"
+	grep -n "// expect\( ${also%++}\)\?: " "${cc##* }" | sed 's/^\([0-9]*\):.*expect.*: \(.*\)/\1 \2/' >"$TMPDIR/want"
+	[ "$(wc -l <"$TMPDIR/want")" -ge 6 ] || fail "$cc expects nothing"
+	$cc -g -O0 -fno-builtin -w -o "$TMPDIR/scopes" || fail "cannot compile"
 	for kind in right wrong; do
 		rm -rf "$TMPDIR/c"
 		make_capture "$TMPDIR/c" "$TMPDIR/scopes" $kind
+		"$BUILD/tests/check/tool_bytes" "$TMPDIR/c" >"$TMPDIR/counts" || fail "$cc: as fast as it goes is not the same"
 		"$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
 		jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" | sort -u | sort -n >"$TMPDIR/found" ||
 			fail "$cc $kind: $(cat "$TMPDIR/err")"
