@@ -181,14 +181,19 @@ static bool is_of_c(const struct dec_sym_frame *at)
 	}
 }
 
-/* The frame is between what it may use below the stack's end, and its return address. */
-static void set_limits(const struct dec_sym_frame *at, struct dec_around *ret)
+/* The frame is between what it may use below the stack's end, and its return address; behind that are parameters
+ * that its caller put there. @return whether @p addr is of either. */
+static bool set_limits(const struct dec_sym_frame *at, uint64_t addr,
+		       struct dec_around *ret)
 {
 	int64_t disp = 0;
 	int reg = dec_sym_cfa_at(at->unit, at->pc, &disp);
+	uint64_t cfa = reg < 0 ? 0 : at->frame->gpr[reg] + disp;
+	bool is_behind = cfa && addr >= cfa;
 
-	ret->other_end = at->frame->gpr[CAP_RSP] - 128;
-	ret->other_start = reg < 0 ? UINT64_MAX : at->frame->gpr[reg] + disp - 8;
+	ret->other_end = is_behind ? cfa : at->frame->gpr[CAP_RSP] - 128;
+	ret->other_start = cfa && !is_behind ? cfa - 8 : UINT64_MAX;
+	return addr >= ret->other_end && addr < ret->other_start;
 }
 
 /* @p scope: how deep @p die is, if it holds the code; else 0. */
@@ -240,9 +245,8 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	find_static(s, addr, ret);
 	if (ret->is_static || !enter(s, f->rip, &at))
 		return ret->is_static;
-	set_limits(&at, ret);
 	// Where the frame's register is one like others, and a variable lies where a pointer leads to.
-	if (addr < ret->other_end || addr >= ret->other_start)
+	if (!set_limits(&at, addr, ret))
 		return false;
 	is_literal = dec_symbols_is_literal(s, f->rip);
 	// clang has variables by rsp in frames that it realigned, which it finds by rbp.
@@ -261,7 +265,7 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 		is_sure = search.best && !search.is_shared;
 		if (!is_of_c(&at)) {
 			is_sure = true;
-			set_limits(&at, ret);
+			set_limits(&at, addr, ret);
 		}
 	}
 	return is_sure && (ret->at.name || ret->before.name);
