@@ -487,6 +487,19 @@ static uint32_t indexed_by_distance(struct bytes_walk *w, const struct dec_step 
 		       0;
 }
 
+/* Libraries read ahead: string functions, which are judged when they return, and others by words and vectors. What reads
+ * piece by piece has read of the variable before it leaves it. */
+static bool may_read_ahead(const struct bytes_walk *w, const struct dec_step *s,
+			   const struct dec_ref *r, uint32_t number)
+{
+	const struct bytes_object *x = &w->objects.all.data[number - 1];
+
+	return w->thread->string.rsp || r->size >= sizeof(uint64_t) ||
+	       (uint32_t)(s->insn->other_read | s->insn->other_written) ||
+	       (!was_inside(x, s->insn->rip) && !is_in(&x->around.at, r->addr, 1) &&
+		!is_in(&x->around.before, r->addr, 1));
+}
+
 /* @p r, a pointer's or an indexed variable's access. */
 static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 			     const struct dec_ref *r, bool is_own)
@@ -513,7 +526,7 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 		    base_of(regs, m, &base))
 			number = at_site(w, s, base, regs->value, true);
 	}
-	if (!number || (!is_own && !r->is_def)) // libraries read ahead
+	if (!number || (!is_own && !r->is_def && may_read_ahead(w, s, r, number)))
 		return NULL;
 	if (!r->is_def && fl_looks_is_known(w, s->insn->rip))
 		return NULL;
