@@ -104,7 +104,7 @@ struct search {
 	struct dec_around *ret;
 	int best,
 		best_before; ///< how deep the scope is that holds the code; 0: none does
-	bool has_blocks;     ///< code of a block lies together
+	Dwarf_Die block, block_before; ///< where those are declared
 	uint64_t
 		unsized; ///< where the last variable begins whose size DWARF does not tell; 0: none
 	bool is_shared; ///< variables of several scopes have the place
@@ -117,18 +117,30 @@ static bool is_variable(Dwarf_Die *die)
 	return tag == DW_TAG_variable || tag == DW_TAG_formal_parameter;
 }
 
-/* Where the code of @p block, in which @p o is declared, begins and ends. Of C++ that code has what destroys its
- * variables; where that lies elsewhere, as for exceptions, the block is in several pieces, and has none. */
-static void set_scope(const struct search *s, Dwarf_Die *block, struct dec_object *o)
+/* Which code is of @p die, a scope? */
+static const struct dec_scope *scope_of(struct dec_symbols *s,
+					const struct dec_sym_frame *at, Dwarf_Die *die)
 {
-	uint64_t by = s->at->unit->debug_bias + s->at->bias;
-	Dwarf_Addr start, end;
+	uint64_t by = at->unit->debug_bias + at->bias;
+	Dwarf_Addr base, start, end;
+	struct dec_scope *ret;
+	ptrdiff_t next = 0;
+	uint32_t n = 0;
 
-	if (!s->has_blocks || dwarf_tag(block) != DW_TAG_lexical_block ||
-	    dwarf_lowpc(block, &start) != 0 || dwarf_highpc(block, &end) != 0)
-		return;
-	o->scope_start = start + by;
-	o->scope_end = end + by;
+	if (dwarf_tag(die) == DW_TAG_subprogram)
+		return NULL;
+	while ((next = dwarf_ranges(die, next, &base, &start, &end)) > 0)
+		n++;
+	ret = n ? arena_alloc(&s->arena, sizeof(*ret) + n * sizeof(*ret->piece)) : NULL;
+	if (!ret)
+		return NULL;
+	ret->die = die->addr;
+	for (ret->n = 0; (next = dwarf_ranges(die, next, &base, &start, &end)) > 0;
+	     ret->n++) {
+		ret->piece[ret->n].start = start + by;
+		ret->piece[ret->n].end = end + by;
+	}
+	return ret;
 }
 
 /* @p block: the scope that @p die is declared in. */
@@ -146,7 +158,6 @@ static void look_at(struct search *s, Dwarf_Die *block, Dwarf_Die *die, int scop
 				 .start = l.value,
 				 .size = dec_sym_type_bytes(&type),
 				 .die = die->addr };
-	set_scope(s, block, &o);
 	if (l.kind == DEC_SYM_AT && !o.size && scope && o.start <= s->addr &&
 	    o.start > s->unsized)
 		s->unsized = o.start;
@@ -160,10 +171,12 @@ static void look_at(struct search *s, Dwarf_Die *block, Dwarf_Die *die, int scop
 			(s->ret->at.start != o.start || s->ret->at.size != o.size);
 	if (s->addr - o.start < o.size && (scope > s->best || !s->ret->at.name)) {
 		s->ret->at = o;
+		s->block = *block;
 		s->best = scope;
 	} else if (s->addr - o.start == o.size &&
 		   (scope > s->best_before || !s->ret->before.name)) {
 		s->ret->before = o;
+		s->block_before = *block;
 		s->best_before = scope;
 	}
 }
@@ -252,9 +265,12 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	// clang has variables by rsp in frames that it realigned, which it finds by rbp.
 	at.is_stack_vague = !is_literal &&
 			    dec_sym_cfa_at(at.unit, at.pc, &cfa) != CAP_RSP;
-	search.has_blocks = is_literal;
 	look_into(&search, at.function, 1, 0);
 	is_sure = search.best || !search.is_shared;
+	if (is_literal && ret->at.name)
+		ret->at.scope = scope_of(s, &at, &search.block);
+	if (is_literal && ret->before.name)
+		ret->before.scope = scope_of(s, &at, &search.block_before);
 	// gcc only names classes that a library has in full (std::istringstream), and puts them where other blocks
 	// have something else.
 	if (search.unsized && (!search.best || ret->at.start <= search.unsized))
@@ -315,6 +331,30 @@ static bool is_optimized(const struct dec_sym_frame *at)
 	       ops[0].atom == DW_OP_reg7;
 }
 
+/* .. and says, if it was not? */
+static bool says_options(const struct dec_sym_frame *at)
+{
+	return strstr(producer(at), " -m");
+}
+
+/* Are all parameters of @p call, an inlined one, in memory, and any? Then it had to be inlined, without optimization. */
+static bool has_parameters_in_memory(Dwarf_Die *call)
+{
+	Dwarf_Die child;
+	bool ret = false;
+
+	if (dwarf_child(call, &child) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+			continue;
+		if (dwarf_hasattr(&child, DW_AT_const_value) || !is_in_memory(&child))
+			return false;
+		ret = true;
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return ret;
+}
+
 bool dec_symbols_is_literal(struct dec_symbols *s, uint64_t rip)
 {
 	struct dec_sym_frame at = {};
@@ -324,10 +364,11 @@ bool dec_symbols_is_literal(struct dec_symbols *s, uint64_t rip)
 		return false;
 	// Without variables gcc's options are all that tells.
 	if (dwarf_child(at.function, &child) != 0)
-		return strstr(producer(&at), " -m");
+		return says_options(&at);
 	do {
-		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine ||
-		    (is_variable(&child) && !is_in_memory(&child)))
+		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine ?
+			    !says_options(&at) && !has_parameters_in_memory(&child) :
+			    is_variable(&child) && !is_in_memory(&child))
 			return false;
 	} while (dwarf_siblingof(&child, &child) == 0);
 	return true;

@@ -11,13 +11,23 @@
 
 #include "decode/symbols/frame.h"
 
+/** The code of a block, at run time, in pieces: of one of C++ what exceptions do lies elsewhere. Of clang's, what
+ * destroys the block's variables is not in it. */
+struct dec_scope {
+	const void *die; ///< what DWARF says of it
+	uint32_t n;
+	struct {
+		uint64_t start, end;
+	} piece[];
+};
+
 /** A variable in memory. */
 struct dec_object {
 	const char *name;     ///< as long as the symbols live; NULL: there is none
 	uint64_t start, size; ///< at run time; bytes
-	/** In code that was not optimized: the code of the block that declares it. Both 0: its whole
-	 * function's, or not known. */
-	uint64_t scope_start, scope_end;
+	/** In code that was not optimized: the block that declares it, or the inlined call of its function, as
+	 * long as the symbols live. NULL: its whole function's, or not known. */
+	const struct dec_scope *scope;
 	const void *die; ///< of a frame's: what DWARF says of it
 };
 

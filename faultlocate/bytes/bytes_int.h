@@ -122,6 +122,7 @@ struct bytes_made {
 	uint32_t astray; ///< bits: a pointer with its distance to another variable added
 	uint32_t given;	 ///< bits: what another function left there
 	uint32_t untold; ///< bits: an address that no variable holds, but the compiler
+	uint32_t inside; ///< bits: one that was loaded in the block of what it is to
 	bool has_distance; ///< the next had any since the last call
 	uint32_t distance_from
 		[DEC_GPRS]; ///< of a pointer less another: the other one; 0: it is none
@@ -355,7 +356,10 @@ bool fl_objects_is_literal(struct bytes_walk *w, uint64_t rip);
 /** @return whether code at @p pc is of the block that declares @p o; also if that is not known. */
 static inline bool fl_objects_is_within(const struct dec_object *o, uint64_t pc)
 {
-	return !o->scope_end || (pc >= o->scope_start && pc < o->scope_end);
+	for (uint32_t i = 0; o->scope && i < o->scope->n; i++)
+		if (pc >= o->scope->piece[i].start && pc < o->scope->piece[i].end)
+			return true;
+	return !o->scope;
 }
 
 /** A dec_frame.read that knows nothing: where memory tells where a variable is, that may change. */

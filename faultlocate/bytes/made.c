@@ -204,19 +204,15 @@ uint32_t fl_made_block(struct bytes_walk *w, const struct dec_step *s, uint64_t 
  * has in the block, and clang behind it. No variable holds the address that they get, as one does where the program
  * keeps it. */
 
-/* Does register @p reg, which the instruction of @p s loaded, hold such an address? It is asked once. */
-static bool is_kept_aside(struct bytes_walk *w, const struct dec_step *s, int reg)
+/* Is the place in the frame that the instruction of @p s loads an address from no variable's? It is asked once. */
+static bool is_kept_aside(struct bytes_walk *w, const struct dec_step *s)
 {
-	const struct bytes_object *x = object_of(w, reg);
 	struct dec_frame f = { .rip = s->insn->rip, .read = fl_objects_read_nothing };
 	uint64_t key = hg_derive_key(s->insn->rip, SITE_SLOT);
-	const uint64_t *known;
+	const uint64_t *known = map_get(&w->objects.sites, key);
 	struct dec_around around;
 	bool is_variable;
 
-	if (!x || !x->around.at.scope_end || !fl_made_may_load(s->insn))
-		return false;
-	known = map_get(&w->objects.sites, key);
 	if (known)
 		return !*known;
 	memcpy(f.gpr, w->objects.derive.regs->value, sizeof(f.gpr));
@@ -225,6 +221,19 @@ static bool is_kept_aside(struct bytes_walk *w, const struct dec_step *s, int re
 	// What cannot be kept is asked again.
 	map_put(&w->objects.sites, key, is_variable);
 	return !is_variable;
+}
+
+/* The instruction of @p s, which may be a load, wrote register @p reg. */
+static void note_load(struct bytes_walk *w, const struct dec_step *s, int reg)
+{
+	const struct bytes_object *x = object_of(w, reg);
+	struct bytes_made *made = &w->objects.made;
+
+	if (!x || !x->around.at.scope || !fl_made_may_load(s->insn))
+		return;
+	made->untold |= (uint32_t)is_kept_aside(w, s) << reg;
+	made->inside |= (uint32_t)fl_objects_is_within(&x->around.at, s->insn->rip)
+			<< reg;
 }
 
 /* Is function @p name a destructor? C++ ABI, 5.1.4.3. */
@@ -313,6 +322,7 @@ static void note(struct bytes_walk *w, const struct dec_step *s,
 		made->astray |= (was->astray >> by & 1) << to;
 		made->given |= (was->given >> by & 1) << to;
 		made->untold |= (was->untold >> by & 1) << to;
+		made->inside |= (was->inside >> by & 1) << to;
 		made->distance_from[to] = was->distance_from[by];
 		if (b->number[by] == BYTES_DISTANCE)
 			hg_derived_set(w->objects.derive.regs, to, BYTES_DISTANCE);
@@ -503,6 +513,7 @@ void fl_made_end(struct bytes_walk *w, const struct dec_step *s,
 	made->astray &= ~written;
 	made->given &= ~written;
 	made->untold &= ~written;
+	made->inside &= ~written;
 	for (uint32_t left = written; left; left &= left - 1)
 		made->distance_from[__builtin_ctz(left)] = 0;
 	for (uint32_t left = b->hidden & ~written; left; left &= left - 1)
@@ -536,8 +547,8 @@ void fl_made_end(struct bytes_walk *w, const struct dec_step *s,
 	} else {
 		if (!s->insn->n_mem)
 			note(w, s, m, b);
-		else if (is_kept_aside(w, s, to))
-			made->untold |= 1u << to;
+		else
+			note_load(w, s, to);
 		hg_derived_set(r, to, widened(w, r->gpr[to], false, by));
 		if (made->distance_from[to] && !r->gpr[to])
 			hg_derived_set(r, to, BYTES_DISTANCE);

@@ -130,8 +130,7 @@ static void name_member(struct bytes_walk *w, uint64_t rip, struct bytes_site *s
 	if (!o->name || !fl_objects_is_literal(w, rip))
 		return;
 	site->element = fl_named_array(w, rip, o, false, site->addr, &site->member);
-	site->member.scope_start = o->scope_start;
-	site->member.scope_end = o->scope_end;
+	site->member.scope = o->scope;
 	site->member.die = o->die;
 	if (site->element ||
 	    (before->name && o->start == site->addr && fl_named_start(w, rip, o->name)))
@@ -228,20 +227,46 @@ static bool is_cleanup(const struct bytes_walk *w, const struct frame *call,
 	const struct dec_object *gone =
 		number && *number ? &w->objects.all.data[*number - 1].around.at : NULL;
 
-	return gone && (!gone->name || (gone->scope_start == o->scope_start &&
+	return gone && (!gone->name || (gone->scope->die == o->scope->die &&
 					(uintptr_t)gone->die >= (uintptr_t)o->die));
 }
 
+/* Is the code at @p pc of a destructor that was inlined there, or of what it calls? */
+static bool is_in_destructor(struct bytes_walk *w, uint64_t pc)
+{
+	struct dec_place place = {};
+	const char *called;
+
+	dec_symbols_place(w->symbols, pc, &place);
+	called = place.function;
+	for (uint32_t i = 0; i < place.n_inlined; i++) {
+		if (called && *called == '~')
+			return true;
+		called = place.inlined[i].function;
+	}
+	return false;
+}
+
+/* How an access is known: bits. */
+enum {
+	BY_CALL = 1,   // a library's, or what a call means
+	BY_ASTRAY = 2, // by a pointer that a distance led away
+	BY_HELD =
+		4, // by an address that was loaded in the block of the variable: clang's load of what an inlined
+		   // function returns is behind that
+};
+
 /* Has the block ended that declares the variable? Of a pointer that was made in it, or, as clang does for what comes
  * first in it, before; what is made behind it is the compiler's, by which it cleans up: so does clang (made.c). */
-static bool has_ended(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc)
+static bool has_ended(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc,
+		      int how)
 {
 	const frame_stack *stack = &w->frames->stack;
 	const struct dec_object *o = &x->is;
 	size_t i = stack->size;
 
-	if (!o->scope_end || !x->is_literal || x->tid != w->thread->tid ||
-	    x->site >= o->scope_end)
+	if (!o->scope || !x->is_literal || how & BY_HELD || x->tid != w->thread->tid ||
+	    (x->site >= o->scope->piece[0].end && !fl_objects_is_within(o, x->site)))
 		return false;
 	while (i && (stack->data[i - 1].rsp != x->frame.rsp ||
 		     stack->data[i - 1].time != x->frame.time))
@@ -251,7 +276,8 @@ static bool has_ended(struct bytes_walk *w, const struct bytes_object *x, uint64
 			return false;
 		pc = stack->data[i].return_rip - 1;
 	}
-	return i && !fl_objects_is_within(o, pc) && is_same_function(w, x->site, pc);
+	return i && !fl_objects_is_within(o, pc) && is_same_function(w, x->site, pc) &&
+	       !is_in_destructor(w, pc);
 }
 
 static bool was_inside(const struct bytes_object *x, uint64_t pc)
@@ -320,10 +346,9 @@ static bool is_compilers(struct bytes_walk *w, const struct bytes_object *x, uin
 	return is_own_function(w, x, pc);
 }
 
-/* @p is_astray: by a pointer that a distance led away. */
+/* @p how: BY_.. */
 static struct err *check(struct bytes_walk *w, struct fl_bytes_place p, uint32_t number,
-			 uint64_t addr, uint64_t size, bool is_write, bool is_call,
-			 bool is_astray)
+			 uint64_t addr, uint64_t size, bool is_write, int how)
 {
 	struct bytes_object *x = &w->objects.all.data[number - 1];
 	struct fl_bytes_access a = { .is_static = x->around.is_static,
@@ -331,6 +356,7 @@ static struct err *check(struct bytes_walk *w, struct fl_bytes_place p, uint32_t
 				     .is_write = is_write,
 				     .addr = addr,
 				     .size = size };
+	bool is_call = how & BY_CALL, is_astray = how & BY_ASTRAY;
 
 	if (x->is_pending)
 		return NULL;
@@ -343,7 +369,7 @@ static struct err *check(struct bytes_walk *w, struct fl_bytes_place p, uint32_t
 		   x->around.at.name ? x->around.at :
 				       x->around.before;
 	if (is_in(&a.object, addr, size) && !a.is_gone)
-		a.is_ended = has_ended(w, x, p.pc);
+		a.is_ended = has_ended(w, x, p.pc, how);
 	if (is_in(&a.object, addr, size) && !a.is_gone && !a.is_ended) {
 		note_inside(x, p.pc);
 		return NULL;
@@ -368,7 +394,7 @@ struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,
 			     uint32_t number, uint64_t addr, uint64_t size, bool is_write,
 			     bool is_call)
 {
-	return check(w, p, number, addr, size, is_write, is_call, false);
+	return check(w, p, number, addr, size, is_write, is_call ? BY_CALL : 0);
 }
 
 uint64_t fl_objects_room(const struct bytes_walk *w, uint32_t number, uint64_t addr)
@@ -500,6 +526,16 @@ static bool may_read_ahead(const struct bytes_walk *w, const struct dec_step *s,
 		!is_in(&x->around.before, r->addr, 1));
 }
 
+static bool is_held(const struct bytes_walk *w, const struct dec_insn *insn)
+{
+	uint32_t bases = 0;
+
+	for (int i = 0; i < insn->n_mem; i++)
+		if (insn->mem[i].base < DEC_GPRS)
+			bases |= 1u << insn->mem[i].base;
+	return bases & w->objects.made.inside;
+}
+
 /* @p r, a pointer's or an indexed variable's access. */
 static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 			     const struct dec_ref *r, bool is_own)
@@ -530,7 +566,9 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 		return NULL;
 	if (!r->is_def && fl_looks_is_known(w, s->insn->rip))
 		return NULL;
-	return check(w, p, number, r->addr, r->size, r->is_def, !is_own, is_astray);
+	return check(w, p, number, r->addr, r->size, r->is_def,
+		     (is_own ? 0 : BY_CALL) | (is_astray ? BY_ASTRAY : 0) |
+			     (is_held(w, s->insn) ? BY_HELD : 0));
 }
 
 /* Does it make a pointer to a variable? Then @p ret is the address, in register @p reg. */

@@ -20,6 +20,10 @@ static void use_right(const int *p)
 {
 	sum += *p;
 }
+static void use_lent(const int *p)
+{
+	sum += *p; // expect: DEAD-SCOPE
+}
 static void each(int n, void (*f)(const int *))
 {
 	for (int i = 0; i < n; i++) {
@@ -40,6 +44,16 @@ static void back(const int *p)
 		longjmp(again, 1);
 }
 
+/* Where it is inlined, too, it ends. */
+static inline __attribute__((always_inline)) int lend(int n)
+{
+	int list[4] = { n, 2, 3, 4 }, *p = list;
+
+	kept = p + 1;
+	use_right(kept);
+	return *p;
+}
+
 static void right(int n)
 {
 	int outer = n, *p = &outer;
@@ -58,6 +72,7 @@ static void right(int n)
 	}
 	p = &outer;
 	*p = 3;
+	*p += lend(n) + lend(2);
 	each(5, use_right);
 	if (!setjmp(again))
 		each(5, back);
@@ -156,6 +171,10 @@ static void wrong(int n)
 	}
 	if (*kept > 5) // expect: DEAD-SCOPE
 		sum++;
+	sum += lend(3);
+	sum += *kept; // expect: DEAD-SCOPE
+	lend(4);
+	use_lent(kept);
 }
 
 int main(int argc, char **argv)

@@ -32,6 +32,11 @@ struct Quiet {
 	Quiet(int *p) noexcept : to(p) { ++*to; }
 	~Quiet() noexcept { --*to; }
 };
+struct Inlined {
+	int *to;
+	__attribute__((always_inline)) Inlined(int *p) : to(p) { ++*to; }
+	__attribute__((always_inline)) ~Inlined() { --*to; }
+};
 struct List {
 	int a[4];
 	List() { a[0] = 1; }
@@ -60,6 +65,12 @@ static int right(int n)
 			int k = i;
 			Lender l(&k);
 			Quiet m(&k);
+
+			quiet();
+		}
+		{
+			int k = i;
+			Inlined l(&k), m(l.to);
 
 			quiet();
 		}
@@ -269,6 +280,14 @@ static void wrong()
 	delete kept;
 	{
 		List d;
+
+		list = &d;
+		quiet();
+	}
+	list->a[0] = 3; // expect: DEAD-SCOPE
+	{ // whose code for exceptions lies elsewhere
+		List d;
+		Lender l(&d.a[2]);
 
 		list = &d;
 		quiet();
