@@ -12,6 +12,9 @@
 #include "faultlocate/fl_check_int.h"
 #include "faultlocate/fl_end.h"
 
+#define WIDTH_MAX \
+	(UINT64_C(1) << 47) // there are no more addresses, and rules add to them
+
 enum { STORAGE_FRAME = 1, STORAGE_STATIC, STORAGE_BLOCK };
 
 struct asked {
@@ -98,7 +101,7 @@ static struct err *on_access(void *ctx, const struct fl_bytes_place *p,
 	struct fl_check *c = a->c;
 	const struct spec_bug_world w = {
 		.time = p->time,
-		.width = x->size,
+		.width = x->size < WIDTH_MAX ? x->size : WIDTH_MAX,
 		.storage = x->is_block	? STORAGE_BLOCK :
 			   x->is_static ? STORAGE_STATIC :
 					  STORAGE_FRAME,

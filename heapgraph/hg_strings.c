@@ -253,6 +253,7 @@ static void enter_filler(struct hg_string_call *c, const struct filler *f,
 		return;
 	c->outer_rsp = regs[CAP_RSP];
 	c->outer_intent = n;
+	c->outer_sets = strstr(f->name, "memset");
 	if (f->times && __builtin_mul_overflow(n, regs[f->times], &c->outer_intent))
 		c->outer_intent = UINT64_MAX;
 }

@@ -53,6 +53,7 @@ struct hg_string_call {
 	/** The outermost call under way of a function that fills what it is given, or takes from
 	 * it, whatever it calls for that: rsp at its entry (0: none), and bytes as above. */
 	uint64_t outer_rsp, outer_intent;
+	bool outer_sets;  ///< .. it sets all of these, from its first argument on
 	uint64_t watched; ///< so many bytes from each start are kept when they are loaded
 	struct hg_string_read read[HG_STRING_READS];
 	uint32_t
@@ -89,6 +90,13 @@ void hg_string_call_read(struct hg_string_call *c, size_t i, uint32_t derivation
 /** @return whether the call copies as many bytes as it is told, from its second to its first
  * argument. */
 bool hg_string_call_copies(const struct hg_string_call *c);
+
+/** @return whether a call under way stores as many bytes as it is told from its first argument on: in whatever order
+ * it does, all of them are meant. */
+static inline bool hg_string_call_fills(const struct hg_string_call *c)
+{
+	return (c->outer_rsp && c->outer_sets) || (c->rsp && hg_string_call_copies(c));
+}
 
 /** @p r was loaded. @return ERR_NOMEM. */
 struct err *hg_string_call_load(struct hg_string_call *c, const struct dec_ref *r);

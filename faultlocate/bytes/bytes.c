@@ -118,20 +118,38 @@ static void enter_read(struct bytes_walk *w, struct hg_string_call *c, size_t i,
 		hg_string_call_read(c, i, number ? number : UINT32_MAX, room);
 }
 
-static void enter_string(struct bytes_walk *w, const struct dec_step *s)
+/* What memcpy() and the like store, some from the end on, and may not live to, is judged here. */
+static struct err *enter_write(struct bytes_walk *w, const struct dec_step *s)
+{
+	const struct fl_bytes_place p = { .time = s->position, .pc = s->insn->rip };
+	uint64_t size = w->thread->gpr[CAP_RDX];
+	uint32_t number = object_in(w, CAP_RDI);
+
+	return number && size ? fl_objects_check(w, p, number, w->thread->gpr[CAP_RDI],
+						 size, true, true) :
+				NULL;
+}
+
+static struct err *enter_string(struct bytes_walk *w, const struct dec_step *s)
 {
 	struct hg_string_call *c = &w->thread->string;
+	uint64_t outer = c->outer_rsp;
+	bool is_string = hg_strings_enter(&w->strings, c, s->insn->rip, w->thread->gpr);
+	bool is_filler = c->outer_rsp != outer;
 
-	if (!hg_strings_enter(&w->strings, c, s->insn->rip, w->thread->gpr))
-		return;
-	if (dec_frames_is_own(w->frames, c->pc)) {
-		c->rsp = 0; // the user's own function of that name
-		return;
+	if ((is_string || is_filler) && dec_frames_is_own(w->frames, s->insn->rip)) {
+		// The user's own function of that name.
+		*(is_string ? &c->rsp : &c->outer_rsp) = 0;
+		return NULL;
 	}
-	c->position = s->position;
-	enter_read(w, c, 0, CAP_RDI);
-	enter_read(w, c, 1, CAP_RSI);
-	c->statement = dec_frames_statement(w->frames, c->pc);
+	if (is_string) {
+		c->position = s->position;
+		enter_read(w, c, 0, CAP_RDI);
+		enter_read(w, c, 1, CAP_RSI);
+		c->statement = dec_frames_statement(w->frames, c->pc);
+	}
+	return (is_string || is_filler) && hg_string_call_fills(c) ? enter_write(w, s) :
+								     NULL;
 }
 
 static struct err *leave_string(struct bytes_walk *w, uint64_t rax)
@@ -303,7 +321,7 @@ static struct err *on_insn(struct bytes_walk *w, const struct dec_step *s)
 		t->string.rsp = 0;
 	err = t->has_jumped && !t->allocator_rsp ? enter_allocator(w, s) : NULL;
 	if (t->has_jumped && !t->allocator_rsp && !t->string.rsp)
-		enter_string(w, s);
+		err = err ?: enter_string(w, s);
 	if (is_syscall)
 		enter_kernel(w, s);
 	if (!err)

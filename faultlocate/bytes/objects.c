@@ -337,7 +337,7 @@ static bool is_compilers(struct bytes_walk *w, const struct bytes_object *x, uin
 	if (x->is_literal)
 		return false;
 	if (!x->around.is_static && addr >= x->around.other_end &&
-	    addr + size <= x->around.other_start)
+	    addr <= x->around.other_start && size <= x->around.other_start - addr)
 		return true; // something that has no name may be there
 	if (is_call || was_inside(x, pc))
 		return false;
@@ -564,7 +564,8 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 	}
 	if (!number || (!is_own && !r->is_def && may_read_ahead(w, s, r, number)))
 		return NULL;
-	if (!r->is_def && fl_looks_is_known(w, s->insn->rip))
+	if (r->is_def ? !is_own && hg_string_call_fills(&w->thread->string) :
+			fl_looks_is_known(w, s->insn->rip))
 		return NULL;
 	return check(w, p, number, r->addr, r->size, r->is_def,
 		     (is_own ? 0 : BY_CALL) | (is_astray ? BY_ASTRAY : 0) |

@@ -144,6 +144,41 @@ rm -rf "$TMPDIR/c"
 make_capture "$TMPDIR/c" "$TMPDIR/aligned"
 expect_status 0 "$FAULTLINE" check "$TMPDIR/c"
 
+# What memcpy() and the like are to store is known as they are called: they may begin at its end, and not live to its start.
+cat >"$TMPDIR/negative.c" <<-'END'
+	#include <stdlib.h>
+	#include <string.h>
+	static char from[64], fixed[16];
+	int main(int argc, char **argv)
+	{
+		char before[32] = "x", to[32], after[32] = "y";
+		long size = atol(argv[2]);
+
+		switch (*argv[1]) {
+		case '0': memcpy(to, from, size); break;
+		case '1': memmove(to, from, size); break;
+		case '2': memset(to, 1, size); break;
+		case '3': memset(fixed, 1, size); break;
+		}
+		return (before[0] + to[1] + after[2]) & 0;
+	}
+END
+gcc -g -O0 -fno-builtin -w -o "$TMPDIR/negative" "$TMPDIR/negative.c" || fail "cannot compile"
+for call in {0..3}; do
+	for size in 16 33 -5; do
+		rm -rf "$TMPDIR/c"
+		want_status=$((size < 0 ? 139 : 0)) make_capture "$TMPDIR/c" "$TMPDIR/negative" $call $size
+		"$FAULTLINE" check --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+		jq -r '.findings[] | "\(.at.line) \(.rule) \(.message)"' "$TMPDIR/out" | grep -v WILD-DEREF >"$TMPDIR/found"
+		case $size in
+		16) [ ! -s "$TMPDIR/found" ] ;;
+		33) [ "$(wc -l <"$TMPDIR/found")" = 1 ] && grep -q "^$((10 + call)) [A-Z]*-OVERFLOW .*write of 33 bytes at byte 0" "$TMPDIR/found" ;;
+		*) head -1 "$TMPDIR/found" | grep -q "^$((10 + call)) [A-Z]*-OVERFLOW .*write of 18446744073709551611 bytes at byte 0" &&
+			! grep UNDERFLOW "$TMPDIR/found" ;;
+		esac || fail "$call $size: $(cat "$TMPDIR/found" "$TMPDIR/err")"
+	done
+done
+
 # The last block is lost though the allocator knows where it ends.
 cat >"$TMPDIR/last.c" <<-'END'
 	#include <stdlib.h>
