@@ -362,6 +362,9 @@ static inline bool fl_objects_is_within(const struct dec_object *o, uint64_t pc)
 	return !o->scope;
 }
 
+/** @return whether @p a and @p b are code of one function, or may be. */
+bool fl_objects_same_function(struct bytes_walk *w, uint64_t a, uint64_t b);
+
 /** A dec_frame.read that knows nothing: where memory tells where a variable is, that may change. */
 bool fl_objects_read_nothing(void *ctx, uint64_t addr, void *buf, size_t size);
 
@@ -394,6 +397,17 @@ int fl_made_led(struct bytes_walk *w, int a, int b);
 /** @return whether @p insn may load a pointer from the frame or static data, as code without optimization does. */
 bool fl_made_may_load(const struct dec_insn *insn);
 
+/** @return where the instruction of @p s loads from. */
+static inline uint64_t fl_made_slot(const struct dec_step *s)
+{
+	uint64_t slot = 0;
+
+	for (size_t i = 0; i < s->n_refs; i++)
+		if (s->refs[i].is_mem)
+			slot = s->refs[i].addr;
+	return slot;
+}
+
 /** @return whether @p value is the start of a block of the heap. */
 bool fl_made_is_block(const struct bytes_walk *w, uint64_t value);
 
@@ -424,6 +438,19 @@ void fl_made_begin(struct bytes_walk *w, const struct dec_step *s,
 /** It was; @p is_fixed: it made an address that is a constant in what it is to. */
 void fl_made_end(struct bytes_walk *w, const struct dec_step *s,
 		 const struct bytes_before *b, bool is_fixed);
+
+/* ---- ended.c: of code without optimization */
+
+enum { SITE_SLOT = 512 }; // beside what made.c has, in keys of sites
+
+/** The instruction of @p s calls a function. */
+void fl_ended_call(struct bytes_walk *w, const struct dec_step *s);
+
+/** The instruction of @p s, which may be a load, wrote general register @p reg. */
+void fl_ended_load(struct bytes_walk *w, const struct dec_step *s, int reg);
+
+/** @return whether the block that declares @p x has ended, where code at @p pc accesses it. */
+bool fl_ended_has(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc);
 
 /* ---- named.c */
 

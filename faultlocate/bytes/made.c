@@ -61,8 +61,8 @@ int fl_made_led(struct bytes_walk *w, int a, int b)
 
 /* ---- blocks ------------------------------------------------------------------------------------- */
 
-// Beside a dec_flow, in keys of sites.
-enum { SITE_MEMBER = 256, SITE_POINTER, SITE_SLOT };
+// Beside a dec_flow and SITE_SLOT, in keys of sites.
+enum { SITE_MEMBER = 256, SITE_POINTER };
 
 /* The array in @p block that the line of @p rip names, which computes @p addr there: it is asked once. */
 static uint32_t named_in(struct bytes_walk *w, uint64_t rip,
@@ -146,17 +146,6 @@ bool fl_made_is_asked(struct bytes_walk *w, uint64_t rip)
 	return known ? *known : fl_objects_is_literal(w, rip);
 }
 
-/* Where does the instruction of @p s load from? */
-static uint64_t slot_of(const struct dec_step *s)
-{
-	uint64_t slot = 0;
-
-	for (size_t i = 0; i < s->n_refs; i++)
-		if (s->refs[i].is_mem)
-			slot = s->refs[i].addr;
-	return slot;
-}
-
 /* The variable at @p slot, a pointer, that the instruction of @p s loads: it is asked once. */
 static const struct dec_object *pointer_at(struct bytes_walk *w, const struct dec_step *s,
 					   uint64_t slot)
@@ -188,7 +177,7 @@ uint32_t fl_made_block(struct bytes_walk *w, const struct dec_step *s, uint64_t 
 	struct dec_object block;
 
 	pointer = size && *size && w->objects.n_blocks < BYTES_BLOCKS ?
-			  pointer_at(w, s, slot_of(s)) :
+			  pointer_at(w, s, fl_made_slot(s)) :
 			  NULL;
 	if (!pointer)
 		return 0;
@@ -196,83 +185,6 @@ uint32_t fl_made_block(struct bytes_walk *w, const struct dec_step *s, uint64_t 
 	block.start = value;
 	block.size = *size;
 	return fl_made_in_block(w, s, &block, value);
-}
-
-/* ---- cleaning up --------------------------------------------------------------------------------- */
-
-/* Where a block ends, its variables are destroyed, or given to what the attribute `cleanup' names: by calls that gcc
- * has in the block, and clang behind it. No variable holds the address that they get, as one does where the program
- * keeps it. */
-
-/* Is the place in the frame that the instruction of @p s loads an address from no variable's? It is asked once. */
-static bool is_kept_aside(struct bytes_walk *w, const struct dec_step *s)
-{
-	struct dec_frame f = { .rip = s->insn->rip, .read = fl_objects_read_nothing };
-	uint64_t key = hg_derive_key(s->insn->rip, SITE_SLOT);
-	const uint64_t *known = map_get(&w->objects.sites, key);
-	struct dec_around around;
-	bool is_variable;
-
-	if (known)
-		return !*known;
-	memcpy(f.gpr, w->objects.derive.regs->value, sizeof(f.gpr));
-	is_variable = dec_symbols_around(w->symbols, &f, slot_of(s), &around) &&
-		      around.at.name;
-	// What cannot be kept is asked again.
-	map_put(&w->objects.sites, key, is_variable);
-	return !is_variable;
-}
-
-/* The instruction of @p s, which may be a load, wrote register @p reg. */
-static void note_load(struct bytes_walk *w, const struct dec_step *s, int reg)
-{
-	const struct bytes_object *x = object_of(w, reg);
-	struct bytes_made *made = &w->objects.made;
-
-	if (!x || !x->around.at.scope || !fl_made_may_load(s->insn))
-		return;
-	made->untold |= (uint32_t)is_kept_aside(w, s) << reg;
-	made->inside |= (uint32_t)fl_objects_is_within(&x->around.at, s->insn->rip)
-			<< reg;
-}
-
-/* Is function @p name a destructor? C++ ABI, 5.1.4.3. */
-static bool is_destructor(const char *name)
-{
-	size_t n = name ? strlen(name) : 0;
-
-	return n > 6 && !strncmp(name, "_Z", 2) && name[n - 4] == 'D' &&
-	       strchr("012", name[n - 3]) && !strcmp(name + n - 2, "Ev");
-}
-
-/* What the call of @p s gets as its first argument, if that is such an address; 0: it is not. What has no name, as a
- * constant's that a reference is to, is known by the destructor. */
-static uint32_t cleaned_up_by(struct bytes_walk *w, const struct dec_step *s)
-{
-	const struct hg_derived_regs *r = w->objects.derive.regs;
-	const struct bytes_object *x = object_of(w, CAP_RDI);
-	struct dec_place place;
-
-	if (x && x->around.at.name)
-		return w->objects.made.untold >> CAP_RDI & 1 &&
-				       !fl_objects_is_within(&x->around.at,
-							     s->insn->rip) ?
-			       r->gpr[CAP_RDI] :
-			       0;
-	dec_symbols_place_bare(w->symbols, s->insn->target, &place);
-	return is_destructor(place.outer) ? BYTES_NOBODY : 0;
-}
-
-static void note_cleanup(struct bytes_walk *w, const struct dec_step *s)
-{
-	const struct hg_derived_regs *r = w->objects.derive.regs;
-	uint64_t back = s->insn->rip + s->insn->len, rsp = r->value[CAP_RSP];
-
-	if (r->value[CAP_RDI] - rsp >= fl_objects_frame(w).rsp - rsp ||
-	    map_get(&w->objects.cleanups, back))
-		return;
-	if (map_put(&w->objects.cleanups, back, cleaned_up_by(w, s)))
-		w->objects.derive.is_out_of_memory = true;
 }
 
 /* ---- registers ---------------------------------------------------------------------------------- */
@@ -481,7 +393,7 @@ void fl_made_begin(struct bytes_walk *w, const struct dec_step *s, struct bytes_
 	b->led = led_by(w, s);
 	if (fl_made_is_call(s->insn)) {
 		give_out(w);
-		note_cleanup(w, s);
+		fl_ended_call(w, s);
 	}
 	b->was_live = r->live;
 	b->hidden = 0;
@@ -548,7 +460,7 @@ void fl_made_end(struct bytes_walk *w, const struct dec_step *s,
 		if (!s->insn->n_mem)
 			note(w, s, m, b);
 		else
-			note_load(w, s, to);
+			fl_ended_load(w, s, to);
 		hg_derived_set(r, to, widened(w, r->gpr[to], false, by));
 		if (made->distance_from[to] && !r->gpr[to])
 			hg_derived_set(r, to, BYTES_DISTANCE);

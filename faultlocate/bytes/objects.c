@@ -206,7 +206,7 @@ static bool is_gone(const struct bytes_walk *w, const struct bytes_object *x)
 }
 
 /* Parts that compilers take out of a function are called f.cold, f.part.0. */
-static bool is_same_function(struct bytes_walk *w, uint64_t a, uint64_t b)
+bool fl_objects_same_function(struct bytes_walk *w, uint64_t a, uint64_t b)
 {
 	struct dec_place x = {}, y = {};
 	size_t n;
@@ -219,34 +219,6 @@ static bool is_same_function(struct bytes_walk *w, uint64_t a, uint64_t b)
 	return n == strcspn(y.outer, ".") && !strncmp(x.outer, y.outer, n);
 }
 
-/* Is @p call one by which the end of its block cleans up, while @p o is still there? What was declared last goes first. */
-static bool is_cleanup(const struct bytes_walk *w, const struct frame *call,
-		       const struct dec_object *o)
-{
-	const uint64_t *number = map_get(&w->objects.cleanups, call->return_rip);
-	const struct dec_object *gone =
-		number && *number ? &w->objects.all.data[*number - 1].around.at : NULL;
-
-	return gone && (!gone->name || (gone->scope->die == o->scope->die &&
-					(uintptr_t)gone->die >= (uintptr_t)o->die));
-}
-
-/* Is the code at @p pc of a destructor that was inlined there, or of what it calls? */
-static bool is_in_destructor(struct bytes_walk *w, uint64_t pc)
-{
-	struct dec_place place = {};
-	const char *called;
-
-	dec_symbols_place(w->symbols, pc, &place);
-	called = place.function;
-	for (uint32_t i = 0; i < place.n_inlined; i++) {
-		if (called && *called == '~')
-			return true;
-		called = place.inlined[i].function;
-	}
-	return false;
-}
-
 /* How an access is known: bits. */
 enum {
 	BY_CALL = 1,   // a library's, or what a call means
@@ -255,30 +227,6 @@ enum {
 		4, // by an address that was loaded in the block of the variable: clang's load of what an inlined
 		   // function returns is behind that
 };
-
-/* Has the block ended that declares the variable? Of a pointer that was made in it, or, as clang does for what comes
- * first in it, before; what is made behind it is the compiler's, by which it cleans up: so does clang (made.c). */
-static bool has_ended(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc,
-		      int how)
-{
-	const frame_stack *stack = &w->frames->stack;
-	const struct dec_object *o = &x->is;
-	size_t i = stack->size;
-
-	if (!o->scope || !x->is_literal || how & BY_HELD || x->tid != w->thread->tid ||
-	    (x->site >= o->scope->piece[0].end && !fl_objects_is_within(o, x->site)))
-		return false;
-	while (i && (stack->data[i - 1].rsp != x->frame.rsp ||
-		     stack->data[i - 1].time != x->frame.time))
-		i--;
-	if (i && i < stack->size) {
-		if (is_cleanup(w, &stack->data[i], o))
-			return false;
-		pc = stack->data[i].return_rip - 1;
-	}
-	return i && !fl_objects_is_within(o, pc) && is_same_function(w, x->site, pc) &&
-	       !is_in_destructor(w, pc);
-}
 
 static bool was_inside(const struct bytes_object *x, uint64_t pc)
 {
@@ -317,7 +265,7 @@ static bool is_own_function(struct bytes_walk *w, const struct bytes_object *x,
 	struct frame now = fl_objects_frame(w);
 
 	if (x->around.is_static)
-		return !x->site || is_same_function(w, x->site, pc);
+		return !x->site || fl_objects_same_function(w, x->site, pc);
 	return now.rsp == x->frame.rsp && now.time == x->frame.time;
 }
 
@@ -369,7 +317,7 @@ static struct err *check(struct bytes_walk *w, struct fl_bytes_place p, uint32_t
 		   x->around.at.name ? x->around.at :
 				       x->around.before;
 	if (is_in(&a.object, addr, size) && !a.is_gone)
-		a.is_ended = has_ended(w, x, p.pc, how);
+		a.is_ended = !(how & BY_HELD) && fl_ended_has(w, x, p.pc);
 	if (is_in(&a.object, addr, size) && !a.is_gone && !a.is_ended) {
 		note_inside(x, p.pc);
 		return NULL;
