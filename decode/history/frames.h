@@ -51,6 +51,8 @@ struct frames {
 	VEC(struct frames_thread) threads; ///< that ran, and none (tid 0), the first
 	struct map by_tid;		   ///< -> index of these
 	size_t thread;			   ///< of these, that which runs
+	uint64_t
+		left; ///< the last return of the user's to where none of it is under way, as main() does; 0: none
 	struct dec_symbols *symbols;
 	uint32_t n_mapped; ///< how often modules were mapped that symbols got
 	struct map own;	   ///< instruction address -> enum frames_code
@@ -90,6 +92,15 @@ struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp,
 
 /** A return popped the address at @p rsp: frames at or below it are gone. */
 void dec_frames_return(struct frames *f, uint64_t rsp);
+
+/** That was by the return at @p rip. */
+static inline void frames_left(struct frames *f, uint64_t rip)
+{
+	size_t n = f->stack.size;
+
+	if ((!n || !f->stack.data[n - 1].own) && dec_frames_is_own(f, rip))
+		f->left = rip;
+}
 
 /** @return what is to be @p f's jump_end behind @p insn, which ends a basic block and is no
  * call and no return. */

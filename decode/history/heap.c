@@ -96,6 +96,7 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rip, uint64_t rsp,
 	     i--)
 		h->last = h->frames.stack.data[i - 1].return_rip - 1;
 	dec_frames_return(&h->frames, rsp);
+	frames_left(&h->frames, rip);
 	if (h->calls.call.is_open || h->calls.open_watches.size || has_roots)
 		err = dec_heap_stores_flush(&h->stores);
 	if (!err)

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "decode/history/allocator.h"
+#include "decode/machine/call_args.h"
 #include "faultlocate/bytes/values_int.h"
 
 #define TEXT_ROOM 512 // of what is not known, so much is kept to see where a text ends
@@ -191,11 +192,11 @@ static struct err *leave_string(struct bytes_walk *w, uint64_t rax)
 
 static void enter_kernel(struct bytes_walk *w, const struct dec_step *s)
 {
-	static const int args[3] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	static const int args[] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10 };
 	struct bytes_thread *t = w->thread;
 
 	t->syscall_pc = s->insn->rip;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < BYTES_KERNEL_ARGS; i++) {
 		t->syscall_arg[i] = t->gpr[args[i]];
 		t->syscall_object[i] = object_in(w, args[i]);
 	}
@@ -219,7 +220,7 @@ static struct err *leave_kernel(struct bytes_walk *w, const struct dec_step *s,
 {
 	int64_t result = s->gpr[CAP_RAX];
 
-	w->thread->syscall_left = result;
+	w->thread->syscall_left = dec_call_written(number, result);
 	// All registers are others again, and the stack may be another one.
 	if (number == SYS_rt_sigreturn)
 		w->thread->regs = (struct bytes_regs){};
@@ -238,7 +239,7 @@ static struct err *on_kernel_write(struct bytes_walk *w, const struct dec_step *
 	const struct dec_ref *r = &s->refs[0];
 	int64_t size = r->size < t->syscall_left ? r->size : t->syscall_left;
 
-	for (int i = 0; i < 3 && size > 0; i++) {
+	for (int i = 0; i < BYTES_KERNEL_ARGS && size > 0; i++) {
 		struct err *err;
 
 		if (!t->syscall_object[i] || t->syscall_arg[i] != r->addr)

@@ -170,6 +170,8 @@ struct bytes_source {
 
 /* ---- the walk --------------------------------------------------------------------------------- */
 
+enum { BYTES_KERNEL_ARGS = 4 }; ///< that may lead to what the kernel writes
+
 struct bytes_thread {
 	uint32_t tid;
 	struct bytes_regs regs;
@@ -182,8 +184,8 @@ struct bytes_thread {
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	uint64_t allocator_result; ///< where it is to write what it returns; 0: in rax
 	bool has_jumped;
-	uint64_t syscall_arg[3];
-	uint32_t syscall_object[3];
+	uint64_t syscall_arg[BYTES_KERNEL_ARGS];
+	uint32_t syscall_object[BYTES_KERNEL_ARGS];
 	uint64_t syscall_pc;
 	struct bytes_dynamic dynamic;
 	int64_t syscall_left; ///< bytes that it returned, and were not yet seen to be written

@@ -218,6 +218,9 @@ static struct err *tell(struct bytes_walk *w, const struct dec_step *s,
 
 	if (w->is_live)
 		return w->events->use(w->events->ctx, &p, use, addr);
+	// What main() returns exit() gets.
+	if (use == FL_USE_SYSCALL && !fl_bytes_is_own(w, &p))
+		p.statement = w->frames->left;
 	return fl_bytes_is_own(w, &p) && !is_replaced(w, p.pc) ?
 		       w->events->use(w->events->ctx, &p, use, addr) :
 		       NULL;

@@ -21,4 +21,31 @@ for level in O0 O2; do
 		sort -n >"$TMPDIR/found"
 	diff "$TMPDIR/want" "$TMPDIR/found" || fail "-$level"
 done
+
+# What main() returns exit() gets, which is no statement of the user's: that by which main() left is.
+cat >"$TMPDIR/given.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	int *x = malloc(8), r;
+
+	if (argc > 1)
+		x[1] = 0;
+	r = x[1];
+	free(x);
+	return r;
+} // given
+END
+gcc -g -O0 -o "$TMPDIR/given" "$TMPDIR/given.c" || fail "cannot compile"
+for rules in UNINIT-USE UNINIT-USE,STACK-OVERFLOW; do
+	for argument in '' x; do
+		rm -rf "$TMPDIR/c"
+		make_capture "$TMPDIR/c" "$TMPDIR/given" $argument
+		expect_status $((${#argument} == 0)) "$FAULTLINE" check --only $rules --json "$TMPDIR/c"
+		jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" >"$TMPDIR/found"
+		[ -n "$argument" ] || echo "$(grep -n '// given' "$TMPDIR/given.c" | cut -d: -f1) UNINIT-USE" >"$TMPDIR/want"
+		[ -z "$argument" ] || : >"$TMPDIR/want"
+		diff "$TMPDIR/want" "$TMPDIR/found" || fail "'$argument', $rules"
+	done
+done
 exit 0

@@ -657,5 +657,5 @@ int main(int argc, char **argv)
 		cleared_again(), distances(), grown(), mapped_again();
 	if (is_all) // last, as it disturbs what is reused
 		moved_pointers();
-	return sum == 42;
+	return 0; // of what there was no value is in the sum
 }
