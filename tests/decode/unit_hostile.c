@@ -166,12 +166,13 @@ static int try_call(const struct try *t)
 static void try_all(void)
 {
 	static const long allowed[] = {
-		SYS_mmap,	 SYS_munmap,	    SYS_mprotect,	SYS_mremap,
-		SYS_madvise,	 SYS_brk,	    SYS_mincore,	SYS_memfd_create,
-		SYS_ftruncate,	 SYS_pread64,	    SYS_close,		SYS_futex,
-		SYS_sched_yield, SYS_clock_gettime, SYS_getrandom,	SYS_getpid,
-		SYS_gettid,	 SYS_rt_sigaction,  SYS_rt_sigprocmask, SYS_sigaltstack,
-		SYS_tgkill,	 SYS_wait4,	    SYS_exit,		SYS_exit_group,
+		SYS_mmap,	  SYS_munmap,	   SYS_mprotect,      SYS_mremap,
+		SYS_madvise,	  SYS_brk,	   SYS_mincore,	      SYS_sysinfo,
+		SYS_memfd_create, SYS_ftruncate,   SYS_pread64,	      SYS_close,
+		SYS_futex,	  SYS_sched_yield, SYS_clock_gettime, SYS_getrandom,
+		SYS_getpid,	  SYS_gettid,	   SYS_rt_sigaction,  SYS_rt_sigprocmask,
+		SYS_sigaltstack,  SYS_tgkill,	   SYS_wait4,	      SYS_exit,
+		SYS_exit_group,
 	};
 	const struct try never[] = {
 		{ SYS_write, { CHILD_SHARED, (long)"x", 1 } },
