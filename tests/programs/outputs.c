@@ -131,6 +131,9 @@ static void do_short(void)
 	memset(edge - 12, 1, 12);
 	result = syscall(SYS_capget, &head, edge - 12);
 	print("capabilities", result, edge - 12, 12);
+	head.version = 0; // the kernel writes its own
+	result = syscall(SYS_capset, &head, edge - 12);
+	print("version", result, &head, sizeof(head));
 	if (setgroups(3, some) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		return;
 	result = getsockopt(pair[0], SOL_SOCKET, 59 /* SO_PEERGROUPS */, groups, &size);
