@@ -144,13 +144,18 @@ void ptc_joint_written(struct ptc_process *p, struct ptc_thread *t,
 {
 	for (size_t i = 0; p->all->has_shared_file && i < p->all->list.size; i++) {
 		struct ptc_process *other = p->all->list.data[i];
+		struct err *err;
 
-		// Who has ended has no mappings any more: that is no error.
-		if (other == p || !other->is_joined)
+		if (other == p || !other->is_joined ||
+		    !vec_find(&other->sized, f,
+			      f->inode == t->through.inode && f->is_shared))
 			continue;
-		if (vec_find(&other->sized, f,
-			     f->inode == t->through.inode && f->is_shared))
-			take_failure(p, t->tid, tell_written(p, t, e, other));
+		err = tell_written(p, t, e, other);
+		// Who has ended has no mappings any more: that is no error.
+		if (err && ptc_is_ended(other->tracee.pid, other->tracee.pid))
+			err_destroy(err);
+		else
+			take_failure(p, t->tid, err);
 	}
 	t->through.start = t->through.end = 0;
 }

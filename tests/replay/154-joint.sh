@@ -56,6 +56,13 @@ for bytes in 7 100 $(($(stat -c %s "$TMPDIR/joined.flt") / 2)); do
 		fail "$bytes bytes: $(cat "$TMPDIR/log")"
 done
 
+# Some end while others write to the file that they share.
+for _ in $(seq 12); do
+	rm -rf "$c"
+	make_followed "$c" "$BUILD/tests/programs/resized"
+	all_match "$c"
+done
+
 # Its affinity is what it was.
 before=$("${RECORD[@]}" -f -o "$TMPDIR/a" -- sh -c "$joint ring >/dev/null; grep Cpus_allowed: /proc/self/status" \
 	2>/dev/null)
