@@ -68,11 +68,7 @@ static enum fate fate_of(pid_t tid, int signo)
 
 static bool is_pending(pid_t tid, int signo)
 {
-	static const char *const field = "SigPnd";
-	uint64_t mask;
-
-	ptc_status_masks(tid, &field, &mask, 1);
-	return mask >> (signo - 1) & 1;
+	return ptc_status_number(tid, tid, "SigPnd", 16) >> (signo - 1) & 1;
 }
 
 bool ptc_signal_kills(pid_t tid, int signo)
