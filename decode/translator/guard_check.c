@@ -120,11 +120,7 @@ static void check_from_start(struct translation *t, int i, const struct dec_mem 
 	emit_mem_op(c, 0, OP_MOV, s2, s0, DEC_REG_NONE, 1, ROW(t, class));
 	reg_op32(c, OP_MOV, s1, s2);
 	reg_shift(c, 4, s1, 4);
-	emit_move_at(c, s1, site);
-	emit_mem_op(c, 0, OP_CMP, s2, s1, DEC_REG_NONE, 1, moves);
-	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
-	mem_is(c, s1, moves + offsetof(struct guard_move, site), site);
-	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_find_move(t, s2, s1, site, stub);
 	emit_lea(c, s2, m);
 	emit_mem_op(c, 1, OP_SUB, s2, s0, DEC_REG_NONE, 1, ROW(t, node_start));
 	emit_mem_op(c, 0, OP_MOV, s0, s1, DEC_REG_NONE, 1,

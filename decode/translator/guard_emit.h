@@ -98,18 +98,27 @@ static inline void reg_shift(struct dec_emit *o, int kind, int reg, uint8_t n)
 	emit_u8(o, n);
 }
 
-/* Where in moves that of @p site is from what @p reg stands for (dec_guard_move_at()), in @p reg. */
-static inline void emit_move_at(struct dec_emit *o, int reg, uint32_t site)
-{
-	reg_imm(o, 0, reg, site * 0x9e3779b0u);
-	reg_imm(o, 4, reg, (GUARD_MOVES - 1) * 16);
-}
-
 /* cmp dword [reg + disp], imm */
 static inline void mem_is(struct dec_emit *o, int reg, uint32_t disp, uint32_t imm)
 {
 	emit_mem_op(o, 0, 0x81, 7, reg, DEC_REG_NONE, 1, disp);
 	emit_u32(o, imm);
+}
+
+/* In the cold part: register @p at, which has what dec_guard_move_at() makes of the key in register @p key, leads to that of @p site in moves;
+ * what is not at hand goes on at @p miss. */
+static inline void emit_find_move(struct translation *t, int key, int at, uint32_t site,
+				  uint8_t *miss)
+{
+	uint32_t moves = t->e->guard->at + GUARD_MOVES_AT;
+	struct dec_emit *c = &t->cold;
+
+	reg_imm(c, 0, at, site * 0x9e3779b0u);
+	reg_imm(c, 4, at, (GUARD_MOVES - 1) * 16);
+	emit_mem_op(c, 0, OP_CMP, key, at, DEC_REG_NONE, 1, moves);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), miss);
+	mem_is(c, at, moves + offsetof(struct guard_move, site), site);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), miss);
 }
 
 /* cmp dword ctx:[off], imm */

@@ -18,11 +18,7 @@ void dec_guard_look_up_move(struct translation *t, uint32_t site, uint8_t *miss)
 
 	reg_op32(c, OP_MOV, s1, s0);
 	reg_shift(c, 5, s1, 2);
-	emit_move_at(c, s1, site);
-	emit_mem_op(c, 0, OP_CMP, s0, s1, DEC_REG_NONE, 1, moves);
-	emit_patch_rel(emit_jcc_rel(c, CC_NE), miss);
-	mem_is(c, s1, moves + offsetof(struct guard_move, site), site);
-	emit_patch_rel(emit_jcc_rel(c, CC_NE), miss);
+	emit_find_move(t, s0, s1, site, miss);
 	emit_mem_op(c, 0, OP_MOV, s0, s1, DEC_REG_NONE, 1,
 		    moves + offsetof(struct guard_move, to));
 }
