@@ -62,6 +62,12 @@ static bool is_about_accesses(const struct spec_bug *b)
 	return b->point <= SPEC_POINT_DEREF;
 }
 
+/* Of a call that copies text it is asked when that is over: only then it is known how much it was. */
+static bool is_about_text(const struct fl_check *c, size_t i)
+{
+	return spec_bug_needs(c->rules, i) & SPEC_NEED_TEXT;
+}
+
 /* It is asked of variables, or of what has no value, which fl_check_bytes.c looks at. */
 bool fl_check_is_about_values(const struct fl_check *c, size_t i)
 {
@@ -90,6 +96,13 @@ static struct err *refuse_uses(const struct fl_check *c)
 				"cannot check: rule '%s' (%s:%d) asks which values were "
 				"written: that can be asked at `use' and `deref_r' "
 				"alone (leave it out with --only)",
+				b->name, text_line(b->file), b->line);
+		if (c->is_on[i] && b->point != SPEC_POINT_CALL && is_about_text(c, i))
+			return err_new(
+				ERR_UNSUPPORTED,
+				"cannot check: rule '%s' (%s:%d) asks how much is "
+				"copied: that can be asked at `call' alone (leave it out "
+				"with --only)",
 				b->name, text_line(b->file), b->line);
 	}
 	return NULL;
@@ -442,10 +455,14 @@ static bool is_at(const struct fl_check *c, size_t i, const struct hg_point *p)
 		name = ptc_name_of(p->which);
 		return b->point == SPEC_POINT_SYSCALL && name &&
 		       fl_check_names(b->function, name);
+	case HG_POINT_TEXT:
+		return is_about_text(c, i) &&
+		       fl_check_names(c->of_rule.data[i], p->function);
 	default:
 		return b->point == (p->kind == HG_POINT_CALL ? SPEC_POINT_CALL :
 							       SPEC_POINT_RET) &&
 		       strcmp(b->function, "main") &&
+		       (p->has_extent || !is_about_text(c, i)) &&
 		       fl_check_names(c->of_rule.data[i], c->functions.data[p->which]);
 	}
 }
@@ -551,6 +568,8 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 				    .base = p->value[0],
 				    .entered = p->entered,
 				    .releaser = p->family,
+				    .reads = p->reads,
+				    .writes = p->writes,
 				    .ctx = c,
 				    .family = family_of,
 				    .is_open = is_open,
@@ -610,6 +629,7 @@ const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph 
 			continue;
 		has_points |= !is_about_accesses(b);
 		c->judge.wants_syscalls |= b->point == SPEC_POINT_SYSCALL;
+		c->judge.wants_texts |= is_about_text(c, i);
 		c->judge.wants_all |= is_about_accesses(b) &&
 				      (spec_bug_may_hold(c->rules, i, true) ||
 				       spec_bug_may_hold(c->rules, i, false));

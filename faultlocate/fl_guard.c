@@ -68,19 +68,32 @@ static struct err *add_allocator(struct guard *g)
 	return err;
 }
 
-/* Calls of memcpy are known by the slots they go through, if it has a resolver. */
-static struct err *add_copies(struct guard *g)
+/* Rule OVERLAP's, of those that may be memmove as well. */
+static const char *const copies[] = { "memcpy", "__memcpy_chk" };
+#define COPIES (sizeof(copies) / sizeof(*copies))
+
+/* Calls of function @p name of these are known by the slots they go through, if it has a resolver. */
+static struct err *add_slots(struct guard *g, const char *name)
 {
 	struct err *err = NULL;
 	uint64_t slot[SLOTS];
-	size_t n = dec_symbols_slots(g->a->symbols, "memcpy", slot, SLOTS);
+	size_t n = dec_symbols_slots(g->a->symbols, name, slot, SLOTS);
 
 	if (n > SLOTS)
 		return err_new(ERR_UNSUPPORTED,
-			       "more modules call memcpy than the guard knows");
+			       "more modules call %s than the guard knows", name);
 	for (size_t i = 0; i < n && !err; i++)
 		err = vec_add(&g->hooks,
 			      (struct dec_hook){ .rip = slot[i], .kind = DEC_HOOK_COPY });
+	return err;
+}
+
+static struct err *add_copies(struct guard *g)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < COPIES && !err; i++)
+		err = add_slots(g, copies[i]);
 	return err;
 }
 
@@ -204,15 +217,16 @@ static struct err *answer(struct guard *g, const struct dec_where *w)
 
 #define ENTRIES 16
 
-/* Is there a memcpy that is not memmove, too, and none that a resolver gives? That is known by where it begins. */
-static bool has_own_copy(struct guard *g)
+/* Is there a function @p name that is not memmove, too, and none that a resolver gives? That is known by where it
+ * begins. */
+static bool is_own_copy(struct guard *g, const char *name)
 {
 	struct dec_symbols *s = g->a->symbols;
 	uint64_t copy[ENTRIES], move[ENTRIES];
-	size_t n_copy = dec_symbols_entries(s, "memcpy", copy, ENTRIES);
+	size_t n_copy = dec_symbols_entries(s, name, copy, ENTRIES);
 	size_t n_move = dec_symbols_entries(s, "memmove", move, ENTRIES);
 
-	if (dec_symbols_resolvers(s, "memcpy", copy, 0))
+	if (dec_symbols_resolvers(s, name, copy, 0))
 		return false;
 	for (size_t i = 0; i < n_copy && i < ENTRIES; i++) {
 		size_t k = 0;
@@ -223,6 +237,15 @@ static bool has_own_copy(struct guard *g)
 			return true;
 	}
 	return n_copy > ENTRIES;
+}
+
+static bool has_own_copy(struct guard *g)
+{
+	bool is_own = false;
+
+	for (size_t i = 0; i < COPIES && !is_own; i++)
+		is_own = is_own_copy(g, copies[i]);
+	return is_own;
 }
 
 /* Are the functions of families one library's, and not the user's? Only of those is it known that they call the allocator

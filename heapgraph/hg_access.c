@@ -159,6 +159,8 @@ static void enter_string(struct hg_finder *f, const struct dec_step *s)
 			hg_string_call_read(c, i, derivation,
 					    room_at(f, derivation, c->read[i].start));
 	}
+	if (f->judge.wants_texts)
+		hg_string_call_watch_copy(c);
 	c->copied = hg_string_call_copies(c) ? regs->gpr[CAP_RDI] : 0;
 	if (c->watched || c->read[0].derivation || c->read[1].derivation || c->copied)
 		c->statement = dec_frames_statement(f->frames, c->pc);
@@ -207,6 +209,8 @@ static struct err *leave_string(struct hg_finder *f)
 	}
 	if (!err)
 		err = check_copied(f);
+	if (!err)
+		err = hg_points_text(f);
 	return err ? err : hg_strings_leave(&f->strings, c, rax);
 }
 

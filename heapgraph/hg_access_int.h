@@ -260,6 +260,9 @@ struct err *hg_points_allocated(struct hg_finder *f, struct hg_node_id id);
 /** Behind a jump: a function may begin. */
 struct err *hg_points_enter(struct hg_finder *f, const struct dec_step *s);
 
+/** The call of a string function is over: did it copy text? */
+struct err *hg_points_text(struct hg_finder *f);
+
 /** An instruction that may call one through a slot. */
 struct err *hg_points_call(struct hg_finder *f, const struct dec_step *s);
 

@@ -25,6 +25,7 @@ struct hg_judged {
 enum hg_point_kind {
 	HG_POINT_RELEASE, ///< value[0] is to be released
 	HG_POINT_CALL,	  ///< function number `which` is entered
+	HG_POINT_TEXT,	  ///< `function` copied text: asked as it was when it was entered
 	HG_POINT_RETURN,  ///< .. and left; value[0]: what it returns
 	HG_POINT_SYSCALL, ///< number `which`; result is known already
 	HG_POINT_ACCESS,  ///< of size bytes at value[0]; only where all are wanted
@@ -45,6 +46,10 @@ struct hg_point {
 	bool is_resize;	  ///< RELEASE: by realloc
 	bool is_write;
 	uint64_t size;
+	const char *function; ///< TEXT: strcpy, ..
+	bool has_extent;      ///< TEXT, and CALL of memcpy:
+	uint64_t reads,
+		writes; ///< .. bytes from value[1] on, and from value[0]; 0: it moves nothing
 };
 
 /** By whom memory was allocated, or is released. */
@@ -60,6 +65,7 @@ struct hg_judge {
 	size_t n_functions;
 	bool wants_all;	     ///< ACCESS: of all accesses
 	bool wants_syscalls; ///< SYSCALL
+	bool wants_texts;    ///< TEXT
 };
 
 /** List operator new and delete of the modules that are known for a guard (decode/translator/guard.h), behind what is in

@@ -54,14 +54,17 @@ static const struct {
 #define POINT_MOVE 0xff
 #define MOVE UINT32_MAX // as an open call's number
 
+static bool is_copy(const char *name)
+{
+	return !strcmp(name, "memcpy") || !strcmp(name, "__memcpy_chk");
+}
+
 /* Is the function @p name at @p entry memmove, too? The dynamic linker has one for both names, and nothing
  * tells which of them was meant. */
 static bool is_memmove_too(struct dec_symbols *symbols, const char *name, uint64_t entry)
 {
 	uint64_t other[16];
-	size_t n = strcmp(name, "memcpy") ?
-			   0 :
-			   dec_symbols_entries(symbols, "memmove", other, 16);
+	size_t n = is_copy(name) ? dec_symbols_entries(symbols, "memmove", other, 16) : 0;
 
 	for (size_t i = 0; i < n && i < 16; i++)
 		if (other[i] == entry)
@@ -110,7 +113,7 @@ static struct err *add_function(struct hg_finder *f, struct dec_symbols *symbols
 	if (!dec_symbols_resolvers(symbols, name, slot, 1)) {
 		struct err *err = add_entries(f, symbols, name, POINT_FUNCTION + i);
 
-		return err || strcmp(name, "memcpy") ? err : add_move(f, symbols);
+		return err || !is_copy(name) ? err : add_move(f, symbols);
 	}
 	n = dec_symbols_slots(symbols, name, slot, SLOTS_MAX);
 	for (size_t k = 0; k < n && k < SLOTS_MAX; k++)
@@ -261,6 +264,30 @@ static struct err *enter(struct hg_finder *f, const struct dec_step *s, uint32_t
 	if (which == MOVE)
 		return NULL;
 	fill(f, &p, argument);
+	p.has_extent = is_copy(f->judge.functions[which]);
+	if (p.has_extent && p.value[0] != p.value[1])
+		p.reads = p.writes = p.value[2];
+	return tell(f, &p);
+}
+
+struct err *hg_points_text(struct hg_finder *f)
+{
+	const struct hg_string_call *c = &f->thread->string;
+	struct hg_point p = { .kind = HG_POINT_TEXT,
+			      .position = c->position,
+			      .pc = c->pc,
+			      .function = hg_string_call_copies_text(c),
+			      .has_extent = true };
+
+	if (!f->judge.wants_texts || !p.function ||
+	    !hg_string_call_copied(c, &p.reads, &p.writes))
+		return NULL;
+	for (int i = 0; i < HG_STRING_READS; i++) {
+		p.value[i] = c->read[i].start;
+		if (c->read[i].derivation)
+			p.node[i] =
+				hg_derive_get(&f->derive, c->read[i].derivation)->node;
+	}
 	return tell(f, &p);
 }
 

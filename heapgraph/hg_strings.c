@@ -59,8 +59,14 @@ static const struct function functions[] = {
 	{ "strncpy", { NONE, TEXT }, CAP_RDX, BYTES },
 	{ "stpncpy", { NONE, TEXT }, CAP_RDX, BYTES },
 	{ "__stpncpy", { NONE, TEXT }, CAP_RDX, BYTES },
+	{ "__strcpy_chk", { NONE, TEXT }, ANY, BYTES },
+	{ "__stpcpy_chk", { NONE, TEXT }, ANY, BYTES },
+	{ "__strncpy_chk", { NONE, TEXT }, CAP_RDX, BYTES },
+	{ "__stpncpy_chk", { NONE, TEXT }, CAP_RDX, BYTES },
 	{ "strcat", { TEXT, TEXT }, ANY, BYTES },
 	{ "strncat", { TEXT, TEXT }, CAP_RDX, BYTES },
+	{ "__strcat_chk", { TEXT, TEXT }, ANY, BYTES },
+	{ "__strncat_chk", { TEXT, TEXT }, CAP_RDX, BYTES },
 	{ "strcmp", { ORDER, ORDER }, ANY, BYTES },
 	{ "strncmp", { ORDER, ORDER }, CAP_RDX, BYTES },
 	{ "strcasecmp", { ORDER, ORDER }, ANY, CASELESS },
@@ -188,6 +194,16 @@ static enum dec_hook_extent hook_extent(const struct function *f, size_t i)
 	}
 }
 
+/* Where does function @p f put the text that it reads? */
+static enum dec_hook_copies copies_of(const struct function *f)
+{
+	if (strstr(f->name, "mempcpy"))
+		return DEC_COPIES_ALL;
+	if (f->extent[1] != TEXT || (f->extent[0] != NONE && f->extent[0] != TEXT))
+		return DEC_COPIES_NONE;
+	return f->extent[0] == TEXT ? DEC_COPIES_BEHIND : DEC_COPIES_TEXT;
+}
+
 static struct err *add_hooks(struct dec_symbols *symbols, const struct function *f,
 			     uint8_t times, find_fn find, bool is_resolver, hg_hooks *ret)
 {
@@ -203,6 +219,7 @@ static struct err *add_hooks(struct dec_symbols *symbols, const struct function 
 								  hook_extent(f, 1) },
 						      .limit = f->limit,
 						      .times = times,
+						      .copies = copies_of(f),
 						      .width = f->unit == WIDE ? 4 : 1,
 						      .is_resolver = is_resolver });
 	return err;
@@ -416,6 +433,16 @@ static uint64_t scan(const struct hg_string_call *c, size_t i, uint32_t width)
 	return c->limit * width;
 }
 
+/* .. text alone, before the terminator, whatever the limit is. */
+static uint64_t length_of(const struct hg_string_call *c, size_t i, uint32_t width)
+{
+	uint64_t at = 0;
+
+	while ((at + 1) * width <= c->watched && element(&c->read[i], at, width) > 1)
+		at++;
+	return at * width;
+}
+
 static uint64_t bytes_of(uint64_t elements, uint32_t width)
 {
 	return elements > UINT64_MAX / width ? UINT64_MAX : elements * width;
@@ -442,4 +469,44 @@ uint64_t hg_string_call_reach(const struct hg_string_call *c, size_t i, uint64_t
 	default:
 		return scan(c, i, width);
 	}
+}
+
+/* ---- what it copies --------------------------------------------------------------------- */
+
+const char *hg_string_call_copies_text(const struct hg_string_call *c)
+{
+	const struct function *f = &functions[c->function];
+
+	return !c->is_resolver && copies_of(f) ? f->name : NULL;
+}
+
+#define APART_MOST (UINT64_C(1) << 24) // text that long is not followed
+
+void hg_string_call_watch_copy(struct hg_string_call *c)
+{
+	uint64_t to = c->read[0].start, from = c->read[1].start;
+	uint64_t apart = to > from ? to - from : from - to;
+
+	if (hg_string_call_copies_text(c) && apart > c->watched && apart <= APART_MOST)
+		c->watched = apart;
+}
+
+bool hg_string_call_copied(const struct hg_string_call *c, uint64_t *reads,
+			   uint64_t *writes)
+{
+	const struct function *f = &functions[c->function];
+	uint32_t width = f->unit == WIDE ? 4 : 1;
+	uint64_t to = c->read[0].start, from = c->read[1].start;
+
+	if ((to > from ? to - from : from - to) > APART_MOST)
+		return false;
+	*reads = *writes = bytes_of(c->limit, width);
+	if (copies_of(f) == DEC_COPIES_ALL)
+		return to != from;
+	*reads = scan(c, 1, width);
+	if (copies_of(f) == DEC_COPIES_BEHIND)
+		*writes = *reads + length_of(c, 0, width);
+	else if (!f->limit)
+		*writes = *reads;
+	return *reads > 0;
 }

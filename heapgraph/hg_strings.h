@@ -98,6 +98,19 @@ static inline bool hg_string_call_fills(const struct hg_string_call *c)
 	return (c->outer_rsp && c->outer_sets) || (c->rsp && hg_string_call_copies(c));
 }
 
+/** @return the name of the function if it copies from its second to its first argument, or behind the text there, and is
+ * not memcpy, which may be memmove as well; NULL: it does not. */
+const char *hg_string_call_copies_text(const struct hg_string_call *c);
+
+/** Somebody will ask how much text it copies (hg_string_call_copied()). */
+void hg_string_call_watch_copy(struct hg_string_call *c);
+
+/** The call is over. @return false: it copied nothing, or it is not known how much (its arguments are further apart than
+ * any text is followed). @p reads: bytes from its second argument on; @p writes: from its first on, the text that was there
+ * before included; of what is longer than the two are apart at least as many as that and one element. */
+bool hg_string_call_copied(const struct hg_string_call *c, uint64_t *reads,
+			   uint64_t *writes);
+
 /** @p r was loaded. @return ERR_NOMEM. */
 struct err *hg_string_call_load(struct hg_string_call *c, const struct dec_ref *r);
 

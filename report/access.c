@@ -2,6 +2,7 @@
 // Copyright 2026 The Faultline authors
 
 #include "report/report.h"
+#include "report/source.h"
 
 const char *report_access_kind(enum hg_access_kind kind)
 {
@@ -15,20 +16,12 @@ const char *report_access_kind(enum hg_access_kind kind)
 	}
 }
 
-static void print_place(const struct fl_analysis *a, uint64_t rip, FILE *out)
-{
-	struct dec_place place = {};
-
-	a->places.place(a->places.ctx, rip, &place);
-	dec_place_print(&place, out);
-}
-
 static void print_node(const struct fl_analysis *a, struct hg_node_id id, FILE *out)
 {
 	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, id);
 
 	fprintf(out, "n%u (%llu bytes, allocated at ", id.v, (unsigned long long)n->size);
-	print_place(a, n->alloc_rip, out);
+	report_place_print(a, n->alloc_rip, out);
 	fputc(')', out);
 }
 
@@ -36,7 +29,7 @@ static void print_chain(const struct fl_analysis *a, const struct hg_chain *c, F
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		fputs(i ? ", " : "called at ", out);
-		print_place(a, c->rip[i], out);
+		report_place_print(a, c->rip[i], out);
 	}
 }
 
@@ -100,7 +93,7 @@ static void print_steps(const struct fl_analysis *a, const struct hg_access *x, 
 	for (size_t i = 1; i < x->n_steps; i++) {
 		fprintf(out, "       the pointer became n%u%+lld at ", x->from.v,
 			(long long)x->step[i].offset);
-		print_place(a, x->step[i].rip, out);
+		report_place_print(a, x->step[i].rip, out);
 		fprintf(out, " (the first time, %llu)\n",
 			(unsigned long long)x->step[i].time);
 	}
@@ -126,7 +119,7 @@ static void print_around(const struct fl_analysis *a, const struct hg_access *x,
 		fprintf(out, "       %s%llu at ",
 			o->is_part ? "of these " : "read again ",
 			(unsigned long long)o->count);
-		print_place(a, o->rip, out);
+		report_place_print(a, o->rip, out);
 		fputc('\n', out);
 	}
 	if (x->n_others > HG_ACCESS_OTHERS)
@@ -142,14 +135,14 @@ void report_access_print(const struct fl_analysis *a, size_t i, size_t number, F
 	fprintf(out, "\n  %zu. ", number);
 	print_what(x, out);
 	fputs(" at ", out);
-	print_place(a, x->rip, out);
+	report_place_print(a, x->rip, out);
 	fprintf(out, "  (%stime %llu)\n       ", x->count == 1 ? "" : "first at ",
 		(unsigned long long)x->time);
 	print_where(n, x, out);
 	print_node(a, x->from, out);
 	if (x->kind == HG_ACCESS_FREED) {
 		fputs(", which was freed at ", out);
-		print_place(a, n->free_rip, out);
+		report_place_print(a, n->free_rip, out);
 		fprintf(out, " (time %llu)", (unsigned long long)n->died);
 	}
 	if (x->kind != HG_ACCESS_FIELD && x->to.v) {
@@ -173,7 +166,7 @@ static void print_release(const struct fl_analysis *a, size_t i,
 	bool is_again = n->start == r->addr && n->died <= r->time;
 
 	fprintf(out, "\n  %zu. %s at ", i, is_again ? "freed again" : "freed");
-	print_place(a, r->rip, out);
+	report_place_print(a, r->rip, out);
 	fprintf(out, "  (%llu time%s, first at time %llu)\n       ",
 		(unsigned long long)r->count, r->count == 1 ? "" : "s",
 		(unsigned long long)r->time);
@@ -182,7 +175,7 @@ static void print_release(const struct fl_analysis *a, size_t i,
 	print_node(a, r->node, out);
 	if (is_again) {
 		fputs(", which was freed at ", out);
-		print_place(a, n->free_rip, out);
+		report_place_print(a, n->free_rip, out);
 		fprintf(out, " (time %llu)", (unsigned long long)n->died);
 	}
 	fputc('\n', out);

@@ -171,14 +171,6 @@ char *report_finding_message(const struct fl_analysis *a, const struct report_fi
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-static void print_place(const struct fl_analysis *a, uint64_t rip, FILE *out)
-{
-	struct dec_place place = {};
-
-	a->places.place(a->places.ctx, rip, &place);
-	dec_place_print(&place, out);
-}
-
 static void print_callers(const struct fl_analysis *a, const struct hg_chain *c,
 			  FILE *out)
 {
@@ -187,7 +179,7 @@ static void print_callers(const struct fl_analysis *a, const struct hg_chain *c,
 	fputs("       ", out);
 	for (uint32_t i = 0; i < c->n; i++) {
 		fputs(i ? ", " : "called at ", out);
-		print_place(a, c->rip[i], out);
+		report_place_print(a, c->rip[i], out);
 	}
 	fputc('\n', out);
 }
@@ -204,11 +196,11 @@ static void print_block(const struct fl_analysis *a, uint32_t bid, uint64_t valu
 	else
 		fprintf(out, "       n%u", bid);
 	fprintf(out, " (%llu bytes, allocated at ", (unsigned long long)n->size);
-	print_place(a, n->alloc_rip, out);
+	report_place_print(a, n->alloc_rip, out);
 	fputc(')', out);
 	if (n->died < time) {
 		fputs(", which was freed at ", out);
-		print_place(a, n->free_rip, out);
+		report_place_print(a, n->free_rip, out);
 		fprintf(out, " (time %llu)", (unsigned long long)n->died);
 	}
 	fputc('\n', out);
@@ -239,13 +231,13 @@ static void print_side(const struct fl_analysis *a, const struct fl_race_access 
 	fprintf(out, "       %s: %s%s of %u byte%s by thread %u at ", word,
 		x->is_atomic ? "atomic " : "", x->is_write ? "write" : "read", x->size,
 		x->size == 1 ? "" : "s", x->tid);
-	print_place(a, x->rip, out);
+	report_place_print(a, x->rip, out);
 	fprintf(out, " (time %llu)", (unsigned long long)x->time);
 	print_locks(a, x, out);
 	fputc('\n', out);
 	for (uint32_t i = 0; i < x->n_callers; i++) {
 		fputs(i ? ", " : "              called at ", out);
-		print_place(a, x->caller[i], out);
+		report_place_print(a, x->caller[i], out);
 	}
 	if (x->n_callers)
 		fputc('\n', out);
@@ -273,7 +265,7 @@ static void print_error(const struct fl_analysis *a, const struct report_finding
 	fprintf(out, "\n  %zu. %s", number, message ? message : "");
 	if (e->rip) {
 		fputs(" at ", out);
-		print_place(a, e->rip, out);
+		report_place_print(a, e->rip, out);
 	}
 	if (e->bytes && e->bound.bid)
 		fputc('\n', out);
@@ -337,7 +329,7 @@ static void print_chains(const struct fl_analysis *a, const struct report_findin
 			const struct fl_chain_link *l = &c->chain.links.data[k];
 
 			fputs("         ", out);
-			print_place(a, l->rip, out);
+			report_place_print(a, l->rip, out);
 			if (l->has_value)
 				fprintf(out, " = %#llx", (unsigned long long)l->value);
 			fprintf(out, "%s  (time %llu)\n",
@@ -380,7 +372,7 @@ struct err *report_findings_text(const struct fl_analysis *a, const report_findi
 			report_access_print(a, x->index, i + 1, out);
 		else
 			print_error(a, x, i + 1, out);
-		a->places.place(a->places.ctx, report_finding_rip(x), &place);
+		report_place(a, report_finding_rip(x), &place);
 		report_source_line(a, &place, out);
 		print_chains(a, x, out);
 		print_rule(a, x, out);

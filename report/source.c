@@ -5,6 +5,20 @@
 
 #include <string.h>
 
+void report_place(const struct fl_analysis *a, uint64_t rip, struct dec_place *ret)
+{
+	a->places.place(a->places.ctx, rip, ret);
+	dec_place_to_users(ret);
+}
+
+void report_place_print(const struct fl_analysis *a, uint64_t rip, FILE *out)
+{
+	struct dec_place place = {};
+
+	report_place(a, rip, &place);
+	dec_place_print(&place, out);
+}
+
 void report_source_line(const struct fl_analysis *a, const struct dec_place *p, FILE *out)
 {
 	_cleanup_fclose_ FILE *f = p->line ? dec_symbols_source(a->symbols, p) : NULL;

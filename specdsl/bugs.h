@@ -78,6 +78,9 @@ struct spec_bug_world {
 	bool is_ended;	   ///< Ended(r): the variable's block has ended
 	uint64_t entered;  ///< FindLast(_, call, z, _) at `ret z`: when it was called
 	uint32_t releaser; ///< Releaser(): of a free
+	uint64_t reads,
+		writes; ///< Reads(), Writes(): of a call that copies text, bytes from
+			///< its second argument on, and from its first
 	/** P: pointers in memory and registers, where somebody has listed them. */
 	const struct spec_bug_value *pointers;
 	size_t n_pointers;
@@ -113,6 +116,7 @@ enum spec_bug_need {
 	SPEC_NEED_FAMILY = 4,
 	SPEC_NEED_PART = 8,
 	SPEC_NEED_OBJECT = 16, ///< Storage, VarBegin, VarEnd, Gone
+	SPEC_NEED_TEXT = 32,   ///< Reads, Writes
 };
 unsigned spec_bug_needs(const struct spec *s, size_t i);
 

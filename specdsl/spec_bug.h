@@ -64,6 +64,8 @@ enum bug_word {
 	WORD_VAR_END,
 	WORD_GONE,
 	WORD_ENDED,
+	WORD_READS,
+	WORD_WRITES,
 	WORDS
 };
 

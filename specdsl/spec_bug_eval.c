@@ -81,6 +81,10 @@ static value word(struct eval *e, const struct bug *n)
 		return plain(w->base);
 	case WORD_RELEASER:
 		return plain(w->releaser);
+	case WORD_READS:
+		return plain(w->reads);
+	case WORD_WRITES:
+		return plain(w->writes);
 	case WORD_PART_BEGIN:
 		return w->part_end ? plain(w->part_start) : ret;
 	case WORD_PART_END:

@@ -68,6 +68,14 @@ enum dec_hook_extent {
 	DEC_EXTENT_UNKNOWN,
 };
 
+/** Where text that is read from the second argument is put. */
+enum dec_hook_copies {
+	DEC_COPIES_NONE,
+	DEC_COPIES_ALL,	   ///< of mempcpy: to the first argument, up to the limit
+	DEC_COPIES_TEXT,   ///< to the first argument
+	DEC_COPIES_BEHIND, ///< behind the text there
+};
+
 /** A place that the guard is to know. */
 struct dec_hook {
 	uint64_t rip; ///< of COPY: the address of the slot
@@ -76,6 +84,7 @@ struct dec_hook {
 	uint8_t extent[2];
 	uint8_t limit;	  ///< register; 0: none
 	uint8_t times;	  ///< register that it is multiplied with; 0: none
+	uint8_t copies;	  ///< enum dec_hook_copies
 	uint8_t width;	  ///< bytes of an element; of PART: of its first field, up to 255
 	bool is_resolver; ///< what it returns is the function
 	bool is_array;	  ///< of PART; else it is a struct

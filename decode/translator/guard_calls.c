@@ -47,6 +47,37 @@ static bool ends_within(const struct dec_engine *e, const struct dec_hook *h, in
 	return false;
 }
 
+/* @return how many characters are before the terminator of the text at @p at, up to @p most. */
+static uint64_t length_of(const struct dec_engine *e, uint64_t at, uint32_t width,
+			  uint64_t most)
+{
+	uint64_t can = e->world.avail(e->world.ctx, at, PROT_READ) / width, n = 0;
+
+	while (n < most && n < can && dec_guard_element(at + n * width, width))
+		n++;
+	return n;
+}
+
+/* Does function @p h copy text to memory that it reads it from? */
+static bool copies_over_itself(const struct dec_engine *e, const struct dec_hook *h)
+{
+	uint64_t to = e->ctx->gpr[CAP_RDI], from = e->ctx->gpr[CAP_RSI];
+	uint64_t limit = h->limit ? e->ctx->gpr[h->limit] : UINT64_MAX;
+	uint64_t apart = (to > from ? to - from : from - to) / h->width, n, before = 0;
+
+	if (!h->copies || !limit)
+		return false;
+	if (h->copies == DEC_COPIES_ALL)
+		return apart && apart < limit;
+	// Nobody need know more than whether it is longer than that.
+	n = length_of(e, from, h->width, apart < limit ? apart : limit);
+	if (h->copies == DEC_COPIES_BEHIND)
+		before = length_of(e, to, h->width, apart);
+	else if (h->limit && to < from)
+		n = limit - 1;
+	return to > from ? n >= apart && limit > apart : before + n >= apart;
+}
+
 /* How much from @p addr on is of what a pointer of @p tag is to, for the call that is under way? */
 static uint64_t room_at(struct dec_guard *g, uint32_t tag, uint64_t addr)
 {
@@ -88,6 +119,8 @@ void dec_guard_enter_function(struct dec_engine *e, uint64_t rip)
 	enter_fill(e, limit, is_filler);
 	if (is_filler)
 		return;
+	if (copies_over_itself(e, h))
+		dec_guard_doubt(e, DEC_DOUBT_CALL, rip);
 	if (!h->extent[0] &&
 	    dec_guard_parts_spill(g, tag[0], at[0], limit, tag[1], at[1]))
 		dec_guard_doubt(e, DEC_DOUBT_ACCESS, rip);

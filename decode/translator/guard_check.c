@@ -250,7 +250,7 @@ static const struct dec_hook *string_of(const struct translation *t)
 /* Does it say in a register how many bytes it reads at most? */
 static bool is_counted(const struct dec_guard *g, const struct dec_hook *h)
 {
-	return !g->parts.size && h->limit && !h->times && h->width == 1;
+	return !g->parts.size && h->limit && !h->times && h->width == 1 && !h->copies;
 }
 
 /* Does it read up to a terminator, or to where its two arguments differ? */

@@ -208,6 +208,39 @@ int main(int argc, char **argv)
 END
 followed copied -fno-plt
 
+# Text that is copied over itself, or just behind; to where it does not reach.
+cat >"$TMPDIR/over.c" <<'END'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char *p = calloc(1, 64), *volatile end;
+	memcpy(p, "abcdefgh", 8);
+	memcpy(p + 40, "ij", 2);
+	int less = argc == 1, n = 8 + less;
+	if (KIND == 0)
+		strcpy(p, p + 9 - less * 8);
+	if (KIND == 1)
+		end = stpcpy(p + 9 - less, p);
+	if (KIND == 2)
+		strncpy(p, p + 8, n);
+	if (KIND == 3)
+		strncpy(p + 8, p, n);
+	if (KIND == 4)
+		strcat(p, p + 9 - less);
+	if (KIND == 5)
+		strncat(p, p + 40 - less * 35, 1);
+	if (KIND == 6)
+		end = mempcpy(p + 8, p, n);
+	free(p);
+	return 0;
+}
+END
+for kind in 0 1 2 3 4 5 6; do
+	followed over -DKIND=$kind
+done
+
 # Where no distance fits the shadow of values, from the beginning or from some time on, both are tried thrice, and
 # pointers alone then.
 cat >"$TMPDIR/room.c" <<'END'

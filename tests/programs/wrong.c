@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <wchar.h>
 
 // What is expected stands on the line itself.
 // clang-format off
@@ -370,6 +371,57 @@ KEEP static void overlaps(void)
 	free(p);
 }
 
+/* Texts are set anew before each: what a copy over itself leaves is nobody's business. */
+KEEP static char *texts(char *p)
+{
+	memset(p, 0, 256);
+	memcpy(p, "abcdefgh", 8);
+	memcpy(p + 100, "ijkl", 4);
+	return same(p);
+}
+
+KEEP static void text_overlaps(void)
+{
+	char *p = make(256), text[256];
+	wchar_t *wide = make(256);
+	int n = (int)(long)same((void *)16);
+
+	strcpy(texts(p), p + 3);	   // expect: OVERLAP
+	strcpy(texts(p) + 8, p);	   // expect: OVERLAP
+	strcpy(texts(text), text + 1);	   // expect: OVERLAP
+	same(stpcpy(texts(p), p + 4));	   // expect: OVERLAP
+	strncpy(texts(p), p + n - 1, n);   // expect: OVERLAP
+	strncpy(texts(p) + 8, p, n);	   // expect: OVERLAP
+	strncpy(texts(p) + 2, p, 3);	   // expect: OVERLAP
+	strcat(texts(p), p);		   // expect: OVERLAP
+	strcat(texts(p), p + 7);	   // expect: OVERLAP
+	strcat(texts(text), text + 8);	   // expect: OVERLAP
+	strncat(texts(p), p + 5, n);	   // expect: OVERLAP
+	strncat(texts(p) + 103, p + 101, n); // expect: OVERLAP
+	for (int k = 1; k < 9; k++)
+		strcpy(texts(p) + k, p);   // expect: OVERLAP
+	wide = wcscpy(wmemset(wide, 0, 60), L"wide");
+	wcscpy(wide, wide + 1); // expect: OVERLAP
+	wcscpy(wide, wide + 5);
+	strcpy(texts(p) + 9, p);
+	strcpy(texts(p), p + 100);
+	strcpy(texts(p) + 105, p + 100);
+	strcpy(texts(p) + 95, p + 100);
+	strcpy(p, texts(text));
+	strncpy(texts(p), p + n, n);
+	strncpy(texts(p) + n, p, n);
+	strncpy(texts(p) + 3, p, 3);
+	strncpy(texts(p), p, 0);
+	strcat(texts(p), p + 100);
+	strcat(texts(p) + 100, p);
+	strcat(texts(p), p + 12);
+	strncat(texts(p), p + 100, 2);
+	strncat(texts(p) + 104, p + 101, 2);
+	strncat(texts(p), p, 0);
+	free(p);
+	free(wide);
+}
+
 KEEP static void negative_sizes(void)
 {
 	long n = (long)same((void *)-4l), most = (long)same((void *)(-1ul >> 1));
@@ -647,6 +699,7 @@ int main(int argc, char **argv)
 	if (is_all || !strcmp(part, "others")) {
 		leaks();
 		overlaps();
+		text_overlaps();
 		negative_sizes();
 		bad_buffers();
 		descriptors();
