@@ -481,8 +481,30 @@ static struct err *found(struct fl_check *c, struct frames *frames, size_t i,
 	for (int k = 0; k < b->n_args; k++)
 		e.value[k] = slots[k];
 	e.bound = slots[b->n_args];
+	if (spec_bug_needs(c->rules, i) & SPEC_NEED_TOLD) {
+		char told[32];
+		int n = snprintf(told, sizeof(told), "%llu bytes",
+				 (unsigned long long)p->told);
+
+		e.detail = arena_strndup(&c->arena, told, n);
+		if (!e.detail)
+			return &err_nomem;
+	}
 	hg_chain_list(frames, e.rip, &e.callers);
 	return fl_check_add(c, frames, &e);
+}
+
+/* What operator delete was told, as new asks the allocator for it; which may have more for the alignment's sake. */
+static void take_told(const struct fl_check *c, const struct hg_point *p,
+		      struct spec_bug_world *w)
+{
+	uint64_t size = p->node[0].v ? hg_graph_node(c->graph, p->node[0])->size : 0;
+
+	w->is_told = p->is_told;
+	w->told = dec_guard_new_size(p->told, 0);
+	if (p->align &&
+	    dec_guard_new_size(size, p->align) == dec_guard_new_size(p->told, p->align))
+		w->told = size;
 }
 
 /* Of a condition `exists b in ..` each b is told. */
@@ -591,6 +613,8 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 		return NULL;
 	}
 	c->result = p->result;
+	if (p->kind == HG_POINT_RELEASE)
+		take_told(c, p, &w);
 	for (size_t i = 0; i < spec_bugs(c->rules) && !err; i++) {
 		if (!c->is_on[i] || !is_at(c, i, p) || fl_check_is_about_bytes(c, i))
 			continue;

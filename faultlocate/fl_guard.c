@@ -248,36 +248,6 @@ static bool has_own_copy(struct guard *g)
 	return is_own;
 }
 
-/* Are the functions of families one library's, and not the user's? Only of those is it known that they call the allocator
- * once. */
-static bool are_a_librarys(struct guard *g)
-{
-	const char *exe = capture_info(g->a->capture)->exe, *of = NULL;
-
-	for (size_t i = 0; i < g->hooks.size; i++) {
-		uint64_t rip = g->hooks.data[i].rip;
-		const char *module = dec_symbols_module(g->a->symbols, rip);
-
-		if (!module || (exe && !strcmp(module, exe)) ||
-		    (of && strcmp(module, of)) ||
-		    dec_symbols_has_debug(g->a->symbols, rip))
-			return false;
-		of = module;
-	}
-	return true;
-}
-
-/* Operator new and delete; first of all. */
-static struct err *add_families(struct guard *g)
-{
-	struct err *err = hg_points_hooks(g->a->symbols, &g->hooks);
-	bool is_once = are_a_librarys(g);
-
-	for (size_t i = 0; i < g->hooks.size && !err; i++)
-		g->hooks.data[i].is_once = is_once;
-	return err;
-}
-
 /* Does the program have what the guard does not follow: functions that rules name? */
 static bool is_beyond(struct guard *g)
 {
@@ -305,7 +275,8 @@ static struct err *tell(struct guard *g)
 		return tell_calls(g);
 	if (is_beyond(g))
 		return err_new(ERR_UNSUPPORTED, "this program is beyond the guard");
-	err = add_families(g);
+	// Operator new and delete; first of all.
+	err = hg_points_hooks(g->a->symbols, capture_info(g->a->capture)->exe, &g->hooks);
 	if (!err)
 		err = add_allocator(g);
 	if (!err)

@@ -36,6 +36,8 @@ struct hg_open_call {
 struct thread {
 	uint8_t family; ///< of the operator new or delete under way, entered with
 	uint64_t family_rsp;
+	bool is_told; ///< .. how much operator new was asked for, and with which alignment (0: none)
+	uint64_t told, align;
 	uint8_t allocating;	   ///< .. when the allocator was entered
 	bool is_releasing;	   ///< .. for what has no result
 	uint32_t asked;		   ///< node of which malloc_usable_size() tells; 0: none
@@ -109,9 +111,10 @@ struct hg_finder {
 	struct hg_strings strings;
 	VEC(struct thread) threads; ///< as derive's
 	struct thread *thread;
-	struct map entries; ///< of the allocator -> index in dec_allocator + 1
-	struct map points;  ///< of functions that somebody is told of (hg_points.c)
-	struct map slots;   ///< .. that are known by the slots they are called through
+	struct map entries;    ///< of the allocator -> index in dec_allocator + 1
+	bool has_librarys_new; ///< operator new and delete are one library's
+	struct map points;     ///< of functions that somebody is told of (hg_points.c)
+	struct map slots;      ///< .. that are known by the slots they are called through
 	struct hg_judge judge;
 	struct map stayed;     ///< node that realloc made in another one's place -> that
 	struct map usable;     ///< node -> bytes that malloc_usable_size() told of it

@@ -43,7 +43,9 @@ struct hg_point {
 	int64_t result;
 	uint64_t entered; ///< RETURN: when
 	uint8_t family;	  ///< RELEASE: HG_FAMILY_..
-	bool is_resize;	  ///< RELEASE: by realloc
+	bool is_told; ///< RELEASE: operator delete was, how much new was asked for, and
+	uint64_t told, align; ///< .. with which alignment (0: none)
+	bool is_resize;	      ///< RELEASE: by realloc
 	bool is_write;
 	uint64_t size;
 	const char *function; ///< TEXT: strcpy, ..
@@ -69,7 +71,7 @@ struct hg_judge {
 };
 
 /** List operator new and delete of the modules that are known for a guard (decode/translator/guard.h), behind what is in
- * @p ret; as is_once. @return ERR_NOMEM. */
-struct err *hg_points_hooks(struct dec_symbols *symbols, hg_hooks *ret);
+ * @p ret; as is_once if they are one library's, which is not @p exe (NULL: not known). @return ERR_NOMEM. */
+struct err *hg_points_hooks(struct dec_symbols *symbols, const char *exe, hg_hooks *ret);
 
 #endif

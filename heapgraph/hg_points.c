@@ -21,35 +21,42 @@ static const int syscall_argument[HG_POINT_VALUES] = {
 /* ---- functions -------------------------------------------------------------------------------- */
 
 /* operator new and delete, as they are mangled; what follows (sizes, alignment, nothrow) is theirs. */
-static const struct {
+static const struct operator
+{
 	const char *name;
 	uint8_t family;
-} operators[] = {
-	{ "_Znwm", HG_FAMILY_NEW },
-	{ "_ZnwmRKSt9nothrow_t", HG_FAMILY_NEW },
-	{ "_ZnwmSt11align_val_t", HG_FAMILY_NEW },
-	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW },
-	{ "_ZdlPv", HG_FAMILY_NEW },
-	{ "_ZdlPvm", HG_FAMILY_NEW },
-	{ "_ZdlPvRKSt9nothrow_t", HG_FAMILY_NEW },
-	{ "_ZdlPvSt11align_val_t", HG_FAMILY_NEW },
-	{ "_ZdlPvmSt11align_val_t", HG_FAMILY_NEW },
-	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW },
-	{ "_Znam", HG_FAMILY_NEW_ARRAY },
-	{ "_ZnamRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY },
-	{ "_ZnamSt11align_val_t", HG_FAMILY_NEW_ARRAY },
-	{ "_ZnamSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY },
-	{ "_ZdaPv", HG_FAMILY_NEW_ARRAY },
-	{ "_ZdaPvm", HG_FAMILY_NEW_ARRAY },
-	{ "_ZdaPvRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY },
-	{ "_ZdaPvSt11align_val_t", HG_FAMILY_NEW_ARRAY },
-	{ "_ZdaPvmSt11align_val_t", HG_FAMILY_NEW_ARRAY },
-	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY },
+	uint8_t size; ///< register: how much operator new was asked for; 0: it is not told
+	uint8_t align; ///< .. to be aligned to
+}
+operators[] = {
+	{ "_Znwm", HG_FAMILY_NEW, 0, 0 },
+	{ "_ZnwmRKSt9nothrow_t", HG_FAMILY_NEW, 0, 0 },
+	{ "_ZnwmSt11align_val_t", HG_FAMILY_NEW, 0, 0 },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW, 0, 0 },
+	{ "_ZdlPv", HG_FAMILY_NEW, 0, 0 },
+	{ "_ZdlPvm", HG_FAMILY_NEW, CAP_RSI, 0 },
+	{ "_ZdlPvRKSt9nothrow_t", HG_FAMILY_NEW, 0, 0 },
+	{ "_ZdlPvSt11align_val_t", HG_FAMILY_NEW, 0, 0 },
+	{ "_ZdlPvmSt11align_val_t", HG_FAMILY_NEW, CAP_RSI, CAP_RDX },
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW, 0, 0 },
+	{ "_Znam", HG_FAMILY_NEW_ARRAY, 0, 0 },
+	{ "_ZnamRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
+	{ "_ZnamSt11align_val_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
+	{ "_ZdaPv", HG_FAMILY_NEW_ARRAY, 0, 0 },
+	{ "_ZdaPvm", HG_FAMILY_NEW_ARRAY, CAP_RSI, 0 },
+	{ "_ZdaPvRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
+	{ "_ZdaPvSt11align_val_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
+	{ "_ZdaPvmSt11align_val_t", HG_FAMILY_NEW_ARRAY, CAP_RSI, CAP_RDX },
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
 };
+
+#define N_OPERATORS (sizeof(operators) / sizeof(*operators))
+#define ENTRIES_MAX 16
 
 #define SLOTS_MAX 256 // a module has one or two
 
-// Values of hg_finder.points: a family, memmove, or this and the number of the judge's function.
+// Values of hg_finder.points: an operator's number, memmove, or this and the number of the judge's function.
 #define POINT_FUNCTION 0x100
 #define POINT_MOVE 0xff
 #define MOVE UINT32_MAX // as an open call's number
@@ -122,12 +129,36 @@ static struct err *add_function(struct hg_finder *f, struct dec_symbols *symbols
 	return NULL;
 }
 
+/* Are they one library's, and not the user's? Only of those is it known that they call the allocator once, and what for. */
+static bool are_a_librarys(struct dec_symbols *symbols, const char *exe)
+{
+	const char *of = NULL;
+	uint64_t entry[ENTRIES_MAX];
+
+	for (size_t k = 0; k < N_OPERATORS; k++) {
+		size_t n = dec_symbols_entries(symbols, operators[k].name, entry,
+					       ENTRIES_MAX);
+
+		for (size_t i = 0; i < n && i < ENTRIES_MAX; i++) {
+			const char *module = dec_symbols_module(symbols, entry[i]);
+
+			if (!module || (exe && !strcmp(module, exe)) ||
+			    (of && strcmp(module, of)) ||
+			    dec_symbols_has_debug(symbols, entry[i]))
+				return false;
+			of = module;
+		}
+	}
+	return true;
+}
+
 struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols)
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators) && !err; i++)
-		err = add_entries(f, symbols, operators[i].name, operators[i].family);
+	f->has_librarys_new = are_a_librarys(symbols, f->frames->exe);
+	for (size_t i = 0; i < N_OPERATORS && !err; i++)
+		err = add_entries(f, symbols, operators[i].name, i);
 	map_deinit(
 		&f->slots); // a module may have gone, and another lie where its slots were
 	for (size_t i = 0; f->judge.point && i < f->judge.n_functions && !err; i++)
@@ -135,20 +166,23 @@ struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols)
 	return err;
 }
 
-struct err *hg_points_hooks(struct dec_symbols *symbols, hg_hooks *ret)
+struct err *hg_points_hooks(struct dec_symbols *symbols, const char *exe, hg_hooks *ret)
 {
+	bool is_once = are_a_librarys(symbols, exe);
 	struct err *err = NULL;
-	uint64_t entry[16];
+	uint64_t entry[ENTRIES_MAX];
 
-	for (size_t k = 0; k < sizeof(operators) / sizeof(*operators) && !err; k++) {
-		size_t n = dec_symbols_entries(symbols, operators[k].name, entry, 16);
+	for (size_t k = 0; k < N_OPERATORS && !err; k++) {
+		const struct operator* o = & operators[k];
+		size_t n = dec_symbols_entries(symbols, o->name, entry, ENTRIES_MAX);
 
-		for (size_t i = 0; i < n && i < 16 && !err; i++)
-			err = vec_add(ret,
-				      (struct dec_hook){ .rip = entry[i],
-							 .kind = DEC_HOOK_FAMILY,
-							 .which = operators[k].family,
-							 .is_once = true });
+		for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++)
+			err = vec_add(ret, (struct dec_hook){ .rip = entry[i],
+							      .kind = DEC_HOOK_FAMILY,
+							      .which = o->family,
+							      .limit = o->size,
+							      .times = o->align,
+							      .is_once = is_once });
 	}
 	return err;
 }
@@ -233,6 +267,9 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 	    !f->derive.regs->value[CAP_RDI])
 		return NULL;
 	p.is_resize = fn == CAP_HEAP_REALLOC;
+	p.is_told = p.family != HG_FAMILY_MALLOC && f->thread->is_told;
+	p.told = f->thread->told;
+	p.align = f->thread->align;
 	fill(f, &p, argument);
 	live = hg_graph_covers(f->graph, p.value[0]);
 	if (p.node[0].v && live.v != p.node[0].v &&
@@ -314,6 +351,18 @@ struct err *hg_points_call(struct hg_finder *f, const struct dec_step *s)
 		       NULL;
 }
 
+static void enter_operator(struct hg_finder *f, const struct operator* o, uint64_t rsp)
+{
+	const uint64_t *value = f->derive.regs->value;
+	struct thread *t = f->thread;
+
+	t->family = o->family;
+	t->family_rsp = rsp;
+	t->is_told = o->size && f->has_librarys_new;
+	t->told = value[o->size];
+	t->align = o->align ? value[o->align] : 0;
+}
+
 struct err *hg_points_enter(struct hg_finder *f, const struct dec_step *s)
 {
 	const uint64_t *known = map_get(&f->points, s->insn->rip);
@@ -323,10 +372,8 @@ struct err *hg_points_enter(struct hg_finder *f, const struct dec_step *s)
 	if (!known)
 		return NULL;
 	if (*known < POINT_MOVE) {
-		if (!t->family || rsp > t->family_rsp) {
-			t->family = *known;
-			t->family_rsp = rsp;
-		}
+		if (!t->family || rsp > t->family_rsp)
+			enter_operator(f, &operators[*known], rsp);
 		return NULL;
 	}
 	return enter(f, s, *known == POINT_MOVE ? MOVE : *known - POINT_FUNCTION, rsp);

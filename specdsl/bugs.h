@@ -78,6 +78,8 @@ struct spec_bug_world {
 	bool is_ended;	   ///< Ended(r): the variable's block has ended
 	uint64_t entered;  ///< FindLast(_, call, z, _) at `ret z`: when it was called
 	uint32_t releaser; ///< Releaser(): of a free
+	bool is_told;
+	uint64_t told; ///< Told(): of a free by operator delete, if is_told
 	uint64_t reads,
 		writes; ///< Reads(), Writes(): of a call that copies text, bytes from
 			///< its second argument on, and from its first
@@ -117,6 +119,7 @@ enum spec_bug_need {
 	SPEC_NEED_PART = 8,
 	SPEC_NEED_OBJECT = 16, ///< Storage, VarBegin, VarEnd, Gone
 	SPEC_NEED_TEXT = 32,   ///< Reads, Writes
+	SPEC_NEED_TOLD = 64,   ///< Told
 };
 unsigned spec_bug_needs(const struct spec *s, size_t i);
 

@@ -36,6 +36,7 @@ const struct bug_word_info spec_bug_words[WORDS] = {
 	[WORD_VAR_END] = { "VarEnd", 1, false, SPEC_NEED_OBJECT },
 	[WORD_GONE] = { "Gone", 1, true, SPEC_NEED_OBJECT },
 	[WORD_ENDED] = { "Ended", 1, true, SPEC_NEED_OBJECT },
+	[WORD_TOLD] = { "Told", 0, false, SPEC_NEED_TOLD },
 	[WORD_READS] = { "Reads", 0, false, SPEC_NEED_TEXT },
 	[WORD_WRITES] = { "Writes", 0, false, SPEC_NEED_TEXT },
 };

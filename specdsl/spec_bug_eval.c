@@ -81,6 +81,8 @@ static value word(struct eval *e, const struct bug *n)
 		return plain(w->base);
 	case WORD_RELEASER:
 		return plain(w->releaser);
+	case WORD_TOLD:
+		return w->is_told ? plain(w->told) : ret;
 	case WORD_READS:
 		return plain(w->reads);
 	case WORD_WRITES:

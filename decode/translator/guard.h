@@ -89,7 +89,8 @@ struct dec_hook {
 	bool is_resolver; ///< what it returns is the function
 	bool is_array;	  ///< of PART; else it is a struct
 	bool is_of_structs; ///< .. or an array of such
-	bool is_once; ///< FAMILY: as a library's, it does so once, if at all, and then returns
+	bool is_once; ///< FAMILY: as a library's, it does so once, if at all, and then returns; it may be told a size (limit: in
+		      ///< which register; times: in which the alignment is)
 	uint32_t
 		such; ///< of PART: a number for what is the same in all elements of an array; 0: there is one
 	uint64_t end, start; ///< start: of PART; of CLASS of one struct a number for it
@@ -227,6 +228,8 @@ struct guard_family {
 	uint64_t rsp, returns;
 	uint8_t family; ///< 0: there is none
 	bool is_once;	///< it counts as over when it has called it
+	bool is_told; ///< .. how much operator new was asked for, and with which alignment (0: none)
+	uint64_t told, align;
 };
 
 /** What a thread that does not run has for itself. */
@@ -246,6 +249,15 @@ struct guard_handler {
 	uint64_t gpr[16];
 	struct guard_thread was; ///< but for what has no value
 };
+
+/** @return how many bytes the C++ library asks the allocator for where operator new is asked for @p n, to be aligned to
+ * @p align (0: not): one at least, and a multiple of that (libstdc++). */
+static inline uint64_t dec_guard_new_size(uint64_t n, uint64_t align)
+{
+	n += !n;
+	return align & (align - 1) ? n :
+				     (n + (align ? align - 1 : 0)) & -(align + !align);
+}
 
 struct dec_guard {
 	struct dec_blank *blank;  ///< NULL: what has no value is not followed

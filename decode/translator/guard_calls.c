@@ -177,7 +177,8 @@ static void check_release(struct dec_engine *e, const struct dec_hook *h)
 	const struct guard_node *n = &g->nodes.data[number];
 
 	if (addr &&
-	    (!number || (tag && !is_to(g, tag, n)) || n->family != g->call.family) &&
+	    (!number || (tag && !is_to(g, tag, n)) || n->family != g->call.family ||
+	     !guard_is_told_right(g, n, g->call.family)) &&
 	    !is_at_end_of_thread(e, h))
 		dec_guard_doubt(e, DEC_DOUBT_RELEASE, e->ctx->rip);
 }
@@ -191,6 +192,9 @@ static void enter_family(struct dec_engine *e, const struct dec_hook *h)
 		return;
 	f->family = h->which;
 	f->is_once = h->is_once;
+	f->is_told = h->is_once && h->limit;
+	f->told = e->ctx->gpr[h->limit];
+	f->align = h->times ? e->ctx->gpr[h->times] : 0;
 	f->rsp = e->ctx->gpr[CAP_RSP];
 	f->returns = guard_word_at(f->rsp);
 	if (!f->is_once && dec_guard_add_stop(e, f->returns))

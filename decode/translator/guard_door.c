@@ -52,7 +52,8 @@ static bool may_release(const struct dec_engine *e)
 	const struct guard_node *n = &g->nodes.data[number];
 
 	return !addr ||
-	       (number && (!tag || tag == n->tag) && n->family == dec_guard_family(e));
+	       (number && (!tag || tag == n->tag) && n->family == dec_guard_family(e) &&
+		guard_is_told_right(g, n, n->family));
 }
 
 /* May function @p h of the allocator's, or one that calls it, begin? */

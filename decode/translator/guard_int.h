@@ -153,6 +153,17 @@ bool dec_guard_at(struct dec_engine *e, const struct dec_hook *h);
 /** @return for which family the allocator is called now; 0: for itself. */
 uint8_t dec_guard_family(const struct dec_engine *e);
 
+/** .. or was when the allocator was called: may it release @p n, by the size that it was told? */
+static inline bool guard_is_told_right(const struct dec_guard *g,
+				       const struct guard_node *n, uint8_t family)
+{
+	const struct guard_family *f = &g->family;
+
+	return !family || !f->is_told ||
+	       dec_guard_new_size(n->size, f->align) ==
+		       dec_guard_new_size(f->told, f->align);
+}
+
 /* ---- guard_door.c ------------------------------------------------------------------------------ */
 
 /** Events may come to the door from now on. */

@@ -785,7 +785,7 @@ done
 
 # What is allocated and released by operator new and delete, too; by each other's is a mistake.
 g++ -O1 -s -w -pthread -o "$TMPDIR/families" tests/check/programs/families.cc || fail "cannot compile"
-numbered families 12
+numbered families 13
 
 # Handlers of signals have pointers in registers that the program has others in.
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/interrupted" tests/check/programs/interrupted.c || fail "cannot compile"

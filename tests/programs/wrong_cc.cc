@@ -53,6 +53,36 @@ KEEP static void mismatched()
 	free(sink);
 }
 
+// As g++ calls them for `delete p', by p's static type (clang++ with -fsized-deallocation).
+void sized(void *, size_t) __asm__("_ZdlPvm");
+void sized_array(void *, size_t) __asm__("_ZdaPvm");
+void sized_aligned(void *, size_t, std::align_val_t) __asm__("_ZdlPvmSt11align_val_t");
+
+KEEP static void missized()
+{
+	const auto line = std::align_val_t(64);
+
+	sized(same(new plain), sizeof(int)); // expect: MISMATCHED-SIZE
+	sized(same(new int), sizeof(plain)); // expect: MISMATCHED-SIZE
+	sized(same(::operator new(0)), 2); // expect: MISMATCHED-SIZE
+	sized(same(::operator new(2)), 0); // expect: MISMATCHED-SIZE
+	sized(same(new (std::nothrow) plain), 15); // expect: MISMATCHED-SIZE
+	sized(same(new long), sizeof(long) + 1); // expect: MISMATCHED-SIZE
+	sized_array(same(new int[10]), 4); // expect: MISMATCHED-SIZE
+	sized_array(same(new char[100]), 101); // expect: MISMATCHED-SIZE
+	sized_aligned(same(::operator new(64, line)), 65, line); // expect: MISMATCHED-SIZE
+	sized_aligned(same(::operator new(65, line)), 64, line); // expect: MISMATCHED-SIZE
+	for (int i = 0; i < 3; i++)
+		sized(same(::operator new(i + 20)), 19); // expect: MISMATCHED-SIZE
+	sized(same(new plain), sizeof(plain));
+	sized(same(::operator new(0)), 0);
+	sized(nullptr, 20);
+	sized_array(same(new int[10]), 40);
+	sized_aligned(same(::operator new(65, line)), 65, line);
+	sized_aligned(same(::operator new(100, line)), 100, line);
+	sized_aligned(same(::operator new(0, line)), 0, line);
+}
+
 KEEP static void right()
 {
 	delete same(new int);
@@ -91,6 +121,7 @@ KEEP static void right()
 int main()
 {
 	mismatched();
+	missized();
 	right();
 	return counted::n;
 }

@@ -28,6 +28,8 @@ struct pooled {
 	static void operator delete(void *p) { free(p); }
 };
 
+void delete_sized(void *, size_t) __asm__("_ZdlPvm");
+
 typedef void (*release_fn)(void *);
 
 // One instruction calls both kinds.
@@ -144,7 +146,11 @@ int main(int argc, char **argv)
 		n = nullptr;
 		break;
 	}
+	case 13:
+		delete_sized(operator new(24), 16);
+		break;
 	}
+	delete_sized(operator new(24), 24);
 	delete[] p;
 	delete n;
 	return 0;
