@@ -305,9 +305,7 @@ static bool is_reachable(void *ctx, uint32_t bid)
 {
 	const struct fl_check *c = ctx;
 
-	// Of an empty block no address is its own.
-	return !c->reached || c->reached[bid] == 1 ||
-	       !hg_graph_node(c->graph, (struct hg_node_id){ bid })->size;
+	return !c->reached || c->reached[bid] == 1;
 }
 
 static bool is_led_to(void *ctx, uint32_t bid)

@@ -215,7 +215,8 @@ struct hg_node_id hg_graph_covers(const struct hg_graph *g, uint64_t addr)
 	uint32_t id = hg_index_floor(&g->live, addr);
 	const struct hg_node *n = id ? &g->nodes.data[id - 1] : NULL;
 
-	return (struct hg_node_id){ n && addr - n->start < n->size ? id : 0 };
+	// No address is an empty block's own, but a pointer to it there is.
+	return (struct hg_node_id){ n && addr - n->start < n->size + !n->size ? id : 0 };
 }
 
 uint32_t hg_graph_ended_at(const struct hg_graph *g, uint64_t addr)

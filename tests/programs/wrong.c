@@ -147,6 +147,12 @@ KEEP static void overflows(void)
 		sum++;
 	if (getrlimit(0, same(big + 88)) + pipe(same(big + 92))) // expect: HEAP-OVERFLOW
 		sum++;
+	for (int k = 0; k < 2; k++) {
+		char *empty = same(k ? malloc(0) : calloc(at - at, 4));
+
+		empty[0] = 1; // expect: HEAP-OVERFLOW
+		free(empty);
+	}
 	sum += big[99] + c[9] + i[9] + n->value + l[7];
 	free(c);
 	free(big);
@@ -300,6 +306,7 @@ KEEP static void leaks(void)
 	same(calloc(3, 4));		// expect: DEFINITE-LEAK
 	same(realloc(NULL, 13));	// expect: DEFINITE-LEAK
 	same(strdup("fourteen chars")); // expect: DEFINITE-LEAK
+	same(malloc(0));		// expect: DEFINITE-LEAK
 	for (int k = 0; k < 3; k++)
 		same(malloc(15)); // expect: DEFINITE-LEAK
 	list = same(malloc(16));  // expect: DEFINITE-LEAK
@@ -336,6 +343,9 @@ KEEP static void leaks(void)
 	kept->next = same(calloc(1, sizeof(*kept))); // kept
 	kept->next->next = same(malloc(30)); // kept
 	interior = (char *)same(malloc(100)) + 50; // kept
+	table = same(malloc(8)); // kept
+	*table = same(malloc(0)); // kept
+	kept->next->next->next = same(table);
 	free(malloc(5));
 	a = b = NULL;
 }
