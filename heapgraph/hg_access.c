@@ -216,77 +216,59 @@ static struct err *leave_string(struct hg_finder *f)
 
 /* ---- system calls ----------------------------------------------------------------------- */
 
-/* The kernel gets @p number and its arguments, and may write to where they lead. */
-static void enter_kernel(struct hg_finder *f, uint64_t pc)
+/* Whose pointer does access @p a go by? */
+static uint32_t pointer_of(struct hg_finder *f, const struct dec_access *a)
 {
-	static const int args[HG_KERNEL_ARGS] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10 };
-	struct hg_kernel_call *k = &f->thread->kernel;
-
-	k->pc = pc;
-	for (size_t i = 0; i < HG_KERNEL_ARGS; i++) {
-		k->arg[i] = f->derive.regs->value[args[i]];
-		k->derivation[i] = f->derive.regs->gpr[args[i]];
-	}
+	return a->reg == DEC_ACCESS_WORD ?
+		       hg_derive_word(&f->derive, a->at, a->addr - a->offset) :
+		       f->derive.regs->gpr[a->reg];
 }
 
-/* It took @p size bytes from, or put them to, where argument @p i leads. */
-static struct err *check_kernel(struct hg_finder *f, uint64_t position, size_t i,
-				uint64_t size, bool is_write)
+static struct err *check_kernel(struct hg_finder *f, const struct dec_step *s,
+				const struct dec_access *a)
 {
-	const struct hg_kernel_call *k = &f->thread->kernel;
 	struct hg_suspect x = {
-		.is_write = is_write,
-		.position = position,
-		.pc = k->pc,
-		.addr = k->arg[i],
-		.size = size,
-		.intent = f->thread->string.outer_rsp ? intent_of(f) : size,
-		.derivation = k->derivation[i],
+		.is_write = a->is_write,
+		.position = s->position,
+		.pc = s->insn->rip,
+		.addr = a->addr,
+		.size = a->size,
+		.intent = f->thread->string.outer_rsp ? intent_of(f) : a->size,
+		.derivation = pointer_of(f, a),
 	};
 
 	return x.derivation ? hg_astray_check(f, &x) : NULL;
 }
 
-/* What it read is known of those calls that return how much it was. */
-static struct err *leave_kernel(struct hg_finder *f, uint64_t position, uint64_t number)
+/* The kernel gets its arguments, and accesses where they lead. */
+static struct err *enter_kernel(struct hg_finder *f, const struct dec_step *s)
 {
-	int64_t result = f->derive.regs->value[CAP_RAX];
+	struct err *err = NULL;
 
-	f->thread->kernel.is_childs = number == SYS_vfork || number == SYS_clone ||
-				      number == SYS_clone3;
-	f->thread->kernel.result = dec_call_written(number, result);
-	f->thread->kernel.position = position;
-	if (result <= 0 ||
-	    (number != SYS_write && number != SYS_pwrite64 && number != SYS_sendto))
-		return NULL;
-	return check_kernel(f, position, 1, result, false);
+	for (size_t i = 0; i < s->n_accesses && !err; i++)
+		if (s->accesses[i].is_bounds)
+			err = check_kernel(f, s, &s->accesses[i]);
+	return err;
 }
 
-/* The kernel wrote @p r, in one piece or several. That may be more than it did write (what
- * is recorded is true, but a call's outputs are as large as they can be): not more bytes are
- * looked at than the call returned, which is what read, recv or getcwd have written. What comes later is of a
- * string instruction, which moves so much that it is told in pieces. */
+static void leave_kernel(struct hg_finder *f, uint64_t position, uint64_t number)
+{
+	f->thread->kernel.is_childs = number == SYS_vfork || number == SYS_clone ||
+				      number == SYS_clone3;
+	f->thread->kernel.position = position;
+}
+
+/* The kernel wrote @p r; what a child did in its parent's memory is the kernel's, too: what it changed is told behind the pages
+ * that it is in. */
 static struct err *on_kernel_write(struct hg_finder *f, uint64_t position,
 				   const struct dec_ref *r)
 {
-	struct hg_kernel_call *k = &f->thread->kernel;
+	const struct hg_kernel_call *k = &f->thread->kernel;
 
-	// What it changed is told behind the pages that it is in.
 	if (k->is_childs && position == k->position && r->size < PAGE_BYTES &&
 	    vec_add(&f->childs,
 		    (struct hg_childs){ r->addr, r->addr + r->size, position }))
 		return &err_nomem;
-	for (size_t i = 0; i < HG_KERNEL_ARGS && position == k->position; i++) {
-		int64_t size = r->size < k->result ? r->size : k->result;
-		struct err *err;
-
-		if (!k->derivation[i] || k->arg[i] != r->addr || size <= 0)
-			continue;
-		err = check_kernel(f, position, i, size, true);
-		k->arg[i] += size;
-		k->result -= size;
-		return err;
-	}
 	return NULL;
 }
 
@@ -364,11 +346,11 @@ static struct err *look_at(struct hg_finder *f, const struct dec_step *s)
 
 	if (t->has_jumped && !t->string.rsp)
 		enter_string(f, s);
-	if (is_syscall)
-		enter_kernel(f, s->insn->rip);
+	err = is_syscall ? enter_kernel(f, s) : NULL;
 	if (is_syscall && f->judge.wants_syscalls)
 		hg_points_syscall(f, s, &p);
-	err = t->has_jumped ? hg_points_enter(f, s) : NULL;
+	if (!err && t->has_jumped)
+		err = hg_points_enter(f, s);
 	if (!err && s->insn->flow != DEC_FLOW_NEXT)
 		err = hg_points_call(f, s);
 	if (!err)
@@ -376,8 +358,8 @@ static struct err *look_at(struct hg_finder *f, const struct dec_step *s)
 	hg_derive_step(&f->derive, s);
 	if (!err && is_syscall && f->judge.wants_syscalls)
 		err = hg_points_answered(f, &p);
-	if (!err && is_syscall)
-		err = leave_kernel(f, s->position, number);
+	if (is_syscall)
+		leave_kernel(f, s->position, number);
 	return err;
 }
 

@@ -14,14 +14,8 @@
 #include "heapgraph/hg_derive.h"
 #include "heapgraph/hg_strings.h"
 
-enum { HG_KERNEL_ARGS = 4 };
-
-/** A thread's last system call: to where its pointers lead, the kernel may write. */
+/** A thread's last system call. */
 struct hg_kernel_call {
-	uint64_t pc, statement;
-	uint64_t arg[HG_KERNEL_ARGS];
-	uint32_t derivation[HG_KERNEL_ARGS]; ///< 0: no pointer
-	int64_t result;	   ///< of it, what was not yet seen to be written
 	bool is_childs;	   ///< what it wrote is what a vfork child did
 	uint64_t position; ///< when it returned
 };

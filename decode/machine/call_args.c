@@ -54,28 +54,3 @@ int dec_call_args(int64_t nr)
 	}
 	return 6;
 }
-
-int64_t dec_call_written(int64_t nr, int64_t ret)
-{
-	static const struct {
-		int16_t nr;
-		uint16_t bytes;
-	} known[] = {
-		{ SYS_stat, 144 },	   { SYS_fstat, 144 },
-		{ SYS_lstat, 144 },	   { SYS_newfstatat, 144 },
-		{ SYS_statx, 256 },	   { SYS_statfs, 120 },
-		{ SYS_fstatfs, 120 },	   { SYS_pipe, 8 },
-		{ SYS_pipe2, 8 },	   { SYS_uname, 390 },
-		{ SYS_clock_gettime, 16 }, { SYS_clock_getres, 16 },
-		{ SYS_gettimeofday, 16 },  { SYS_getrlimit, 16 },
-		{ SYS_getrusage, 144 },	   { SYS_sysinfo, 112 },
-		{ SYS_getitimer, 32 },	   { SYS_setitimer, 32 },
-		{ SYS_rt_sigprocmask, 8 }, { SYS_prlimit64, 16 },
-		{ SYS_socketpair, 8 },
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !ret; i++)
-		if (known[i].nr == nr)
-			return known[i].bytes;
-	return ret;
-}

@@ -13,8 +13,4 @@
 /** @return how many arguments system call @p nr takes; 6 when it is not known. */
 int dec_call_args(int64_t nr);
 
-/** @return how many bytes call @p nr, which returned @p ret, wrote at most to where an argument leads: as many as it returned,
- * or a structure of one size. */
-int64_t dec_call_written(int64_t nr, int64_t ret);
-
 #endif

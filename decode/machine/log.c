@@ -269,6 +269,21 @@ static struct err *log_slow(struct log_reader *r, const struct log_sink *sink,
 	return err;
 }
 
+static bool log_are_accesses(const struct dec_rec_access *rec)
+{
+	size_t bytes = rec->size - sizeof(*rec);
+
+	for (size_t i = 0; i < bytes / sizeof(rec->access[0]); i++) {
+		const struct dec_access *a = &rec->access[i];
+
+		if (!a->size || a->size > DEC_ACCESS_MOST ||
+		    a->addr + a->size < a->addr ||
+		    (a->reg >= DEC_GPRS && a->reg != DEC_ACCESS_WORD))
+			return false;
+	}
+	return bytes % sizeof(rec->access[0]) == 0;
+}
+
 static struct err *log_control(struct log_reader *r, const struct log_sink *sink,
 			       const struct dec_rec *rec)
 {
@@ -277,6 +292,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		[DEC_REC_SYSCALL - DEC_REC_BLOCK] = 15,
 		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,
 		[DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
+		[DEC_REC_ACCESS - DEC_REC_BLOCK] = 0,
 		[DEC_REC_QUIET - DEC_REC_BLOCK] = 1,
 		[DEC_REC_THREAD - DEC_REC_BLOCK] = DEC_REC_THREAD_WORDS,
 	};
@@ -289,6 +305,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		return log_slow(r, sink, (const struct dec_rec_slow *)rec);
 	case DEC_REC_STATE:
 	case DEC_REC_SYSCALL:
+	case DEC_REC_ACCESS:
 	case DEC_REC_WRITE:
 	case DEC_REC_HEAP:
 	case DEC_REC_QUIET:
@@ -299,6 +316,9 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		    rec->size < sizeof(*rec) + 8 * DEC_REC_THREAD_WORDS +
 					DEC_REC_THREAD_VECTORS)
 			return log_damaged("a short record");
+		if (rec->id == DEC_REC_ACCESS &&
+		    !log_are_accesses((const struct dec_rec_access *)rec))
+			return log_damaged("a bad access");
 		if (rec->id == DEC_REC_WRITE &&
 		    ((const struct dec_rec_write *)rec)->n_bytes >
 			    rec->size - sizeof(struct dec_rec_write))

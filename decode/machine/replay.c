@@ -279,14 +279,6 @@ static bool replay_is_of_child(struct dec_replay *r, const struct cap_write *w)
 	       dec_guest_avail(&r->guest, w->addr, PROT_READ) >= PAGE;
 }
 
-/* How much of its outputs did the call that @p e is of surely write? */
-static int64_t written(const struct cap_event *e)
-{
-	return e->kind == CAP_EV_SYSCALL ?
-		       dec_call_written(e->regs.gpr[CAP_RAX], e->ret) :
-		       e->ret;
-}
-
 enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *w)
 {
 	bool is_of_child = replay_is_of_child(r, w);
@@ -312,7 +304,7 @@ enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *
 	if (is_of_child)
 		replay_log_changes(r, w, before);
 	if (r->engine.guard)
-		dec_guard_written(&r->engine, w->addr, w->size, written(&r->next));
+		dec_guard_written(&r->engine, w->addr, w->size);
 	return DEC_GO;
 }
 

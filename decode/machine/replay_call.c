@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "decode/machine/call_access.h"
 #include "decode/machine/replay_int.h"
 #include "decode/machine/signal.h"
 #include "decode/machine/threads.h"
@@ -96,6 +97,80 @@ static void replay_log_syscall(struct dec_replay *r, bool returns)
 	rec->value[10] = ev->file_offset;
 }
 
+/* -ERESTARTSYS and its kin: the kernel runs the call again unless a handler comes. */
+static bool replay_is_restart(int64_t ret)
+{
+	return ret == -512 || ret == -513 || ret == -514 || ret == -516;
+}
+
+/* ---- what it accesses --------------------------------------------------------------------------- */
+
+#define RECORD_ACCESSES 256 // a record must fit the log's buffer
+
+static bool replay_before(void *ctx, uint64_t addr, void *buf, size_t n)
+{
+	struct dec_replay *r = ctx;
+
+	if (dec_guest_avail(&r->guest, addr, PROT_READ) < n)
+		return false;
+	memcpy(buf, (const void *)addr, n);
+	return true;
+}
+
+static bool replay_after(void *ctx, uint64_t addr, void *buf, size_t n)
+{
+	const struct dec_replay *r = ctx;
+
+	for (size_t i = 0; i < r->next.n_writes; i++) {
+		const struct cap_write *w = &r->next.writes[i];
+
+		if (addr < w->addr || addr - w->addr > w->size ||
+		    n > w->size - (addr - w->addr))
+			continue;
+		memcpy(buf, w->data + (addr - w->addr), n);
+		return true;
+	}
+	return replay_before(ctx, addr, buf, n);
+}
+
+static void replay_log_accesses(struct dec_replay *r, const struct dec_access *a,
+				size_t n)
+{
+	for (size_t at = 0; at < n; at += RECORD_ACCESSES) {
+		size_t some = n - at < RECORD_ACCESSES ? n - at : RECORD_ACCESSES;
+		struct dec_rec_access *rec = dec_engine_log(
+			&r->engine, DEC_REC_ACCESS, sizeof(*rec) + some * sizeof(*a));
+
+		if (!rec)
+			return;
+		memcpy(rec->access, a + at, some * sizeof(*a));
+	}
+}
+
+/* Before anything of it is done. */
+static void replay_accesses(struct dec_replay *r, uint64_t nr)
+{
+	static struct dec_access a[DEC_CALL_ACCESSES];
+	const uint64_t *gpr = r->engine.ctx->gpr;
+	const struct dec_call call = { .nr = nr,
+				       .ret = r->next.ret,
+				       .arg = { gpr[CAP_RDI], gpr[CAP_RSI], gpr[CAP_RDX],
+						gpr[CAP_R10], gpr[CAP_R8], gpr[CAP_R9] },
+				       .ctx = r,
+				       .before = replay_before,
+				       .after = replay_after };
+	size_t n;
+
+	if ((!r->engine.guard && r->engine.mode != DEC_LOG_VALUES) ||
+	    replay_is_restart(r->next.ret))
+		return;
+	n = dec_call_accesses(&call, a, DEC_CALL_ACCESSES);
+	if (r->engine.guard)
+		dec_guard_accessed(&r->engine, a, n);
+	if (r->engine.mode == DEC_LOG_VALUES)
+		replay_log_accesses(r, a, n);
+}
+
 /* Is the guest at the exec that its capture ends with? */
 static bool replay_has_executed(const struct dec_replay *r)
 {
@@ -123,12 +198,6 @@ enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what)
 			what, r->engine.now);
 	r->end = CAP_END_UNKNOWN;
 	return DEC_END;
-}
-
-/* -ERESTARTSYS and its kin: the kernel runs the call again unless a handler comes. */
-static bool replay_is_restart(int64_t ret)
-{
-	return ret == -512 || ret == -513 || ret == -514 || ret == -516;
 }
 
 static enum dec_verdict replay_exit(struct dec_replay *r, int status)
@@ -290,6 +359,7 @@ static enum dec_verdict replay_complete(struct dec_replay *r)
 	if (nr == SYS_set_robust_list)
 		t->robust_list = c->gpr[CAP_RDI];
 	r->has_mapped |= replay_is_module(r, nr);
+	replay_accesses(r, nr);
 	v = dec_threads_cloned(r, nr);
 	if (v == DEC_GO)
 		v = replay_syscall_memory(r, nr);

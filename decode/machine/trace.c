@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "decode/machine/call_access.h"
 #include "decode/x86/zydis.h"
 
 // Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
@@ -23,6 +24,7 @@ struct dec_tracer {
 	uint64_t k[8];
 	struct dec_ref ref[TRACE_REFS];
 	size_t n_refs;
+	VEC(struct dec_access) accesses; ///< of the system call that comes next
 	uint8_t value[TRACE_REFS]
 		     [64]; ///< what ref[i].value points to when that may change
 };
@@ -100,10 +102,17 @@ static void trace_mem(struct dec_tracer *t, bool is_def, uint64_t addr, uint32_t
 static struct err *trace_show(struct dec_tracer *t, const struct dec_insn *insn,
 			      uint64_t position)
 {
-	struct dec_step step = {
-		position, t->tid, insn, t->ref, t->n_refs, t->gpr, NULL
-	};
+	struct dec_step step = { .position = position,
+				 .tid = t->tid,
+				 .insn = insn,
+				 .refs = t->ref,
+				 .n_refs = t->n_refs,
+				 .gpr = t->gpr };
 
+	if (insn && insn->flow == DEC_FLOW_SYSCALL) {
+		step.accesses = t->accesses.data;
+		step.n_accesses = t->accesses.size;
+	}
 	if (t->is_watched)
 		step.gpr_before = t->gpr_before;
 	t->is_watched = false;
@@ -393,6 +402,19 @@ static struct err *trace_on_slow(void *ctx, const struct dec_rec_slow *rec,
 	return trace_show(t, insn, time);
 }
 
+static struct err *trace_keep_accesses(struct dec_tracer *t,
+				       const struct dec_rec_access *rec)
+{
+	size_t n = (rec->size - sizeof(*rec)) / sizeof(rec->access[0]);
+	struct err *err = NULL;
+
+	if (t->accesses.size + n > DEC_CALL_ACCESSES) // the guest scribbled on the log
+		t->accesses.size = n = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = vec_add(&t->accesses, rec->access[i]);
+	return err;
+}
+
 /* rdtsc and cpuid: the record holds the registers behind them. */
 static struct err *trace_state(struct dec_tracer *t, const struct dec_rec *rec,
 			       uint64_t time)
@@ -425,6 +447,7 @@ static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t
 	const struct dec_rec_write *w = (const struct dec_rec_write *)rec;
 	struct dec_tracer *t = ctx;
 	struct dec_insn insn = { .len = 2, .flow = DEC_FLOW_SYSCALL };
+	struct err *err;
 
 	t->n_refs = 0;
 	switch (rec->id) {
@@ -441,7 +464,11 @@ static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t
 		trace_reg(t, true, CAP_RAX);
 		trace_reg(t, true, CAP_RCX);
 		trace_reg(t, true, 11);
-		return trace_show(t, &insn, time);
+		err = trace_show(t, &insn, time);
+		t->accesses.size = 0;
+		return err;
+	case DEC_REC_ACCESS:
+		return trace_keep_accesses(t, (const struct dec_rec_access *)rec);
 	case DEC_REC_THREAD:
 		memcpy(t->vec, &rec->value[DEC_REC_THREAD_WORDS], sizeof(t->vec));
 		memcpy(t->k, &rec->value[DEC_REC_THREAD_WORDS + sizeof(t->vec) / 8],
@@ -494,6 +521,7 @@ void dec_tracer_destroy(struct dec_tracer *t)
 	if (!t)
 		return;
 	dec_log_reader_deinit(&t->reader);
+	vec_deinit(&t->accesses);
 	free(t);
 }
 

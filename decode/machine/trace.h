@@ -42,6 +42,9 @@ struct dec_step {
 	/** All general registers behind it, and, where they are logged
 	 * (dec_machine_log_regs_at()), before it; else NULL. */
 	const uint64_t *gpr, *gpr_before;
+	/** Of a system call: what it accessed of memory, by its arguments; the uses and definitions are registers. */
+	const struct dec_access *accesses;
+	size_t n_accesses;
 };
 
 typedef struct err *(*dec_step_fn)(void *ctx, const struct dec_step *step);

@@ -581,6 +581,19 @@ void dec_blank_written(struct dec_engine *e, uint64_t addr, uint64_t size)
 	give(e->guard->blank, addr, size);
 }
 
+void dec_blank_got(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	struct dec_blank *k = e->guard->blank;
+
+	for (uint64_t at = addr, end = addr + size, n; at < end; at += n) {
+		uint64_t left = CHUNK - (at + k->off) % CHUNK;
+
+		n = left < end - at ? left : end - at;
+		if (has_chunk(k, (at + k->off) / CHUNK) && is_blank(k, at, n))
+			doubt(e);
+	}
+}
+
 void dec_blank_answered(struct dec_engine *e, uint64_t number)
 {
 	const struct dec_insn insn = {

@@ -135,6 +135,8 @@ bool dec_blank_may_pass(const struct dec_engine *e, uint64_t rip);
 /** The kernel wrote @p size bytes at @p addr; system call @p number was answered; @p insn, which is none of the processor's
  * here, was. */
 void dec_blank_written(struct dec_engine *e, uint64_t addr, uint64_t size);
+/** .. reads such: in doubt, if that has no value. */
+void dec_blank_got(struct dec_engine *e, uint64_t addr, uint64_t size);
 void dec_blank_answered(struct dec_engine *e, uint64_t number);
 void dec_blank_special(struct dec_engine *e, const struct dec_insn *insn);
 

@@ -759,13 +759,32 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 
 /* ---- system calls ------------------------------------------------------------------------------- */
 
+static bool may_access(struct dec_engine *e, const struct dec_access *a)
+{
+	uint32_t tag = a->reg == DEC_ACCESS_WORD ?
+			       dec_guard_recall(e->guard, a->at, guard_word_at(a->at)) :
+			       e->ctx->tag[a->reg];
+
+	return may_use(e->guard, tag, a->addr, a->size);
+}
+
+void dec_guard_accessed(struct dec_engine *e, const struct dec_access *a, size_t n)
+{
+	const struct dec_guard *g = e->guard;
+
+	for (size_t i = 0; i < n; i++) {
+		if (a[i].is_bounds && !g->is_without_pointers && !may_access(e, &a[i]))
+			dec_guard_doubt(e, DEC_DOUBT_CALL, e->ctx->rip);
+		if (a[i].is_value && g->blank)
+			dec_blank_got(e, a[i].addr, a[i].size);
+	}
+}
+
 void dec_guard_answered(struct dec_engine *e, uint64_t number)
 {
-	struct dec_guard *g = e->guard;
 	int64_t ret = e->ctx->gpr[CAP_RAX];
-	uint32_t tag = e->ctx->tag[CAP_RSI];
 
-	if (g->blank)
+	if (e->guard->blank)
 		dec_blank_answered(e, number);
 	if (number == SYS_rt_sigreturn)
 		return;
@@ -774,22 +793,10 @@ void dec_guard_answered(struct dec_engine *e, uint64_t number)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 	if (ret == -EBADF || ret == -EFAULT)
 		dec_guard_doubt(e, DEC_DOUBT_CALL, e->ctx->rip);
-	if (ret > 0 &&
-	    (number == SYS_write || number == SYS_pwrite64 || number == SYS_sendto) &&
-	    !may_use(g, tag, e->ctx->gpr[CAP_RSI], ret))
-		dec_guard_doubt(e, DEC_DOUBT_CALL, e->ctx->rip);
 }
 
-void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n, int64_t ret)
+void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n)
 {
-	static const int reg[] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10 };
-	const struct dec_ctx *c = e->ctx;
-
 	if (e->guard->blank)
 		dec_blank_written(e, addr, n);
-	for (size_t i = 0; i < sizeof(reg) / sizeof(*reg); i++)
-		if (c->gpr[reg[i]] == addr && ret > 0 &&
-		    !may_use(e->guard, c->tag[reg[i]], addr,
-			     n < (uint64_t)ret ? n : (uint64_t)ret))
-			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 }

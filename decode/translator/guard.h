@@ -27,6 +27,7 @@
 #include "decode/translator/blank.h"
 #include "decode/x86/insn.h"
 
+struct dec_access;
 struct dec_engine;
 struct dec_emit;
 struct translation;
@@ -392,9 +393,11 @@ bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip);
 /** Do the instruction at rip, as dec_engine_step(), where no block is entered: what is to be done in front of it, too. */
 int dec_guard_step(struct dec_engine *e);
 
-/** System call @p number was answered; it wrote @p n bytes at @p addr, and returns @p ret. */
+/** A system call is about to be answered, which accesses @p a; it wrote @p n bytes at @p addr; it, @p number, was
+ * answered. */
+void dec_guard_accessed(struct dec_engine *e, const struct dec_access *a, size_t n);
+void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n);
 void dec_guard_answered(struct dec_engine *e, uint64_t number);
-void dec_guard_written(struct dec_engine *e, uint64_t addr, uint64_t n, int64_t ret);
 
 /* ---- guard_parts.c: nodes with parts ---------------------------------------------------------- */
 

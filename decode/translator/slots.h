@@ -106,6 +106,7 @@ enum dec_rec_id {
 	DEC_REC_SYSCALL, ///< nr, ret, rip, six arguments, file, its offset, brk, r11,
 	///< fs_base, event (seq): a system call was answered, or is a thread's
 	///< last, which has no event of its own
+	DEC_REC_ACCESS, ///< struct dec_rec_access: of the call that is answered next, in a full value log
 	DEC_REC_WRITE, ///< struct dec_rec_write: memory written in bulk
 	DEC_REC_HEAP,  ///< fn, args[3]: an allocator call the recorder saw
 	DEC_REC_SLOW,  ///< struct dec_rec_slow: one instruction stepped in C
@@ -167,6 +168,27 @@ struct dec_rec_slow {
 	uint8_t bytes[16];
 	uint64_t gpr[16]; ///< before
 			  // n_refs times struct dec_rec_ref with its data
+};
+
+/** dec_access.reg: the pointer is a word of memory. */
+enum { DEC_ACCESS_WORD = 0xff };
+
+#define DEC_ACCESS_MOST 0x7ffff000u ///< bytes: no call moves more
+
+/** What a system call accesses of its caller's memory (machine/call_access.h). */
+struct dec_access {
+	uint64_t addr, size; ///< not 0, nor more than DEC_ACCESS_MOST
+	uint64_t at;	     ///< of DEC_ACCESS_WORD: where the pointer is
+	uint32_t offset;     ///< of addr from what the pointer is
+	uint8_t reg;	     ///< general register with the pointer
+	bool is_write;
+	bool is_bounds; ///< all of it is accessed by that pointer
+	bool is_value;	///< what it reads matters
+};
+
+struct dec_rec_access {
+	uint32_t id, size;
+	struct dec_access access[];
 };
 
 struct dec_rec_write {

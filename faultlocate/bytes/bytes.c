@@ -102,6 +102,15 @@ static uint32_t object_in(const struct bytes_walk *w, int reg)
 	return w->events->access ? w->objects.derive.regs->gpr[reg] : 0;
 }
 
+uint32_t fl_bytes_object(struct bytes_walk *w, const struct dec_access *a)
+{
+	if (a->reg != DEC_ACCESS_WORD)
+		return object_in(w, a->reg);
+	return w->events->access ?
+		       hg_derive_word(&w->objects.derive, a->at, a->addr - a->offset) :
+		       0;
+}
+
 /* What is known to be a variable's may be read to its end; of other memory the text is looked for. */
 static void enter_read(struct bytes_walk *w, struct hg_string_call *c, size_t i, int reg)
 {
@@ -190,66 +199,39 @@ static struct err *leave_string(struct bytes_walk *w, uint64_t rax)
 
 /* ---- the kernel --------------------------------------------------------------------------------- */
 
-static void enter_kernel(struct bytes_walk *w, const struct dec_step *s)
+static struct err *check_kernel(struct bytes_walk *w, const struct dec_step *s,
+				const struct dec_access *a)
 {
-	static const int args[] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_R10 };
-	struct bytes_thread *t = w->thread;
+	const struct fl_bytes_place p = { .time = s->position, .pc = s->insn->rip };
+	uint32_t object = fl_bytes_object(w, a);
 
-	t->syscall_pc = s->insn->rip;
-	for (int i = 0; i < BYTES_KERNEL_ARGS; i++) {
-		t->syscall_arg[i] = t->gpr[args[i]];
-		t->syscall_object[i] = object_in(w, args[i]);
-	}
+	return object ? fl_objects_check(w, p, object, a->addr, a->size, a->is_write,
+					 true) :
+			NULL;
 }
 
-static struct err *check_kernel(struct bytes_walk *w, uint64_t time, int i, uint64_t size,
-				bool is_write)
+static struct err *enter_kernel(struct bytes_walk *w, const struct dec_step *s)
 {
-	const struct bytes_thread *t = w->thread;
-	const struct fl_bytes_place p = { .time = time, .pc = t->syscall_pc };
+	struct err *err = NULL;
 
-	return t->syscall_object[i] ?
-		       fl_objects_check(w, p, t->syscall_object[i], t->syscall_arg[i],
-					size, is_write, true) :
-		       NULL;
+	for (size_t i = 0; i < s->n_accesses && !err; i++)
+		if (s->accesses[i].is_bounds)
+			err = check_kernel(w, s, &s->accesses[i]);
+	return err;
 }
 
-/* What it read is known of those calls that return how much that was. */
+/* What the kernel mapped has values. */
 static struct err *leave_kernel(struct bytes_walk *w, const struct dec_step *s,
 				uint64_t number)
 {
 	int64_t result = s->gpr[CAP_RAX];
 
-	w->thread->syscall_left = dec_call_written(number, result);
 	// All registers are others again, and the stack may be another one.
 	if (number == SYS_rt_sigreturn)
 		w->thread->regs = (struct bytes_regs){};
-	if (number == SYS_mmap && result > 0 && w->events->use)
-		return fl_values_set(&w->values, result, w->thread->syscall_arg[1], true);
-	if (result <= 0 ||
-	    (number != SYS_write && number != SYS_pwrite64 && number != SYS_sendto))
-		return NULL;
-	return check_kernel(w, s->position, 1, result, false);
-}
-
-/* As in hg_access.c: not more bytes than the call returned. */
-static struct err *on_kernel_write(struct bytes_walk *w, const struct dec_step *s)
-{
-	struct bytes_thread *t = w->thread;
-	const struct dec_ref *r = &s->refs[0];
-	int64_t size = r->size < t->syscall_left ? r->size : t->syscall_left;
-
-	for (int i = 0; i < BYTES_KERNEL_ARGS && size > 0; i++) {
-		struct err *err;
-
-		if (!t->syscall_object[i] || t->syscall_arg[i] != r->addr)
-			continue;
-		err = check_kernel(w, s->position, i, size, true);
-		t->syscall_arg[i] += size;
-		t->syscall_left -= size;
-		return err;
-	}
-	return NULL;
+	return number == SYS_mmap && result > 0 && w->events->use ?
+		       fl_values_set(&w->values, result, w->thread->gpr[CAP_RSI], true) :
+		       NULL;
 }
 
 /* ---- instructions ------------------------------------------------------------------------------- */
@@ -317,14 +299,13 @@ static struct err *on_insn(struct bytes_walk *w, const struct dec_step *s)
 	bool is_syscall = s->insn->flow == DEC_FLOW_SYSCALL;
 	struct err *err;
 
-	t->syscall_left = 0; // what comes later is no more of the kernel's
 	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
 		t->string.rsp = 0;
 	err = t->has_jumped && !t->allocator_rsp ? enter_allocator(w, s) : NULL;
 	if (t->has_jumped && !t->allocator_rsp && !t->string.rsp)
 		err = err ?: enter_string(w, s);
-	if (is_syscall)
-		enter_kernel(w, s);
+	if (!err && is_syscall)
+		err = enter_kernel(w, s);
 	if (!err)
 		err = track(w, s);
 	if (is_syscall) // it may be rt_sigreturn
@@ -350,14 +331,10 @@ static struct err *on_step(void *ctx, struct frames *frames, const struct dec_st
 		err = find_entries(w);
 	if (err)
 		return err;
-	if (s->insn) {
+	if (s->insn)
 		err = on_insn(w, s);
-	} else {
-		if (s->n_refs)
-			err = on_kernel_write(w, s);
-		if (!err && w->events->use)
-			err = fl_values_step(w, s, true);
-	}
+	else if (w->events->use)
+		err = fl_values_step(w, s, true);
 	if (s->gpr)
 		memcpy(w->thread->gpr, s->gpr, sizeof(w->thread->gpr));
 	return err;

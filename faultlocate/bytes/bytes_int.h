@@ -170,8 +170,6 @@ struct bytes_source {
 
 /* ---- the walk --------------------------------------------------------------------------------- */
 
-enum { BYTES_KERNEL_ARGS = 4 }; ///< that may lead to what the kernel writes
-
 struct bytes_thread {
 	uint32_t tid;
 	struct bytes_regs regs;
@@ -184,11 +182,7 @@ struct bytes_thread {
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	uint64_t allocator_result; ///< where it is to write what it returns; 0: in rax
 	bool has_jumped;
-	uint64_t syscall_arg[BYTES_KERNEL_ARGS];
-	uint32_t syscall_object[BYTES_KERNEL_ARGS];
-	uint64_t syscall_pc;
 	struct bytes_dynamic dynamic;
-	int64_t syscall_left; ///< bytes that it returned, and were not yet seen to be written
 };
 
 struct bytes_walk {
@@ -341,6 +335,9 @@ enum {
 struct err *fl_objects_init(struct bytes_walk *w);
 void fl_objects_deinit(struct bytes_objects *o);
 struct err *fl_objects_step(struct bytes_walk *w, const struct dec_step *s);
+
+/** @return the object that the pointer of a system call's access @p a is to; 0: none that is known. */
+uint32_t fl_bytes_object(struct bytes_walk *w, const struct dec_access *a);
 
 /** @p size bytes at @p addr are accessed by a pointer to object @p number. */
 struct err *fl_objects_check(struct bytes_walk *w, struct fl_bytes_place p,

@@ -281,7 +281,6 @@ struct err *fl_bytes_stretch(void *ctx, struct frames *frames, struct dec_stretc
 		dec_stretch_advance(s);
 	}
 	if (has_gone) {
-		w->thread->syscall_left = 0;
 		memcpy(w->thread->gpr, g->gpr, sizeof(w->thread->gpr));
 	}
 	return err;

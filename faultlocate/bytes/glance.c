@@ -226,7 +226,6 @@ struct err *fl_bytes_glance(void *ctx, struct frames *frames, struct dec_glance 
 	g->at = i;
 	w->frames = frames;
 	w->has_released = false;
-	w->thread->syscall_left = 0;
 	w->thread->has_jumped = g->plan->insn[i - 1].flow != DEC_FLOW_NEXT;
 	memcpy(w->thread->gpr, g->gpr, sizeof(w->thread->gpr));
 	if (w->events->access)

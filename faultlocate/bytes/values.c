@@ -243,26 +243,29 @@ bool fl_values_is_undecided(const struct bytes_regs *r, const struct insn_model 
 static const struct {
 	uint16_t number;
 	uint8_t n_args;
-	int8_t buffer, length; ///< arguments: what is read; -1: nothing
 } syscalls[] = {
-	{ SYS_write, 3, 1, 2 },	   { SYS_pwrite64, 4, 1, 2 },
-	{ SYS_sendto, 4, 1, 2 },   { SYS_read, 3, -1, -1 },
-	{ SYS_close, 1, -1, -1 },  { SYS_exit_group, 1, -1, -1 },
-	{ SYS_lseek, 3, -1, -1 },  { SYS_open, 2, -1, -1 },
-	{ SYS_openat, 3, -1, -1 }, { SYS_mmap, 6, -1, -1 },
-	{ SYS_munmap, 2, -1, -1 }, { SYS_dup, 1, -1, -1 },
-	{ SYS_dup2, 2, -1, -1 },   { SYS_kill, 2, -1, -1 },
-	{ SYS_exit, 1, -1, -1 },   { SYS_brk, 1, -1, -1 },
+	{ SYS_write, 3 }, { SYS_pwrite64, 4 },	 { SYS_sendto, 4 }, { SYS_read, 3 },
+	{ SYS_close, 1 }, { SYS_exit_group, 1 }, { SYS_lseek, 3 },  { SYS_open, 2 },
+	{ SYS_mmap, 6 },  { SYS_openat, 3 },	 { SYS_munmap, 2 }, { SYS_dup, 1 },
+	{ SYS_dup2, 2 },  { SYS_kill, 2 },	 { SYS_exit, 1 },   { SYS_brk, 1 },
 };
 
-/* What is behind a variable's end is told of already. */
-static uint64_t first_of_output(struct bytes_walk *w, int reg, uint64_t addr,
-				uint64_t size)
+/* .. what it reads of memory, too. What is behind a variable's end is told of already. */
+static struct err *use_accesses(struct bytes_walk *w, const struct dec_step *s)
 {
-	uint32_t number = w->events->access ? w->objects.derive.regs->gpr[reg] : 0;
-	uint64_t room = number ? fl_objects_room(w, number, addr) : 0;
+	for (size_t i = 0; i < s->n_accesses; i++) {
+		const struct dec_access *a = &s->accesses[i];
+		uint32_t object = fl_bytes_object(w, a);
+		uint64_t room = object ? fl_objects_room(w, object, a->addr) : 0, first;
 
-	return fl_values_first(&w->values, addr, room && room < size ? room : size);
+		first = a->is_value ?
+				fl_values_first(&w->values, a->addr,
+						room && room < a->size ? room : a->size) :
+				UINT64_MAX;
+		if (first != UINT64_MAX)
+			return tell(w, s, FL_USE_OUTPUT, first);
+	}
+	return NULL;
 }
 
 /* What a system call gets must have a value; an argument that is an int, its lower half. */
@@ -270,26 +273,18 @@ static struct err *use_syscall(struct bytes_walk *w, const struct dec_step *s)
 {
 	static const uint8_t args[6] = { CAP_RDI, CAP_RSI, CAP_RDX, 10, 8, 9 };
 	const struct bytes_regs *r = &w->thread->regs;
-	uint64_t value[DEC_GPRS] = {}, first;
+	uint64_t number = 0;
 
 	for (size_t i = 0; i < s->n_refs; i++)
 		if (!s->refs[i].is_mem && !s->refs[i].is_def &&
-		    s->refs[i].reg < DEC_GPRS && s->refs[i].has_value)
-			memcpy(&value[s->refs[i].reg], s->refs[i].value, 8);
-	for (size_t i = 0; i < sizeof(syscalls) / sizeof(*syscalls); i++) {
-		if (syscalls[i].number != value[CAP_RAX])
-			continue;
-		for (int k = 0; k < syscalls[i].n_args; k++)
+		    s->refs[i].reg == CAP_RAX && s->refs[i].has_value)
+			memcpy(&number, s->refs[i].value, 8);
+	for (size_t i = 0; i < sizeof(syscalls) / sizeof(*syscalls); i++)
+		for (int k = 0; syscalls[i].number == number && k < syscalls[i].n_args;
+		     k++)
 			if ((uint32_t)r->gpr[args[k]])
 				return tell(w, s, FL_USE_SYSCALL, 0);
-		if (syscalls[i].buffer < 0 || (int64_t)s->gpr[CAP_RAX] < 0)
-			return NULL;
-		first = first_of_output(w, args[syscalls[i].buffer],
-					value[args[syscalls[i].buffer]],
-					value[args[syscalls[i].length]]);
-		return first == UINT64_MAX ? NULL : tell(w, s, FL_USE_OUTPUT, first);
-	}
-	return NULL;
+	return use_accesses(w, s);
 }
 
 /* Are registers of an address without a value? They are not told of again. */

@@ -839,6 +839,7 @@ static size_t make_words(uint8_t *to, unsigned *seed)
 	} kinds[] = {
 		{ DEC_REC_STATE, 23 },	 { DEC_REC_SYSCALL, 15 }, { DEC_REC_HEAP, 4 },
 		{ DEC_REC_THREAD, 268 }, { DEC_REC_STATE, 23 },	  { DEC_REC_SYSCALL, 15 },
+		{ DEC_REC_ACCESS, 8 },
 	};
 	unsigned kind = random_below(seed, sizeof(kinds) / sizeof(*kinds));
 	struct dec_rec *r = (struct dec_rec *)to;
@@ -849,6 +850,17 @@ static size_t make_words(uint8_t *to, unsigned *seed)
 		r->value[i] = random_word(seed);
 	if (r->id == DEC_REC_HEAP || r->id == DEC_REC_THREAD)
 		r->value[0] = random_below(seed, 4);
+	if (r->id == DEC_REC_ACCESS && random_below(seed, 8))
+		for (uint32_t i = 0; i < 2; i++) {
+			struct dec_access *a = &((struct dec_rec_access *)r)->access[i];
+
+			a->size = 1 + random_below(seed, 300);
+			a->reg = random_below(seed, 2) ? DEC_ACCESS_WORD :
+							 random_below(seed, DEC_GPRS);
+			a->is_write = random_below(seed, 2);
+			a->is_bounds = random_below(seed, 2);
+			a->is_value = random_below(seed, 2);
+		}
 	if (r->id != DEC_REC_STATE)
 		return r->size;
 	r->value[18] = random_below(seed, 2) ? 0 : 2;
