@@ -74,7 +74,7 @@ struct err *hg_access_check(struct hg_finder *f, const struct hg_operand *o)
 static struct err *check_ref(struct hg_finder *f, const struct dec_step *s,
 			     const struct dec_ref *r)
 {
-	const struct dec_mem *m = hg_derive_operand(s->insn, r);
+	const struct dec_mem *m = hg_derive_operand(s->insn, r, f->derive.regs->value);
 	struct hg_operand o = { .insn = s->insn,
 				.m = m,
 				.position = s->position,
@@ -91,7 +91,7 @@ static struct err *check_ref(struct hg_finder *f, const struct dec_step *s,
 static struct err *tell_access(struct hg_finder *f, const struct dec_step *s,
 			       const struct dec_ref *r)
 {
-	const struct dec_mem *m = hg_derive_operand(s->insn, r);
+	const struct dec_mem *m = hg_derive_operand(s->insn, r, f->derive.regs->value);
 
 	return hg_points_access(f, s, r,
 				m ? hg_access_derivation(f, m, r->addr, r->size) : 0);

@@ -227,14 +227,27 @@ void hg_derive_set_word(struct hg_derive *d, uint64_t addr, uint64_t value,
 			   number ? (uint64_t)number << 32 | (uint32_t)value : 0);
 }
 
-const struct dec_mem *hg_derive_operand(const struct dec_insn *insn,
-					const struct dec_ref *r)
+/* Does @p r begin where register value @p at leads, or is that in it? A string instruction may go down. */
+static int meets(const struct dec_ref *r, uint64_t at)
 {
-	for (int i = 0; i < insn->n_mem; i++)
-		if (insn->mem[i].base < DEC_GPRS &&
-		    (r->is_def ? insn->mem[i].is_write : insn->mem[i].is_read))
-			return &insn->mem[i];
-	return NULL;
+	return at == r->addr ? 2 : at - r->addr < r->size;
+}
+
+const struct dec_mem *hg_derive_operand(const struct dec_insn *insn,
+					const struct dec_ref *r, const uint64_t *value)
+{
+	const struct dec_mem *found = NULL;
+
+	for (int i = 0; i < insn->n_mem; i++) {
+		const struct dec_mem *m = &insn->mem[i];
+
+		if (m->base >= DEC_GPRS || !(r->is_def ? m->is_write : m->is_read))
+			continue;
+		// cmps reads at two registers.
+		if (!found || meets(r, value[m->base]) > meets(r, value[found->base]))
+			found = m;
+	}
+	return found;
 }
 
 uint32_t hg_derive_word(struct hg_derive *d, uint64_t addr, uint64_t value)

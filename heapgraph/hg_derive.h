@@ -119,9 +119,10 @@ void hg_derive_step(struct hg_derive *d, const struct dec_step *s);
 bool hg_derive_is_measured(const struct hg_derive *d, uint32_t number,
 			   struct hg_node_id node);
 
-/** @return the memory operand, with a base register, that @p r is an access of; NULL: none. */
+/** @return the memory operand, with a base register, that @p r is an access of, where the general registers were
+ * @p value before; NULL: none. */
 const struct dec_mem *hg_derive_operand(const struct dec_insn *insn,
-					const struct dec_ref *r);
+					const struct dec_ref *r, const uint64_t *value);
 
 /** @return the number of the pointer in the word at @p addr, which holds @p value; 0: none. */
 uint32_t hg_derive_word(struct hg_derive *d, uint64_t addr, uint64_t value);

@@ -118,7 +118,7 @@ static struct err *access_all(struct hg_infer *f, const struct dec_step *s, bool
 
 		if (!r->is_mem || !r->size || !hg_infer_is_heap(f, r->addr))
 			continue;
-		m = hg_derive_operand(s->insn, r);
+		m = hg_derive_operand(s->insn, r, f->derive.regs->value);
 		if (!m || m->base == CAP_RSP)
 			continue;
 		head = head_of_access(f, m, is_own);

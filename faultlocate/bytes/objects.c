@@ -497,7 +497,9 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 	for (int i = 0; i < s->insn->n_mem && !number; i++) {
 		const struct dec_mem *m = &s->insn->mem[i];
 
-		if (!(r->is_def ? m->is_write : m->is_read))
+		if (!(r->is_def ? m->is_write : m->is_read) ||
+		    (s->insn->is_string &&
+		     m != hg_derive_operand(s->insn, r, regs->value)))
 			continue;
 		number = is_own ? indexed_by_distance(w, s, m) : 0;
 		is_astray = number;
