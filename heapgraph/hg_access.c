@@ -432,16 +432,6 @@ struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_st
 	return err ? err : f->derive.is_out_of_memory ? &err_nomem : NULL;
 }
 
-/* The registers of the thread that runs become @p now: pointers are those that are the same. */
-static void change_regs(struct hg_derived_regs *regs, const uint64_t now[DEC_GPRS])
-{
-	for (int r = 0; r < DEC_GPRS; r++) {
-		if (regs->value[r] != now[r])
-			hg_derived_set(regs, r, 0);
-		regs->value[r] = now[r];
-	}
-}
-
 /* That of thread @p tid whose frame is at @p frame; NULL: there is none. */
 static struct hg_handler *find_handler(struct hg_finder *f, uint32_t tid, uint64_t frame)
 {
@@ -458,10 +448,8 @@ static struct err *begin_handler(struct hg_finder *f, const uint64_t before[DEC_
 
 	if (!h && !(h = vec_push(&f->handlers)))
 		return &err_nomem;
-	memcpy(regs->value, before, sizeof(regs->value));
-	*h = (struct hg_handler){ frame, *regs };
-	change_regs(regs, now);
-	regs->vec_live = 0;
+	*h = (struct hg_handler){ .frame = frame };
+	hg_derived_interrupt(regs, &h->regs, before, now);
 	return NULL;
 }
 
@@ -469,15 +457,7 @@ static struct err *begin_handler(struct hg_finder *f, const uint64_t before[DEC_
 static void end_handler(struct hg_finder *f, struct hg_handler *h,
 			const uint64_t now[DEC_GPRS])
 {
-	struct hg_derived_regs *regs = f->derive.regs;
-	const struct hg_derived_regs *was = &h->regs;
-
-	memcpy(regs->value, was->value, sizeof(regs->value));
-	memcpy(regs->gpr, was->gpr, sizeof(regs->gpr));
-	memcpy(regs->vec, was->vec, sizeof(regs->vec));
-	regs->live = was->live;
-	regs->vec_live = was->vec_live;
-	change_regs(regs, now);
+	hg_derived_resume(f->derive.regs, &h->regs, now);
 	*h = f->handlers.data[--f->handlers.size];
 }
 

@@ -227,6 +227,36 @@ void hg_derive_set_word(struct hg_derive *d, uint64_t addr, uint64_t value,
 			   number ? (uint64_t)number << 32 | (uint32_t)value : 0);
 }
 
+/* The registers become @p now: pointers are those that are the same. */
+static void change_regs(struct hg_derived_regs *regs, const uint64_t now[DEC_GPRS])
+{
+	for (int r = 0; r < DEC_GPRS; r++) {
+		if (regs->value[r] != now[r])
+			hg_derived_set(regs, r, 0);
+		regs->value[r] = now[r];
+	}
+}
+
+void hg_derived_interrupt(struct hg_derived_regs *regs, struct hg_derived_regs *was,
+			  const uint64_t before[DEC_GPRS], const uint64_t now[DEC_GPRS])
+{
+	memcpy(regs->value, before, sizeof(regs->value));
+	*was = *regs;
+	change_regs(regs, now);
+	regs->vec_live = 0;
+}
+
+void hg_derived_resume(struct hg_derived_regs *regs, const struct hg_derived_regs *was,
+		       const uint64_t now[DEC_GPRS])
+{
+	memcpy(regs->value, was->value, sizeof(regs->value));
+	memcpy(regs->gpr, was->gpr, sizeof(regs->gpr));
+	memcpy(regs->vec, was->vec, sizeof(regs->vec));
+	regs->live = was->live;
+	regs->vec_live = was->vec_live;
+	change_regs(regs, now);
+}
+
 /* Does @p r begin where register value @p at leads, or is that in it? A string instruction may go down. */
 static int meets(const struct dec_ref *r, uint64_t at)
 {

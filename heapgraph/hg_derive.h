@@ -63,6 +63,14 @@ static inline void hg_derived_set(struct hg_derived_regs *regs, int reg, uint32_
 	regs->live = (regs->live & ~(1u << reg)) | (uint32_t)(number != 0) << reg;
 }
 
+/** A signal's handler begins with registers @p now, where they were @p before, which @p was is to keep: its pointers
+ * are those that are the same. */
+void hg_derived_interrupt(struct hg_derived_regs *regs, struct hg_derived_regs *was,
+			  const uint64_t before[DEC_GPRS], const uint64_t now[DEC_GPRS]);
+/** It has returned; they are @p now. */
+void hg_derived_resume(struct hg_derived_regs *regs, const struct hg_derived_regs *was,
+		       const uint64_t now[DEC_GPRS]);
+
 /** @return the number that stands for a pointer of unknown origin to @p value, or 0. */
 typedef uint32_t (*hg_derive_pointer_fn)(void *ctx, uint64_t value);
 

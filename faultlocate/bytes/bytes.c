@@ -340,6 +340,12 @@ static struct err *on_step(void *ctx, struct frames *frames, const struct dec_st
 	return err;
 }
 
+static struct err *on_state(void *ctx, uint32_t tid, const struct dec_rec *rec,
+			    const uint64_t before[DEC_GPRS])
+{
+	return switch_thread(ctx, tid) ?: fl_handlers_state(ctx, rec, before);
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------- */
 
 static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
@@ -383,6 +389,7 @@ static void walk_destroy(struct bytes_walk *w)
 		free(w->threads.data[i]);
 	}
 	vec_deinit(&w->threads);
+	vec_deinit(&w->handlers);
 	map_deinit(&w->entries);
 	map_deinit(&w->models);
 	map_deinit(&w->replaced);
@@ -408,6 +415,7 @@ static struct err *replay(const struct capture *c, struct dec_symbols *symbols,
 	const struct dec_heap_options o = {
 		.progress = with_progress ? "looked at the bytes of" : NULL,
 		.step = on_step,
+		.state = on_state,
 		.glance = events->is_plain ? NULL : fl_bytes_glance,
 		.stretch = events->is_plain || events->access ? NULL : fl_bytes_stretch,
 		.glance_bytes = fl_bytes_glance_bytes,

@@ -46,6 +46,15 @@ struct bytes_state {
 	uint32_t vec_live;
 };
 
+/** A signal's handler under way: what it interrupted. */
+struct bytes_handler {
+	uint64_t frame; ///< the stack pointer that it returns to the kernel with
+	uint32_t tid;
+	uint64_t gpr[DEC_GPRS];
+	struct bytes_regs regs;
+	struct hg_derived_regs derived;
+};
+
 #define BYTES_AT_HAND 512
 
 /** A page that was asked for lately. */
@@ -195,6 +204,7 @@ struct bytes_walk {
 	uint32_t n_mapped;
 	VEC(struct bytes_thread *) threads;
 	struct bytes_thread *thread;
+	VEC(struct bytes_handler) handlers;
 	struct bytes_values values;
 	struct bytes_objects objects;
 	struct bytes_looks looks;
@@ -222,6 +232,12 @@ const struct insn_model *fl_bytes_model(struct bytes_walk *w,
 struct err *fl_bytes_glance(void *ctx, struct frames *frames, struct dec_glance *g,
 			    const struct dec_heap_storer *storer);
 extern const size_t fl_bytes_glance_bytes;
+
+/* ---- handlers.c */
+
+/** A handler begins, or returned (dec_heap_options.state): it has registers of its own. @return NULL or ERR_NOMEM. */
+struct err *fl_handlers_state(struct bytes_walk *w, const struct dec_rec *rec,
+			      const uint64_t before[DEC_GPRS]);
 
 /* ---- course.c */
 
