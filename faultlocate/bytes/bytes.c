@@ -8,6 +8,7 @@
  */
 #include "faultlocate/bytes/bytes.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -346,6 +347,42 @@ static struct err *on_state(void *ctx, uint32_t tid, const struct dec_rec *rec,
 	return switch_thread(ctx, tid) ?: fl_handlers_state(ctx, rec, before);
 }
 
+/* The instruction whose fault ended the program is none that ran. */
+static struct err *on_ended(void *ctx, struct frames *frames, struct dec_machine *m,
+			    const struct dec_where *where)
+{
+	struct bytes_walk *w = ctx;
+	struct dec_insn insn;
+	struct dec_ref target = { .is_mem = true, .size = 8 };
+	struct dec_step s = { .position = where->position,
+			      .insn = &insn,
+			      .refs = &target };
+	uint8_t bytes[15] = {};
+	bool is_code = false;
+	struct cap_regs regs;
+	struct err *err = dec_machine_regs(m, &regs), *unread;
+
+	if (err || !w->thread || w->thread->allocator_rsp || !w->events->use ||
+	    where->end != CAP_END_SIGNAL ||
+	    (where->end_value != SIGSEGV && where->end_value != SIGBUS))
+		return err;
+	for (size_t i = 0; i < sizeof(bytes); i++) { // the next page may be none
+		unread = dec_machine_read(m, regs.rip + i, bytes + i, 1);
+		is_code |= !unread;
+		err_destroy(unread);
+	}
+	if (!is_code || !dec_insn_decode(bytes, sizeof(bytes), regs.rip, &insn))
+		return NULL;
+	w->frames = frames;
+	s.tid = w->thread->tid;
+	s.gpr = regs.gpr;
+	// Where a branch was to go may be in memory.
+	s.n_refs = insn.flow != DEC_FLOW_NEXT && insn.n_mem;
+	if (s.n_refs)
+		target.addr = dec_insn_address(&insn.mem[0], regs.gpr, regs.fs_base, 0);
+	return fl_values_fault(w, &s);
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------- */
 
 static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
@@ -420,6 +457,8 @@ static struct err *replay(const struct capture *c, struct dec_symbols *symbols,
 		.stretch = events->is_plain || events->access ? NULL : fl_bytes_stretch,
 		.glance_bytes = fl_bytes_glance_bytes,
 		.step_ctx = w,
+		.ended = on_ended,
+		.ended_ctx = w,
 		.until = events->until,
 		.skips_allocator = true,
 	};

@@ -328,6 +328,9 @@ struct err *fl_values_follow_stack(struct bytes_walk *w, const struct dec_insn *
 /** The instruction of @p s runs: what it uses, and what becomes of its definitions. @p is_quiet: it is
  * the allocator's, or reads ahead; its uses are none. @return ERR_NOMEM, what events do. */
 struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool is_quiet);
+
+/** That of @p s was about to, and faulted: what it uses of registers. @return ERR_NOMEM, what events do. */
+struct err *fl_values_fault(struct bytes_walk *w, const struct dec_step *s);
 void fl_values_deinit(struct bytes_values *v);
 
 /* ---- looks.c */

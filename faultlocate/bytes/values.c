@@ -467,3 +467,10 @@ struct err *fl_values_step(struct bytes_walk *w, const struct dec_step *s, bool 
 		err = fl_looks_step(w, s);
 	return err ? err : apply(w, s, is_quiet);
 }
+
+struct err *fl_values_fault(struct bytes_walk *w, const struct dec_step *s)
+{
+	const struct insn_model *m = fl_bytes_model(w, s->insn);
+
+	return m ? use(w, s, m) : &err_nomem;
+}

@@ -91,6 +91,9 @@ int main(int argc, char **argv)
 	case 37: call = same((void *)0x4142434445464748); call(); HERE; break; // expect: WILD-DEREF
 	case 38: free(p); free(n); kept = malloc(30); sink = malloc(40); sink = NULL; abort(); // expect: DEFINITE-LEAK
 	case 39: __asm__ volatile("movb $1, (%%rsp, %0)" : : "r"(same((void *)(1l << 50)))); HERE; break; // expect: WILD-DEREF
+	case 40: sum = *((long **)same(malloc(80)))[5]; HERE; break; // expect: UNINIT-USE
+	case 41: p = same(malloc(80)); memset(p, 'A', 80); free(p); call = ((void (**)(void))same(malloc(80)))[5]; call(); HERE; break; // expect: UNINIT-USE
+	case 42: sum = strlen(((char **)same(malloc(80)))[5]); HERE; break; // expect: UNINIT-USE
 	case 90: __builtin_trap(); // an instruction, and no access, is what the signal is about
 	case 91: sum = 7 / (long)same(NULL); HERE; break;
 	case 92: kill(getpid(), SIGBUS); HERE; break; // of an access that does not exist
