@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#define FAR 65536   // what a frame has not often
+#define HANDLERS 64 // of signals, at most, that may still return
+
 void dec_frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe)
 {
 	*f = (struct frames){ .symbols = symbols, .exe = exe };
@@ -17,6 +20,7 @@ void dec_frames_deinit(struct frames *f)
 	for (size_t i = 0; i < f->threads.size; i++)
 		vec_deinit(&f->threads.data[i].stack);
 	vec_deinit(&f->threads);
+	vec_deinit(&f->handlers);
 	map_deinit(&f->by_tid);
 	map_deinit(&f->own);
 }
@@ -157,6 +161,29 @@ void dec_frames_return(struct frames *f, uint64_t rsp)
 	f->jump_end = 0;
 	while (f->stack.size && f->stack.data[f->stack.size - 1].rsp <= rsp)
 		f->stack.size--;
+}
+
+void dec_frames_meet_return(struct frames *f, uint64_t rsp)
+{
+	// Upward it may be an exception's; below the calls that are under way there is none to return from.
+	if (f->stack.size && f->stack.data[f->stack.size - 1].rsp > rsp &&
+	    !vec_find(&f->handlers, h, *h == rsp))
+		f->has_stacks = true;
+}
+
+void dec_frames_land_thrown(struct frames *f, uint64_t rsp)
+{
+	dec_frames_return(f, rsp - 1);
+	if (f->stack.size && f->stack.data[f->stack.size - 1].rsp - rsp > FAR)
+		f->has_stacks = true;
+}
+
+struct err *dec_frames_handle(struct frames *f, uint64_t rsp)
+{
+	if (f->handlers.size == HANDLERS)
+		memmove(f->handlers.data, f->handlers.data + 1,
+			--f->handlers.size * sizeof(*f->handlers.data));
+	return vec_find(&f->handlers, h, *h == rsp) ? NULL : vec_add(&f->handlers, rsp);
 }
 
 uint64_t dec_frames_jump_end(struct frames *f, const struct dec_insn *insn)

@@ -51,6 +51,9 @@ struct frames {
 	VEC(struct frames_thread) threads; ///< that ran, and none (tid 0), the first
 	struct map by_tid;		   ///< -> index of these
 	size_t thread;			   ///< of these, that which runs
+	/** A thread has changed to another stack, and may again: calls that are under way there may be told no more. */
+	bool has_stacks;
+	VEC(uint64_t) handlers; ///< where those of signals return by, the last ones
 	uint64_t
 		left; ///< the last return of the user's to where none of it is under way, as main() does; 0: none
 	struct dec_symbols *symbols;
@@ -92,6 +95,15 @@ struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp,
 
 /** A return popped the address at @p rsp: frames at or below it are gone. */
 void dec_frames_return(struct frames *f, uint64_t rsp);
+
+/** .. before that: it may be one to another stack, which nobody called from here. */
+void dec_frames_meet_return(struct frames *f, uint64_t rsp);
+
+/** An indirect jump led to where the stack ends at @p rsp: what was thrown landed, or a stack was changed to. */
+void dec_frames_land_thrown(struct frames *f, uint64_t rsp);
+
+/** A signal's handler begins, which is to return by the address at @p rsp. @return ERR_NOMEM. */
+struct err *dec_frames_handle(struct frames *f, uint64_t rsp);
 
 /** That was by the return at @p rip. */
 static inline void frames_left(struct frames *f, uint64_t rip)

@@ -92,6 +92,7 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rip, uint64_t rsp,
 	bool has_roots = dec_heap_roots_returns(&h->roots, h->frames.thread, rsp);
 	struct err *err = NULL;
 
+	dec_frames_meet_return(&h->frames, rsp);
 	for (size_t i = h->frames.stack.size; i && h->frames.stack.data[i - 1].rsp <= rsp;
 	     i--)
 		h->last = h->frames.stack.data[i - 1].return_rip - 1;
@@ -311,7 +312,7 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 			       dec_heap_stores_add_step(&h->stores, s) :
 			       NULL;
 	if (insn->flow == DEC_FLOW_JMP_IND) // what was thrown landed
-		dec_frames_return(&h->frames, s->gpr[CAP_RSP] - 1);
+		dec_frames_land_thrown(&h->frames, s->gpr[CAP_RSP]);
 	h->frames.jump_end = dec_frames_jump_end(&h->frames, insn);
 	return err ? err :
 		     heap_end(h, insn, step_return_at(s), s->gpr[CAP_RAX], s->position);
@@ -353,7 +354,7 @@ static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
 	if (g->at < g->block->n_insns || g->plan->insn[g->at - 1].flow == DEC_FLOW_NEXT)
 		return err;
 	if (g->plan->insn[g->at - 1].flow == DEC_FLOW_JMP_IND) // as in a step
-		dec_frames_return(&h->frames, g->gpr[CAP_RSP] - 1);
+		dec_frames_land_thrown(&h->frames, g->gpr[CAP_RSP]);
 	h->frames.jump_end = dec_glance_jump_end(&h->frames, g);
 	return err;
 }
@@ -441,7 +442,10 @@ static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t 
 
 	switch (rec->id) {
 	case DEC_REC_STATE:
-		return heap_fs_base(h, rec->value[17], time, HEAP_THREAD_TOLD);
+		err = rec->value[20] == DEC_STATE_SIGNAL ?
+			      dec_frames_handle(&h->frames, rec->value[CAP_RSP]) :
+			      NULL;
+		return err ?: heap_fs_base(h, rec->value[17], time, HEAP_THREAD_TOLD);
 	case DEC_REC_THREAD:
 		return heap_switch(h, rec->value[0]);
 	case DEC_REC_SYSCALL:

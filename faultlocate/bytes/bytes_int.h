@@ -216,7 +216,8 @@ struct bytes_walk {
 	uint64_t first_block, last_block; ///< of those there were
 	uint64_t released_size;		  ///< of the block released just before
 	bool has_released;
-	bool is_live; ///< live.c
+	bool has_stacks; ///< a handler had one of its own (frames: code has)
+	bool is_live;	 ///< live.c
 };
 
 /** Find the statement of @p p, unless it is known. @return false: it is nobody's that is looked at. */

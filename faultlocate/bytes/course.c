@@ -191,7 +191,7 @@ static bool go_branch(struct bytes_walk *w, struct frames *frames,
 	} else if (b->end == BYTES_END_CALL) {
 		*err = dec_frames_call(frames, next, g->gpr[CAP_RSP], g->position + i);
 	} else {
-		dec_frames_return(frames, rsp - 1); // what was thrown landed
+		dec_frames_land_thrown(frames, rsp); // what was thrown landed
 		frames->jump_end = b->jump_end;
 	}
 	return true;

@@ -7,6 +7,8 @@
 #include "faultlocate/bytes/bytes_int.h"
 #include "faultlocate/bytes/values_int.h"
 
+#define NEAR 65536 // below the stack's end, a handler's frame
+
 /* That of the thread that runs whose frame is at @p frame; NULL: there is none. */
 static struct bytes_handler *find(struct bytes_walk *w, uint64_t frame)
 {
@@ -40,6 +42,9 @@ static struct err *begin(struct bytes_walk *w, const uint64_t before[DEC_GPRS],
 	memcpy(h->gpr, before, sizeof(h->gpr));
 	if (w->events->access)
 		hg_derived_interrupt(w->objects.derive.regs, &h->derived, before, now);
+	// It has a stack of its own.
+	if (before[CAP_RSP] - now[CAP_RSP] > NEAR)
+		w->has_stacks = true;
 	change(&t->regs, before, now);
 	memset(t->regs.vec, 0, sizeof(t->regs.vec));
 	t->regs.vec_live = 0;

@@ -192,16 +192,24 @@ static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t
 
 /* ---- judgement ---------------------------------------------------------------------------------- */
 
+#define STACK_GAP (1u << 20)
+
+/* Where code has several stacks it is not known which calls are under way. */
 static bool is_gone(const struct bytes_walk *w, const struct bytes_object *x)
 {
 	const frame_stack *stack = &w->frames->stack;
 
-	if (x->around.is_static || x->tid != w->thread->tid || !x->frame.rsp)
+	if (x->around.is_static || x->tid != w->thread->tid || !x->frame.rsp ||
+	    w->has_stacks || w->frames->has_stacks)
 		return false;
-	for (size_t i = stack->size; i; i--)
-		if (stack->data[i - 1].rsp >= x->frame.rsp)
-			return stack->data[i - 1].rsp != x->frame.rsp ||
-			       stack->data[i - 1].time != x->frame.time;
+	for (size_t i = stack->size; i; i--) {
+		const struct frame *f = &stack->data[i - 1];
+
+		// A call from so far away is from another stack.
+		if (f->rsp >= x->frame.rsp)
+			return f->rsp - x->frame.rsp < STACK_GAP &&
+			       (f->rsp != x->frame.rsp || f->time != x->frame.time);
+	}
 	return true;
 }
 
