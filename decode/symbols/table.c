@@ -38,6 +38,21 @@ static uint8_t rank_of(const GElf_Sym *sym, const char *name)
 	}
 }
 
+/* What many files know by another name is no static function: ld makes libc's malloc local in a static-pie program. */
+static void settle_aliases(struct dec_sym_unit *u)
+{
+	struct dec_sym_symbol *s = u->symbols.data, *end = s + u->symbols.size;
+
+	for (struct dec_sym_symbol *next = s; s < end; s = next) {
+		bool is_static = true;
+
+		for (; next < end && next->addr == s->addr; next++)
+			is_static &= next->is_static;
+		for (struct dec_sym_symbol *k = s; k < next && !is_static; k++)
+			k->is_static = false;
+	}
+}
+
 void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 {
 	int count;
@@ -76,6 +91,7 @@ void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 		};
 	}
 	vec_sort(&u->symbols, compare_symbols);
+	settle_aliases(u);
 }
 
 const struct dec_sym_symbol *dec_sym_unit_symbol(struct dec_sym_unit *u, uint64_t addr)

@@ -24,6 +24,8 @@ done <<END
 clang -O1 -fuse-ld=lld
 gcc -O0 -fuse-ld=lld -no-pie
 gcc -O2 -static
+gcc -O0 -static-pie
+gcc -O2 -static-pie
 musl-gcc -O1
 musl-gcc -O2 -static
 END
