@@ -157,7 +157,8 @@ static void look_at(struct search *s, Dwarf_Die *block, Dwarf_Die *die, int scop
 	o = (struct dec_object){ .name = name,
 				 .start = l.value,
 				 .size = dec_sym_type_bytes(&type),
-				 .die = die->addr };
+				 .die = die->addr,
+				 .is_array = dwarf_tag(&type) == DW_TAG_array_type };
 	if (l.kind == DEC_SYM_AT && !o.size && scope && o.start <= s->addr &&
 	    o.start > s->unsized)
 		s->unsized = o.start;
@@ -246,6 +247,29 @@ static bool enter(struct dec_symbols *s, uint64_t rip, struct dec_sym_frame *at)
 	return at->function;
 }
 
+/* Who compiled it, and, if that is gcc, by which options. */
+static const char *producer(const struct dec_sym_frame *at)
+{
+	Dwarf_Attribute attr;
+	const char *by =
+		at->scopes.cu && dwarf_attr(&at->scopes.cu->die, DW_AT_producer, &attr) ?
+			dwarf_formstring(&attr) :
+			NULL;
+
+	return by ? by : "";
+}
+
+/* gcc puts what has no name, of C++, where variables are whose block it is in, but which begin later: such of 32 bytes and
+ * more without optimization, and any where it guards the stack; but arrays lie apart then. */
+static uint32_t shares_from(const struct dec_sym_frame *at)
+{
+	const char *by = producer(at);
+
+	if (is_of_c(at) || strncmp(by, "GNU ", 4))
+		return 0;
+	return strstr(by, " -fstack-protector") ? 1 : 32;
+}
+
 bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64_t addr,
 			struct dec_around *ret)
 {
@@ -277,6 +301,7 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 		return false;
 	// What optimizers share, and move out of its scope, may be another's; of C++ it often is: then what leaves
 	// the frame is known to be wrong, whichever it is.
+	ret->shares_from = is_literal ? shares_from(&at) : 0;
 	if (!is_literal) {
 		is_sure = search.best && !search.is_shared;
 		if (!is_of_c(&at)) {
@@ -301,18 +326,6 @@ static bool is_in_memory(Dwarf_Die *die)
 	       dwarf_whatform(&attr) == DW_FORM_exprloc &&
 	       dwarf_getlocation(&attr, &ops, &n) == 0 && n &&
 	       dec_sym_op_reg(&ops[0]) < 0;
-}
-
-/* Who compiled it, and, if that is gcc, by which options. */
-static const char *producer(const struct dec_sym_frame *at)
-{
-	Dwarf_Attribute attr;
-	const char *by =
-		at->scopes.cu && dwarf_attr(&at->scopes.cu->die, DW_AT_producer, &attr) ?
-			dwarf_formstring(&attr) :
-			NULL;
-
-	return by ? by : "";
 }
 
 /* Says the compiler that it was to optimize? gcc tells its options; clang keeps the frame by the stack's

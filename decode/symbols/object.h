@@ -29,6 +29,7 @@ struct dec_object {
 	 * long as the symbols live. NULL: its whole function's, or not known. */
 	const struct dec_scope *scope;
 	const void *die; ///< of a frame's: what DWARF says of it
+	bool is_array;
 };
 
 /** What may be meant by an address: what lies there, or what ends there. */
@@ -39,6 +40,9 @@ struct dec_around {
 	 * variables, the return address, what is below the frame. What has no name may have the place of
 	 * a variable, where code was optimized, and be larger. */
 	uint64_t other_end, other_start;
+	/** In code that was not optimized: of so many bytes on a variable that is no array may share its place with what has
+	 * no name; 0: none does. */
+	uint32_t shares_from;
 };
 
 /** @return whether an object is at @p addr, or ends there, where the code of frame @p f computes it: a variable

@@ -286,15 +286,26 @@ static bool may_be_others(const struct bytes_object *x, uint64_t addr, uint64_t 
 	       (is_call ? !x->is_given_out : size > x->element && addr == x->is.start);
 }
 
+/* May what has no name have its place? */
+static bool may_be_nameless(const struct bytes_object *x)
+{
+	const struct dec_object *o = x->is.name ? &x->is : &x->around.at;
+
+	return x->around.shares_from && o->size >= x->around.shares_from &&
+	       !o->is_array && !x->element;
+}
+
 /* Do compilers make such accesses of right ones? */
 static bool is_compilers(struct bytes_walk *w, const struct bytes_object *x, uint64_t pc,
 			 uint64_t addr, uint64_t size, bool is_call)
 {
-	if (x->is_literal)
+	if (x->is_literal && !may_be_nameless(x))
 		return false;
 	if (!x->around.is_static && addr >= x->around.other_end &&
 	    addr <= x->around.other_start && size <= x->around.other_start - addr)
 		return true; // something that has no name may be there
+	if (x->is_literal)
+		return false;
 	if (is_call || was_inside(x, pc))
 		return false;
 	if (is_in(&x->is, addr, size ? 1 : 0)) // it begins inside
@@ -325,7 +336,8 @@ static struct err *check(struct bytes_walk *w, struct fl_bytes_place p, uint32_t
 		   x->around.at.name ? x->around.at :
 				       x->around.before;
 	if (is_in(&a.object, addr, size) && !a.is_gone)
-		a.is_ended = !(how & BY_HELD) && fl_ended_has(w, x, p.pc);
+		a.is_ended = !(how & BY_HELD) && !may_be_nameless(x) &&
+			     fl_ended_has(w, x, p.pc);
 	if (is_in(&a.object, addr, size) && !a.is_gone && !a.is_ended) {
 		note_inside(x, p.pc);
 		return NULL;
