@@ -172,6 +172,16 @@ static bool is_constant_sum(const struct dec_insn *insn, int32_t *by)
 	return true;
 }
 
+/* Does it shift a word of memory? What that leaves there is no pointer, whatever it was. */
+static bool is_word_shift(const struct dec_insn *insn)
+{
+	const uint8_t *p = insn->bytes;
+	int kind = p[2] >> 3 & 7;
+
+	return (p[0] & 0xf8) == 0x48 && (p[1] == 0xc1 || p[1] == 0xd1 || p[1] == 0xd3) &&
+	       (kind == 4 || kind == 5 || kind == 7) && insn->n_mem == 1;
+}
+
 /* .. a register, which is none of the address? */
 static bool is_register_sum(const struct dec_insn *insn)
 {
@@ -430,6 +440,8 @@ static void before_any(struct translation *t, int i)
 			t, i, m, (insn->bytes[2] >> 3 & 7) | (insn->bytes[0] & 4) << 1);
 		return;
 	}
+	if (is_word_shift(insn))
+		return;
 	sources = without_address(insn, sources);
 	if (m && m->is_read && m->size >= 8) {
 		dec_guard_step_if_pointers(t, i, m);

@@ -322,19 +322,25 @@ void dec_guard_merge_tags(struct translation *t, int i, int to, int a, int b)
 
 void dec_guard_subtract(struct translation *t, int i, int to, int from)
 {
-	uint8_t s0 = const_scratch(t)[0], *over;
-	struct dec_emit *o = &t->out;
+	uint8_t s0 = const_scratch(t)[0], *over, *other, *stub;
+	struct dec_emit *o = &t->out, *c = &t->cold;
 
 	dec_guard_step_if_parts(t, i, to);
 	if (!may(t, from))
 		return;
 	dec_guard_keep_flags(t, i);
+	stub = dec_guard_step_stub(t, i); // before what is cold here
 	ctx_op32(o, OP_MOV, s0, TAG(from));
 	reg_op32(o, 0x85, s0, s0);
 	over = emit_jcc_rel(o, CC_E);
 	ctx_op32(o, OP_CMP, s0, TAG(to));
-	dec_guard_step_if(t, i, CC_NE);
+	other = emit_jcc_rel(o, CC_NE);
 	emit_ctx_store_imm32(o, TAG(to), 0);
 	emit_patch_rel(over, o->p);
+	// A number less a pointer is none.
+	emit_patch_rel(other, c->p);
+	ctx_is_zero(c, TAG(to));
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	emit_patch_rel(emit_jmp_rel(c), o->p);
 	t->zero &= ~(1u << to);
 }
