@@ -19,6 +19,7 @@
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/chaos.h"
+#include "pt-collect/inputs/cut.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/flight/flight.h"
@@ -262,6 +263,7 @@ static void on_exec(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 		     unsigned event, int signo)
 {
+	struct ptc_thread *t = ptc_thread_find(p, tid);
 	unsigned long message = 0;
 
 	switch (event) {
@@ -269,6 +271,8 @@ static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:
 		// Killed meanwhile, it does not say which: a child tells of itself.
+		if (t)
+			ptc_cut_note(p, t);
 		if (!ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message))
 			ptc_child_created(&s->family, p, tid, event, message);
 		ptc_chaos_go_on(s->family.chaos, tid);
@@ -288,9 +292,13 @@ static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 		ptc_undo_stopped(signo != SIGTRAP);
 		ptc_wards_stopped(p->tracee.pid, signo != SIGTRAP);
 		if (signo != SIGTRAP) {
+			if (t)
+				ptc_cut_stopped(t);
 			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 			return;
 		}
+		if (t)
+			ptc_cut_go_on(p, t, 0);
 		ptc_chaos_go_on(s->family.chaos, tid);
 		return;
 	}
@@ -304,8 +312,10 @@ void ptc_process_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid, i
 
 	if (t && event != PTRACE_EVENT_EXIT)
 		ptc_unseen_stopped(t);
-	if (t)
+	if (t) {
 		ptc_chance_stopped(&p->probes, tid, &t->chance);
+		t->cut.last_ns = ptc_now_ns();
+	}
 	if (t && ptc_chance_is_before_cpuid(&t->chance))
 		ptc_trap_cpuid(p, t);
 	if (event)

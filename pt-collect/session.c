@@ -22,6 +22,7 @@
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/chaos.h"
+#include "pt-collect/inputs/cut.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/flight/flight.h"
 #include "pt-collect/start/follow.h"
@@ -227,7 +228,7 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 		struct ptc_result *ret)
 {
 	uint64_t last_flush_ns = ptc_now_ns(), last_look_ns = last_flush_ns;
-	uint64_t due_ns = UINT64_MAX;
+	uint64_t due_ns = UINT64_MAX, chaos_ns = UINT64_MAX;
 	bool is_busy = false;
 
 	while (!has_ended(s) && !s->wants_end) {
@@ -240,7 +241,9 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 		if (s->flight)
 			ptc_flight_step(s->flight);
 		if (s->family.chaos)
-			due_ns = ptc_chaos_step(s->family.chaos);
+			chaos_ns = ptc_chaos_step(s->family.chaos);
+		due_ns = ptc_cut_step(&s->all);
+		due_ns = due_ns < chaos_ns ? due_ns : chaos_ns;
 		if (ptc_now_ns() - last_look_ns > POLL_MS * 1000000ull) {
 			last_look_ns = ptc_now_ns();
 			end_if_hung(s, hang, ret);
@@ -522,6 +525,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 			 .private = &o->private,
 			 .follows = o->follows,
 			 .joint_cpu = -1,
+			 .cut_due_ns = UINT64_MAX,
 			 .is_attached = o->pid,
 			 .take = ptc_session_take,
 			 .session = &s },

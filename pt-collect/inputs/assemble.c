@@ -12,7 +12,8 @@
  *   - no handler runs: rip goes back by two and rax to the number, as if the call had not
  *     been made.
  * So such an event is held until the thread's next step tells. In the second case it is
- * logged with `after`: the registers with which it goes on.
+ * logged with `after`: the registers with which it goes on. So is one that ended with EINTR and
+ * may be made one of those (cut.c).
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
@@ -23,6 +24,7 @@
 
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/assemble.h"
+#include "pt-collect/inputs/cut.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/probes/stores.h"
@@ -78,7 +80,12 @@ bool ptc_assemble_settle(struct ptc_thread *t, bool is_interrupted)
 	if (!t->has_held)
 		return false;
 	t->has_held = false;
-	if (!is_interrupted) {
+	if (t->cut.is_again)
+		ev->ret = -ERESTARTNOHAND;
+	t->cut.is_again = false;
+	if (is_interrupted)
+		t->cut.until_ns = 0;
+	if (!is_interrupted && ptc_is_restart(ev->ret)) {
 		ev->after = ev->regs;
 		ev->after.rip -= 2;
 		if (ev->ret == -ERESTART_RESTARTBLOCK)
@@ -94,7 +101,8 @@ void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t)
 		return;
 	ptc_writes_give(&t->held_writes, &t->held);
 	// It only makes its call again: that is not to have run (is_still_in_call()).
-	p->let_in_at += p->let_in_at == p->log.n_events;
+	if (t->held.has_after)
+		p->let_in_at += p->let_in_at == p->log.n_events;
 	ptc_log_event(&p->log, &t->held);
 	ptc_writes_clear(&t->held_writes);
 }
@@ -295,7 +303,8 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	t->owed_cont |= e->flags & (REC_DROPS_CONT | REC_DROPS_SHARED_CONT);
 	if (e->flags & REC_CHOSE_CPUS)
 		ptc_threads_chose_cpus(p, t->tid, e->regs.gpr[CAP_RDI]);
-	if (ptc_is_restart(e->ret)) {
+	ptc_cut_ended(t, e);
+	if (ptc_is_restart(e->ret) || ptc_cut_is(e)) {
 		hold(t, &ev);
 	} else {
 		ptc_writes_give(&t->now, &ev);

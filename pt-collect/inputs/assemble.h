@@ -26,7 +26,7 @@ bool ptc_is_restart(int64_t ret);
  * t->held_writes are to be logged now. */
 bool ptc_assemble_settle(struct ptc_thread *t, bool is_interrupted);
 
-/** Log the held call, if any: the ring shows that it was restarted. */
+/** Log the held call, if any: the ring shows that it was restarted, or is over. */
 void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t);
 
 /** What a signal that stopped a thread does to it. */

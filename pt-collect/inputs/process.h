@@ -35,6 +35,20 @@ struct ptc_pending {
 	uint64_t resumed_ns; ///< when its thread went on; UINT64_MAX = it has not
 };
 
+/** A call that was cut short although nobody wanted it to (inputs/cut.c). Times are of
+ * CLOCK_MONOTONIC. */
+struct ptc_cut {
+	uint64_t last_ns; ///< when the thread last was seen to do something
+	uint64_t from_ns; ///< before that call; 0 = it was not
+	uint64_t came_ns; ///< its end
+	uint64_t
+		until_ns; ///< until when it waits, however often it is made; 0 = not known yet
+	uint64_t ran_ns, major_faults; ///< when it was last looked at: ptc_cut_note()
+	bool is_again;		       ///< the kernel has been told to make it again
+	bool is_final;		       ///< that is EINTR without us, too
+	bool is_asked;		       ///< to stop, for its time is over
+};
+
 /** What is known of one thread of the target. */
 struct ptc_thread {
 	pid_t tid;
@@ -51,11 +65,12 @@ struct ptc_thread {
 		uint64_t rip, sp;
 	} hit;
 	struct ptc_chance chance;
-	/** A system call that ended in ERESTART*: what it was is known only at what the
-	 * thread does next. */
+	/** A system call that ended in ERESTART*, or with EINTR for a signal that may be none for the
+	 * program: what it was is known only at what the thread does next. */
 	struct cap_event held;
 	struct ptc_writes held_writes;
 	bool has_held;
+	struct ptc_cut cut;
 	/** What ptrace stops of it told, until the ring shows it beyond. In order. */
 	VEC(struct ptc_pending) pending;
 	struct ptc_unseen unseen;
@@ -166,9 +181,11 @@ struct ptc_processes {
 	const struct ptc_private *private; ///< the options'
 	bool follows, has_told_tracer, has_told_aio;
 	bool has_shared_file; ///< one of them mapped a file that others may write
-	int joint_cpu;	  ///< of all processes that are joined; -1: there are none yet
-	bool is_yielding; ///< a process is being left to who wants to trace it
-	bool is_attached; ///< to a program that ran before (-p)
+	uint64_t
+		cut_due_ns; ///< when to look at cut calls again; UINT64_MAX: not by itself
+	int joint_cpu;	    ///< of all processes that are joined; -1: there are none yet
+	bool is_yielding;   ///< a process is being left to who wants to trace it
+	bool is_attached;   ///< to a program that ran before (-p)
 	/** Who waits for one thread and gets news of another hands them to @c session: what
 	 * waitpid() gave of any process, a stop or an end. */
 	void (*take)(struct ptc_session *s, pid_t tid, int status);

@@ -14,6 +14,7 @@
 
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/assemble.h"
+#include "pt-collect/inputs/cut.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
@@ -171,8 +172,12 @@ enum ptc_delivery ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *
 		*status = log_handled(p, t, &ev);
 		return *status ? PTC_DELIVERY_OVERTAKEN : PTC_DELIVERY_DONE;
 	case FATE_IGNORED:
+		ptc_cut_go_on(p, t, si->si_signo);
 		return PTC_DELIVERY_IGNORED;
 	case FATE_STOPS:
+		// To who is not stopped it means nothing.
+		if (si->si_signo == SIGCONT)
+			ptc_cut_go_on(p, t, SIGCONT);
 		return PTC_DELIVERY_HARMLESS;
 	default:
 		ptc_pending_settle(p, t, true);

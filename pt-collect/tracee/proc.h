@@ -46,6 +46,7 @@ bool ptc_is_ended(pid_t pid, pid_t tid);
 
 /** Fields of /proc/PID/stat, by their numbers in proc(5). */
 #define PTC_STAT_PARENT 4
+#define PTC_STAT_MAJOR_FAULTS 12
 #define PTC_STAT_BREAK_START 47
 #define PTC_STAT_ENV_START 50
 #define PTC_STAT_ENV_END 51
