@@ -37,6 +37,7 @@ enum rec_kind {
 	REC_TRIGGER,
 	REC_STORE,
 	REC_VSYSCALL, /* a rec_head alone: the page of old answers a call */
+	REC_OTHERS,
 };
 
 enum rec_flags {
@@ -175,6 +176,15 @@ struct rec_heap {
 struct rec_trigger {
 	struct rec_head head;
 	__u64 rip;
+};
+
+/* Process head.tgid, which is not recorded, has written memory of another process, or may do so
+ * from now on. */
+struct rec_others {
+	struct rec_head head;
+	__u32 pid;   /* whose memory, or a thread of it */
+	__u32 level; /* of the name space in which that is its number; 0: the first */
+	__u64 nr;    /* the call */
 };
 
 /* A store probe was hit. The memory that it reads comes before it, in REC_CHUNKs. */

@@ -11,9 +11,12 @@
 #include "bpf/record_ring.h"
 
 #define NR_RT_SIGRETURN_GONE (-1)
+#define NR_OPEN 2
 #define NR_SHMAT 30
 #define NR_RT_SIGRETURN 15
 #define NR_SCHED_SETAFFINITY 203
+#define NR_OPENAT 257
+#define NR_PROCESS_VM_WRITEV 311
 #define NR_RESTART_SYSCALL 219
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
@@ -575,6 +578,27 @@ int record_vsyscall(__u64 *args __attribute__((unused)))
 	return 0;
 }
 
+/* A call of a process that is not recorded, that may have to do with memory of one that is. Where the
+ * writer is in a name space of its own, user space knows whom it means. Not static: see put_memory(). */
+__attribute__((noinline)) int note_others(__s64 ret, __u64 id)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct rec_others o = { .nr = regs->orig_ax };
+
+	if (o.nr == NR_PROCESS_VM_WRITEV) {
+		o.pid = ret > 0 ? regs->di : 0;
+		o.level = BPF_CORE_READ(task, thread_pid, level);
+	} else if (ret >= 0 && (o.nr == NR_OPEN ? regs->si : regs->dx) & O_ACCMODE) {
+		o.pid = owner_of(file_of(ret));
+	}
+	if (!o.pid || is_32_bit(task) || is_ring_scarce())
+		return 0;
+	fill_head(&o.head, REC_OTHERS, id, exact_ns());
+	ring_put(&o, sizeof(o));
+	return 0;
+}
+
 SEC("raw_tp/sys_exit")
 int record_sys_exit(__u64 *args)
 {
@@ -587,9 +611,13 @@ int record_sys_exit(__u64 *args)
 	__s64 ret = args[1];
 	__u32 nr;
 
-	if (!(bits & REC_RECORDED))
-		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	nr = regs->orig_ax;
+	if (!(bits & REC_RECORDED)) {
+		if (nr == NR_OPENAT || nr == NR_OPEN || nr == NR_PROCESS_VM_WRITEV)
+			note_others(ret, id);
+		return 0;
+	}
 	if (is_return_probe(regs)) {
 		set_call_state((__u32)id, REC_CALL_NONE);
 		return 0;
@@ -597,7 +625,6 @@ int record_sys_exit(__u64 *args)
 	if (bits & REC_THREADED)
 		note_runs(id >> 32, id);
 	set_call_state((__u32)id, ret == -ENOSYS ? REC_CALL_ENOSYS : REC_CALL_NONE);
-	nr = regs->orig_ax;
 	d = bpf_map_lookup_elem(&descs, &nr);
 	if (d && d->flags & DESC_PLAIN && has_plain_end(ret) && !(bits & REC_SHARING) &&
 	    !is_32_bit(task) && !(d->use && bits & REC_WRITING) &&

@@ -44,6 +44,29 @@ static int is_proc(const struct file *f)
 	return BPF_CORE_READ(f, f_inode, i_sb, s_magic) == PROC_SUPER_MAGIC;
 }
 
+#define PROC_MEM_MODE \
+	0600 /* of files in /proc/PID that may be written, mem alone has it */
+
+/* Is @f the memory of a process, as a file? @return its number, or one of its threads'; 0: no. */
+static __u32 owner_of(const struct file *f)
+{
+	const struct inode *inode = BPF_CORE_READ(f, f_inode);
+	const struct pid *pid;
+
+	if (!is_proc(f) || (BPF_CORE_READ(inode, i_mode) & 0777) != PROC_MEM_MODE)
+		return 0;
+	pid = BPF_CORE_READ(
+		(const struct proc_inode *)((const char *)inode -
+					    bpf_core_field_offset(struct proc_inode,
+								  vfs_inode)),
+		pid);
+	return pid ? BPF_CORE_READ((const struct upid *)((const char *)pid +
+							 bpf_core_field_offset(struct pid,
+									       numbers)),
+				   nr) :
+		     0;
+}
+
 static int is_mapped(const struct file *f)
 {
 	return BPF_CORE_READ(f, f_mapping, i_mmap.rb_root.rb_node) != NULL;

@@ -28,6 +28,7 @@
 #include "pt-collect/start/follow.h"
 #include "pt-collect/start/keeper.h"
 #include "pt-collect/tracee/wards.h"
+#include "pt-collect/inputs/others.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/pt/record.h"
@@ -52,6 +53,8 @@ static void take_record(void *session, void *rec, size_t size)
 
 	if (p && s->flight)
 		ptc_flight_take(p, rec);
+	else if (head->kind == REC_OTHERS && !s->flight)
+		ptc_others_tell(&s->all, rec);
 	else if (p)
 		ptc_assemble(p, rec);
 }

@@ -29,6 +29,7 @@
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/probes/stores.h"
 #include "pt-collect/inputs/names.h"
+#include "pt-collect/inputs/others.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/probes/unprobed.h"
@@ -290,6 +291,8 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		ev.flags |= CAP_SYS_UNLISTED;
 	if (ev.flags & CAP_SYS_UNLISTED)
 		ev.text = name_unlisted(e, name);
+	if (e->nr == __NR_process_vm_writev && e->ret > 0 && ptc_others_called(p, e))
+		ptc_writes_clear(&t->now);
 	tell_aio(p, e);
 	fill_sigreturn(t, e, &ev);
 	add_child_writes(p, t, e);
@@ -298,6 +301,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	ptc_unseen_mask(t, e);
 	if (e->flags & REC_THROUGH_FILE && !ptc_unseen_call(p, t, e, &ev))
 		ptc_through_file(p, t, e, &ev);
+	ptc_others_give(p, &t->now);
 	if (e->flags & REC_SEE_SHARED)
 		ptc_shared_see(p, &t->now);
 	t->owed_cont |= e->flags & (REC_DROPS_CONT | REC_DROPS_SHARED_CONT);

@@ -23,6 +23,7 @@
 
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/assemble.h"
+#include "pt-collect/inputs/others.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/log/writes.h"
 
@@ -164,6 +165,7 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 	ptc_vfork_settle(p, t);
 	if (s->word_at)
 		ptc_writes_add(&t->from_child, s->word_at, &s->word, sizeof(s->word));
+	ptc_others_give(p, &t->from_child);
 	ptc_writes_give(&t->from_child, &ev);
 	// Others ran, and the turn says where it stands.
 	for (size_t i = 0; s->flags & REC_SWITCH_TURN && i < t->pending.size; i++)

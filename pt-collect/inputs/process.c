@@ -73,6 +73,7 @@ void ptc_process_destroy(struct ptc_process *p)
 	ptc_stores_destroy(p->probes.stores);
 	ptc_pt_deinit(&p->pt);
 	ptc_shared_forget(p);
+	ptc_writes_deinit(&p->from_others);
 	vec_deinit(&p->shared);
 	vec_deinit(&p->joints);
 	vec_deinit(&p->sized);

@@ -154,6 +154,9 @@ struct ptc_process {
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_watched) watched;
 	uint64_t watched_bytes;
+	struct ptc_writes
+		from_others; ///< written by other processes (inputs/others.c), for its next event
+	bool has_told_others;
 	bool has_told_vsyscall;
 	bool has_told_unwatched; ///< that it has threads: not looked at
 	VEC(struct ptc_sized) sized;
@@ -180,7 +183,8 @@ struct ptc_processes {
 	struct ptc_pt_session pt;
 	const struct ptc_private *private; ///< the options'
 	bool follows, has_told_tracer, has_told_aio;
-	bool has_shared_file; ///< one of them mapped a file that others may write
+	/** One of them mapped a file that others may write, or opened one's memory as a file. */
+	bool has_shared_file;
 	uint64_t
 		cut_due_ns; ///< when to look at cut calls again; UINT64_MAX: not by itself
 	int joint_cpu;	    ///< of all processes that are joined; -1: there are none yet

@@ -16,6 +16,7 @@
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/inputs/cut.h"
 #include "pt-collect/inputs/files.h"
+#include "pt-collect/inputs/others.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/proc.h"
@@ -144,6 +145,7 @@ static int log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_e
 	ev->has_after = true;
 	add_traces(p, &frame, ev);
 	ptc_outputs_add(&p->tracee, &frame, u.rsp, frame_bytes(p, u.rsp));
+	ptc_others_give(p, &frame);
 	ptc_shared_see(p, &frame);
 	ptc_pending_log(p, t, ev, &frame);
 	return is_killed ? status : 0;

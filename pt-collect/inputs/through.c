@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "pt-collect/inputs/files.h"
+#include "pt-collect/inputs/others.h"
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/tracee/proc.h"
@@ -53,22 +54,28 @@ static struct ptc_sized *note_size(struct ptc_process *p, const struct stat *st)
 	return f;
 }
 
-void ptc_through_mapped(struct ptc_process *p, const struct stat *st, bool is_written,
-			bool is_shared)
+/** What any process writes into files may be memory of another. */
+static void watch_all(struct ptc_processes *all)
 {
-	struct ptc_sized *f = note_size(p, st);
-	const struct ptc_processes *all = p->all;
-
-	ptc_bpf_set_mapping(all->bpf, p->tracee.pid, is_written);
-	if (f)
-		f->is_shared |= is_shared;
-	if (!is_shared || !all->follows || all->has_shared_file)
+	if (!all->follows || all->has_shared_file)
 		return;
-	p->all->has_shared_file = true;
+	all->has_shared_file = true;
 	for (size_t i = 0; i < all->list.size; i++)
 		if (all->list.data[i]->log.is_recording)
 			ptc_bpf_set_mapping(all->bpf, all->list.data[i]->tracee.pid,
 					    true);
+}
+
+void ptc_through_mapped(struct ptc_process *p, const struct stat *st, bool is_written,
+			bool is_shared)
+{
+	struct ptc_sized *f = note_size(p, st);
+
+	ptc_bpf_set_mapping(p->all->bpf, p->tracee.pid, is_written);
+	if (f)
+		f->is_shared |= is_shared;
+	if (is_shared)
+		watch_all(p->all);
 }
 
 void ptc_through_inherit(struct ptc_process *p, const struct ptc_process *parent)
@@ -182,10 +189,11 @@ static bool stat_file(const struct change *c, int fd, struct stat *st)
 	return !stat(path, st);
 }
 
-/** Is descriptor @p fd the process's own memory? */
-static bool is_own_memory(const struct change *c, int fd)
+/** @return the recorded process whose memory descriptor @p fd is; NULL: it is none. */
+static struct ptc_process *memory_of(const struct change *c, int fd)
 {
 	_cleanup_free_ char *path = NULL;
+	struct stat st, ours;
 	const char *name;
 	int pid, n = 0;
 	char link[32];
@@ -193,17 +201,22 @@ static bool is_own_memory(const struct change *c, int fd)
 	snprintf(link, sizeof(link), "fd/%d", fd);
 	path = ptc_proc_link(c->p->tracee.pid, link);
 	if (!path || sscanf(path, "/proc/%d/%n", &pid, &n) != 1 || !n)
-		return false;
+		return NULL;
 	name = path + n;
 	n = 0;
 	if (sscanf(name, "task/%*d/%n", &n) == 0 && n)
 		name += n;
-	return !strcmp(name, "mem") && pid == c->p->tracee.pid;
+	if (strcmp(name, "mem") || !stat_file(c, fd, &st) || stat("/proc", &ours))
+		return NULL;
+	// Each name space has a /proc with numbers of its own.
+	return st.st_dev == ours.st_dev ? ptc_process_of(c->p->all, pid) :
+					  ptc_others_named(c->p, pid);
 }
 
 /** @p n bytes were written to @p fd: at @p place, if that is given, else before where it stands. */
 static void add_written(struct change *c, int fd, const uint64_t *place, uint64_t n)
 {
+	struct ptc_process *owner;
 	uint64_t from, pos;
 	unsigned flags = 0;
 	struct stat st;
@@ -215,10 +228,13 @@ static void add_written(struct change *c, int fd, const uint64_t *place, uint64_
 		return;
 	}
 	from = place ? *place : pos - n;
-	if (is_own_memory(c, fd)) {
+	owner = memory_of(c, fd);
+	if (owner && owner == c->p)
 		add_memory(c, from, n);
+	else if (owner)
+		ptc_others_wrote(owner, c->p, from, n);
+	if (owner)
 		return;
-	}
 	if (place && flags & O_APPEND)
 		from = st.st_size - n;
 	note_size(c->p, &st);
@@ -290,8 +306,13 @@ static void add_opened(struct change *c)
 	bool is_mapped = stat_file(c, c->ret, &st) &&
 			 vec_find(&c->p->sized, s, s->inode == st.st_ino);
 
-	if (is_mapped || is_own_memory(c, c->ret))
+	bool is_memory = memory_of(c, c->ret);
+
+	if (is_mapped || is_memory)
 		ptc_bpf_set_mapping(c->p->all->bpf, c->p->tracee.pid, true);
+	// Who inherits it may write, too.
+	if (is_memory)
+		watch_all(c->p->all);
 	if (is_mapped)
 		add_resized(c, c->ret, 0);
 }

@@ -24,10 +24,11 @@
 
 /** Others make loading fail: "no matching targets found". */
 static const char *const wanted[] = {
-	"task_struct", "thread_struct", "thread_info",	    "signal_struct", "sigpending",
-	"pt_regs",     "uprobe_task",	"futex_sched_data", "files_struct",  "fdtable",
-	"file",	       "address_space", "rb_root_cached",   "rb_root",	     "inode",
-	"super_block", "vm_area_struct"
+	"task_struct",	  "thread_struct", "thread_info", "signal_struct",
+	"sigpending",	  "pt_regs",	   "uprobe_task", "futex_sched_data",
+	"files_struct",	  "fdtable",	   "file",	  "address_space",
+	"rb_root_cached", "rb_root",	   "inode",	  "super_block",
+	"vm_area_struct", "proc_inode",	   "pid",	  "upid"
 };
 
 /** Numbers of our types; then come the copies, then arrays. */
