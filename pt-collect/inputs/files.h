@@ -44,6 +44,11 @@ bool ptc_through_is_shared(const struct ptc_process *p, const struct ptc_map *m)
 void ptc_through_file(struct ptc_process *p, struct ptc_thread *t,
 		      const struct rec_syscall *e, struct cap_event *ev);
 
+/** Add to @p w what is at @p addr of process @p t, where byte @p from of the file of @p th is mapped shared,
+ * @p size bytes, just after the call that @p th is of. */
+void ptc_through_add(const struct ptc_tracee *t, const struct ptc_through *th,
+		     struct ptc_writes *w, uint64_t addr, uint64_t from, uint64_t size);
+
 /** @return a number that is the same for the same file; never 0. */
 uint64_t ptc_shared_identity(const struct stat *st);
 

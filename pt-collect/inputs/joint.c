@@ -92,7 +92,7 @@ struct err *ptc_joint_fork(struct ptc_process *p, pid_t tid, bool is_child)
 	return err;
 }
 
-/** What @p other has of the bytes that @p t wrote, as it is now: into the log of @p p. */
+/** What @p other has of the bytes that @p t wrote: into the log of @p p. */
 static struct err *tell_written(struct ptc_process *p, const struct ptc_thread *t,
 				const struct rec_syscall *e, struct ptc_process *other)
 {
@@ -118,8 +118,8 @@ static struct err *tell_written(struct ptc_process *p, const struct ptc_thread *
 		err = ptc_threads_join(p, t->tid, &regs, 0);
 		if (err)
 			break;
-		ptc_outputs_add(&other->tracee, &w, m->start + (from - m->offset),
-				to - from);
+		ptc_through_add(&other->tracee, &t->through, &w,
+				m->start + (from - m->offset), from, to - from);
 		ptc_writes_give(&w, &ev);
 		ev.shared.start = m->start;
 		ev.shared.key = ptc_shared_map_identity(m);

@@ -60,6 +60,7 @@ void ptc_thread_destroy(struct ptc_thread *t)
 	ptc_writes_deinit(&t->from_child);
 	ptc_writes_deinit(&t->from_child_alone);
 	ptc_snapshot_destroy(t->vfork_memory);
+	vec_deinit(&t->through.bytes);
 	free(t);
 }
 

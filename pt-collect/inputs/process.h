@@ -49,6 +49,13 @@ struct ptc_cut {
 	bool is_asked;		       ///< to stop, for its time is over
 };
 
+/** What a call has written into a file (inputs/through.c). */
+struct ptc_through {
+	uint64_t inode, start, end; ///< of the file's bytes; equal: nothing
+	bool is_zeros;		    ///< there is nothing any more
+	VEC(uint8_t) bytes;	    ///< what was written; empty: only memory says
+};
+
 /** What is known of one thread of the target. */
 struct ptc_thread {
 	pid_t tid;
@@ -98,9 +105,7 @@ struct ptc_thread {
 	/** The instruction behind that call, which it makes again from there; 0: it has gone on. */
 	uint64_t again_at;
 	/** What the call that is arriving wrote into a file that is mapped: others see it, too. */
-	struct {
-		uint64_t inode, start, end; ///< of the file's bytes; equal: nothing
-	} through;
+	struct ptc_through through;
 };
 
 /** It may have entered handlers before we were there. */

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/inputs/others.h"
@@ -24,6 +25,7 @@
 #include "pt-collect/tracee/tracee.h"
 
 #define PAGE 4096ull
+#define PARTS_MAX 1024 ///< of one call: the kernel's IOV_MAX
 #define PAGE_UP(x) (((x) + PAGE - 1) & ~(PAGE - 1))
 #define CHANGE_MAX \
 	(64ull << 20) ///< bytes that one call may change, as far as we keep them
@@ -127,6 +129,63 @@ static void add_memory(struct change *c, uint64_t addr, uint64_t size)
 	}
 }
 
+void ptc_through_add(const struct ptc_tracee *t, const struct ptc_through *th,
+		     struct ptc_writes *w, uint64_t addr, uint64_t from, uint64_t size)
+{
+	static const uint8_t zeros[16 * PAGE];
+
+	if (th->bytes.size) {
+		ptc_writes_add(w, addr, th->bytes.data + (from - th->start), size);
+		return;
+	}
+	if (!th->is_zeros) {
+		ptc_outputs_add(t, w, addr, size);
+		return;
+	}
+	for (uint64_t at = 0, n; at < size; at += n) {
+		n = min_u64(size - at, sizeof(zeros));
+		ptc_writes_add(w, addr + at, zeros, n);
+	}
+}
+
+/** The call wrote @p size bytes, from @p n parts: what they were. It stands still; but the file may be written by
+ * others meanwhile. */
+static void note_bytes(struct change *c, const struct iovec *parts, size_t n,
+		       uint64_t size)
+{
+	struct ptc_through *th = &c->t->through;
+
+	if (!c->p->all->has_shared_file || size > c->left ||
+	    vec_reserve(&th->bytes, size))
+		return;
+	for (size_t i = 0; i < n && th->bytes.size < size; i++) {
+		uint64_t want = min_u64(parts[i].iov_len, size - th->bytes.size);
+
+		if (ptc_read_some(&c->p->tracee, (uint64_t)parts[i].iov_base,
+				  th->bytes.data + th->bytes.size, want) != want)
+			break;
+		th->bytes.size += want;
+	}
+	if (th->bytes.size != size)
+		th->bytes.size = 0;
+}
+
+/** The same of a call that is given its parts: one, or an array of them. */
+static void note_written(struct change *c, bool is_array)
+{
+	struct iovec parts[PARTS_MAX];
+	size_t n = 1;
+
+	if (!is_array) {
+		parts[0] = (struct iovec){ (void *)c->args[1], c->args[2] };
+	} else {
+		n = min_u64(c->args[2], PARTS_MAX);
+		n = ptc_read_some(&c->p->tracee, c->args[1], parts, n * sizeof(*parts)) /
+		    sizeof(*parts);
+	}
+	note_bytes(c, parts, n, c->ret);
+}
+
 /** Bytes [from, to) of the file changed: in each mapping of it. */
 static void add_span(struct change *c, const struct stat *st, uint64_t from, uint64_t to)
 {
@@ -138,6 +197,9 @@ static void add_span(struct change *c, const struct stat *st, uint64_t from, uin
 	c->t->through.end = to;
 	if (f)
 		to = min_u64(to, PAGE_UP(f->most));
+	// As far as anybody can have seen anything.
+	if (f && c->t->through.is_zeros)
+		c->t->through.end = to;
 	err_destroy(ptc_maps_read(c->p->tracee.pid, &maps));
 	for (size_t i = 0; i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
@@ -145,8 +207,17 @@ static void add_span(struct change *c, const struct stat *st, uint64_t from, uin
 		uint64_t lo = from > m->offset ? from : m->offset;
 		uint64_t hi = min_u64(to, end);
 
-		if (m->inode == st->st_ino && lo < hi)
+		if (m->inode != st->st_ino || lo >= hi)
+			continue;
+		// Private pages may be the process' own.
+		if (m->is_shared && hi - lo <= c->left &&
+		    (c->t->through.is_zeros || c->t->through.bytes.size)) {
+			ptc_through_add(&c->p->tracee, &c->t->through, c->writes,
+					m->start + (lo - m->offset), lo, hi - lo);
+			c->left -= hi - lo;
+		} else {
 			add_memory(c, m->start + (lo - m->offset), hi - lo);
+		}
 	}
 }
 
@@ -263,6 +334,7 @@ static void add_resized(struct change *c, int fd, uint64_t size)
 		c->is_partial = true;
 		return;
 	}
+	c->t->through.is_zeros = true;
 	add_span(c, &st, size, UINT64_MAX);
 	note_size(c->p, &st);
 }
@@ -277,6 +349,7 @@ static void add_truncated(struct change *c)
 	name[n] = 0;
 	snprintf(path, sizeof(path), "/proc/%d/%s/%s", pid, *name == '/' ? "root" : "cwd",
 		 name);
+	c->t->through.is_zeros = true;
 	if (stat(path, &st))
 		c->is_partial = true;
 	else
@@ -294,13 +367,32 @@ static void add_allocated(struct change *c)
 		return;
 	}
 	note_size(c->p, &st);
+	c->t->through.is_zeros = is_place;
 	if (is_place || is_rest)
 		add_span(c, &st, c->args[2],
 			 is_rest ? UINT64_MAX : c->args[2] + c->args[3]);
 }
 
+/** Did call @p nr open a file with O_TRUNC? */
+static bool has_emptied(const struct change *c, int64_t nr)
+{
+	uint64_t flags = 0;
+
+	switch (nr) {
+	case __NR_creat:
+		return true;
+	case __NR_open:
+		return c->args[1] & O_TRUNC;
+	case __NR_openat:
+		return c->args[2] & O_TRUNC;
+	}
+	// openat2: a structure begins with them.
+	ptc_read_some(&c->p->tracee, c->args[2], &flags, sizeof(flags));
+	return flags & O_TRUNC;
+}
+
 /** A file that is memory was opened, so that it may be written, or emptied. */
-static void add_opened(struct change *c)
+static void add_opened(struct change *c, bool is_emptied)
 {
 	struct stat st;
 	bool is_mapped = stat_file(c, c->ret, &st) &&
@@ -313,7 +405,7 @@ static void add_opened(struct change *c)
 	// Who inherits it may write, too.
 	if (is_memory)
 		watch_all(c->p->all);
-	if (is_mapped)
+	if (is_mapped && is_emptied)
 		add_resized(c, c->ret, 0);
 }
 
@@ -350,11 +442,13 @@ static void add_change(struct change *c, int64_t nr, struct cap_event *ev)
 	switch (nr) {
 	case __NR_write:
 	case __NR_writev:
+		note_written(c, nr == __NR_writev);
 		add_written(c, c->args[0], NULL, c->ret);
 		return;
 	case __NR_pwrite64:
 	case __NR_pwritev:
 	case __NR_pwritev2:
+		note_written(c, nr != __NR_pwrite64);
 		add_written(c, c->args[0],
 			    nr == __NR_pwritev2 && c->args[3] == UINT64_MAX ? NULL :
 									      &c->args[3],
@@ -387,7 +481,7 @@ static void add_change(struct change *c, int64_t nr, struct cap_event *ev)
 		note_protected(c, ev);
 		return;
 	default:
-		add_opened(c);
+		add_opened(c, has_emptied(c, nr));
 	}
 }
 
@@ -404,6 +498,8 @@ void ptc_through_file(struct ptc_process *p, struct ptc_thread *t,
 			    .ret = e->ret,
 			    .left = CHANGE_MAX };
 
+	t->through.is_zeros = false;
+	t->through.bytes.size = 0;
 	add_change(&c, e->nr, ev);
 	if (c.is_partial)
 		ev->flags |= CAP_SYS_PARTIAL;
