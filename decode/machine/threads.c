@@ -248,6 +248,7 @@ void dec_threads_tell_parent(struct dec_replay *r, const uint64_t *gpr, uint32_t
 
 enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr)
 {
+	uint32_t born = dec_threads_current(r)->child;
 	struct replay_thread *t;
 
 	dec_threads_current(r)->child = 0;
@@ -255,6 +256,9 @@ enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr)
 	    !(threads_clone_args(r, r->next.regs.gpr).flags & CLONE_THREAD))
 		return DEC_GO;
 	t = dec_threads_find(r, r->next.ret);
+	// It may have ended by now. Another will have that number, and nothing of this one.
+	if (!t && born == r->next.ret)
+		return DEC_GO;
 	if (!t)
 		t = threads_add(r, r->next.ret);
 	if (!t)
