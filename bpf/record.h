@@ -54,6 +54,7 @@ enum rec_flags {
 	REC_WRITTEN_FILE = 1 << 8, /* the mapped file is open for writing */
 	REC_SEGV_BLOCKED = 1 << 9, /* of USE_MASK: SIGSEGV is blocked behind it */
 	REC_SEE_SHARED = 1 << 10,  /* others write memory of the program; stopping */
+	REC_OTHER_WAITS = 1 << 12, /* whose memory the call wrote slept just then */
 	REC_32_BIT = 1 << 11,	   /* by int 0x80: numbers of other calls; unlisted */
 };
 

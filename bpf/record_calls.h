@@ -55,6 +55,12 @@ struct {
 	__type(value, __u32);
 } restarting SEC(".maps");
 
+#define LEADERS 1024u
+
+/* First threads of recorded processes that were forked or have forked, for the kernel: each in a place by its number, and
+ * at most one there. A map of its own is 1 ms of each start. */
+__u64 leaders[LEADERS];
+
 /*
  * Where an event is put together, one for each CPU (user space sets max_entries): the
  * tracepoint runs with preemption off. Not a per-CPU map: those end at 32 KiB. The second
@@ -527,10 +533,68 @@ static __always_inline int has_plain_end(__s64 ret)
 	return ret >= 0 || (ret > -ERESTARTSYS && ret != -EFAULT);
 }
 
+#define NR_CLONE 56
+#define NR_FORK 57
+#define NR_VFORK 58
+#define NR_CLONE3 435
+
+static int is_fork(__s64 nr)
+{
+	return nr == NR_CLONE || nr == NR_FORK || nr == NR_VFORK || nr == NR_CLONE3;
+}
+
+/* Of the current task, which has forked or was forked, and then of its parent, whose call may not have returned. */
+static void note_leaders(int is_born)
+{
+	const struct task_struct *t = bpf_get_current_task_btf();
+
+	t = BPF_CORE_READ(t, group_leader);
+	for (int i = 0; i < 2; i++) {
+		__u64 place = (__u32)BPF_CORE_READ(t, tgid);
+
+		OPAQUE(place);
+		leaders[place % LEADERS] = (__u64)t;
+		if (!is_born)
+			return;
+		t = BPF_CORE_READ(t, real_parent, group_leader);
+	}
+}
+
+/* Its state, by the name that it has had since Linux 5.14. */
+struct task_struct___state {
+	unsigned int __state;
+} __attribute__((preserve_access_index));
+
+/* Does the first thread of recorded process @tgid sleep? If nobody knows, it does not. Not static: see
+ * put_memory(). */
+__attribute__((noinline)) int is_asleep(__u32 tgid)
+{
+	__u64 place = tgid;
+	const struct task_struct *t;
+
+	OPAQUE(place);
+	t = (const void *)leaders[place % LEADERS];
+
+	// One that has ended reads as somebody else, or does not.
+	return t && (__u32)BPF_CORE_READ(t, tgid) == tgid && !BPF_CORE_READ(t, on_cpu) &&
+	       BPF_CORE_READ((const struct task_struct___state *)t, __state);
+}
+
+/* The process whose memory the call wrote that ended just now, as the first name space calls it. */
+static __u32 written_process(const struct scratch *s, const struct rec_desc *d)
+{
+	if (s->event.nr == NR_PROCESS_VM_WRITEV)
+		return syscall_arg(s, 0);
+	return s->flags & REC_THROUGH_FILE && d->use == USE_WRITE0 ?
+		       owner_of(file_of(syscall_arg(s, 0))) :
+		       0;
+}
+
 /* Any call. */
 static void put_call(struct scratch *s, __u8 bits)
 {
 	struct walk walk = { .s = s };
+	__u32 written;
 
 	if (is_32_bit(bpf_get_current_task_btf()))
 		s->flags = REC_32_BIT;
@@ -547,6 +611,11 @@ static void put_call(struct scratch *s, __u8 bits)
 		  (walk.desc->use && bits & REC_WRITING)) &&
 		 has_changed_memory(walk.desc->use, bits))
 		s->flags = REC_THROUGH_FILE;
+	if (is_fork(s->event.nr))
+		note_leaders(!s->event.ret);
+	written = walk.desc ? written_process(s, walk.desc) : 0;
+	if (written && is_asleep(written))
+		s->flags |= REC_OTHER_WAITS;
 	if (bits & REC_SHARING && syscall_arg(s, 5) != REC_OURS)
 		s->flags |= REC_SEE_SHARED;
 	bpf_loop(REC_OUTS, put_out, &walk, 0);

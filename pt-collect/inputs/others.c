@@ -80,18 +80,23 @@ bool ptc_others_called(struct ptc_process *p, const struct rec_syscall *e)
 	for (size_t i = 0; to && i < n && left; i++) {
 		uint64_t size = parts[i].iov_len < left ? parts[i].iov_len : left;
 
-		ptc_others_wrote(to, p, (uint64_t)parts[i].iov_base, size);
+		ptc_others_wrote(to, p, e, (uint64_t)parts[i].iov_base, size);
 		left -= size;
 	}
 	return true;
 }
 
-/** Is each thread of @p p inside of a call? */
-static bool is_waiting(const struct ptc_process *p)
+/** Was each thread of @p p, of which call @p e wrote memory, inside of a call then, and is it now? */
+static bool is_waiting(const struct ptc_process *p, const struct rec_syscall *e)
 {
 	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
 	char path[64], text[64];
 
+	// What it is now says nothing of then: who looks for what is written sees it at once.
+	if (p->has_threads ?
+		    ptc_bpf_last_ran_ns(p->all->bpf, p->tracee.pid) > e->head.at_ns :
+		    !(e->flags & REC_OTHER_WAITS))
+		return false;
 	if (!ptc_tids_read(p->tracee.pid, &tids))
 		return false;
 	for (size_t i = 0; i < tids.size; i++) {
@@ -123,15 +128,15 @@ __attribute__((format(printf, 2, 3))) static void tell(struct ptc_process *p,
 	ptc_log_gap(&p->log, p->tracee.pid, "%s", text ?: fmt);
 }
 
-void ptc_others_wrote(struct ptc_process *to, const struct ptc_process *by, uint64_t addr,
-		      uint64_t size)
+void ptc_others_wrote(struct ptc_process *to, const struct ptc_process *by,
+		      const struct rec_syscall *e, uint64_t addr, uint64_t size)
 {
 	if (!to->log.is_recording)
 		return;
-	if (!is_waiting(to))
+	if (!is_waiting(to, e))
 		tell(to,
-		     "process %d (%s) writes into its memory while it computes: the replay "
-		     "has that at its next event only",
+		     "process %d (%s) writes into its memory while it may compute: the "
+		     "replay has that at its next event only",
 		     by->tracee.pid, by->tracee.exe ?: "?");
 	if (size > WROTE_MAX)
 		tell(to,

@@ -18,9 +18,9 @@ struct ptc_process *ptc_others_named(const struct ptc_process *by, pid_t number)
  * @return whether what it wrote is another process' memory. */
 bool ptc_others_called(struct ptc_process *p, const struct rec_syscall *e);
 
-/** Process @p by, which stands still, has written @p size bytes at @p addr of @p to. */
-void ptc_others_wrote(struct ptc_process *to, const struct ptc_process *by, uint64_t addr,
-		      uint64_t size);
+/** Process @p by, which stands still, has written @p size bytes at @p addr of @p to by call @p e. */
+void ptc_others_wrote(struct ptc_process *to, const struct ptc_process *by,
+		      const struct rec_syscall *e, uint64_t addr, uint64_t size);
 
 /** What others wrote into @p p since its last event: in front of what @p w has. */
 void ptc_others_give(struct ptc_process *p, struct ptc_writes *w);

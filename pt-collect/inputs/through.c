@@ -36,6 +36,7 @@ struct change {
 	struct ptc_writes *writes;
 	const uint64_t *args; ///< six
 	int64_t ret;
+	const struct rec_syscall *call;
 	struct ptc_thread *t;
 	uint64_t left;	 ///< of CHANGE_MAX
 	bool is_partial; ///< that was not enough
@@ -303,7 +304,7 @@ static void add_written(struct change *c, int fd, const uint64_t *place, uint64_
 	if (owner && owner == c->p)
 		add_memory(c, from, n);
 	else if (owner)
-		ptc_others_wrote(owner, c->p, from, n);
+		ptc_others_wrote(owner, c->p, c->call, from, n);
 	if (owner)
 		return;
 	if (place && flags & O_APPEND)
@@ -496,6 +497,7 @@ void ptc_through_file(struct ptc_process *p, struct ptc_thread *t,
 			    .writes = &t->now,
 			    .args = args,
 			    .ret = e->ret,
+			    .call = e,
 			    .left = CHANGE_MAX };
 
 	t->through.is_zeros = false;

@@ -304,6 +304,15 @@ struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *la
 	return NULL;
 }
 
+uint64_t ptc_bpf_last_ran_ns(struct ptc_bpf *b, pid_t tgid)
+{
+	struct rec_switch last = {};
+	uint32_t key = tgid;
+
+	bpf_map_lookup_elem(ptc_programs_map(&b->programs, "last_threads"), &key, &last);
+	return last.out_ns;
+}
+
 void ptc_bpf_join(struct ptc_bpf *b, pid_t tgid)
 {
 	// Who had this number before is not to be taken for it.

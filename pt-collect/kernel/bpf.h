@@ -69,6 +69,9 @@ void ptc_bpf_set_sharing(struct ptc_bpf *b, pid_t tgid);
 
 /** Process @p tgid, whose threads are watched, takes turns on one CPU with all others of which this
  * was said: from its next turn on these are told. Until it is unwatched. */
+/** @return when one of the threads of @p tgid, which are watched, lost the CPU last, of CLOCK_MONOTONIC. */
+uint64_t ptc_bpf_last_ran_ns(struct ptc_bpf *b, pid_t tgid);
+
 void ptc_bpf_join(struct ptc_bpf *b, pid_t tgid);
 
 /** Thread @p tid is gone; its number may come again. */
