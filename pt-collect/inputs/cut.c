@@ -15,6 +15,9 @@
  *
  * A call that is made again waits for all of its time again. So it is known until when it was to
  * wait; then the recorder stops the thread, and the call ends as it does when its time is over.
+ * A write that a slow reader makes wait, and MSG_WAITALL, end with what is done by then. They cannot be made again:
+ * that is told.
+ *
  * When a wait began nobody has noted: not before the call before it ended, and what the thread
  * did until then it ran, or waited for a CPU. That much later at most it began, and at the latest
  * when the signal came. (Never earlier than it should does a wait end; where the thread computed
@@ -23,6 +26,7 @@
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +98,16 @@ bool ptc_cut_is(const struct rec_syscall *e)
 	return e->ret == -EINTR && !(e->flags & REC_32_BIT) && find(e->nr);
 }
 
+/** Has call @e done part of what it was to do, where it waits for the rest unless a signal comes? */
+static bool is_short(const struct rec_syscall *e)
+{
+	bool waits_for_all =
+		e->nr == __NR_write || e->nr == __NR_sendto ||
+		(e->nr == __NR_recvfrom && e->regs.gpr[CAP_R10] & MSG_WAITALL);
+
+	return waits_for_all && e->ret > 0 && (uint64_t)e->ret < e->regs.gpr[CAP_RDX];
+}
+
 void ptc_cut_ended(struct ptc_thread *t, const struct rec_syscall *e)
 {
 	struct ptc_cut *c = &t->cut;
@@ -102,6 +116,8 @@ void ptc_cut_ended(struct ptc_thread *t, const struct rec_syscall *e)
 	if (!ptc_cut_is(e))
 		c->until_ns = 0;
 	c->is_final = c->is_asked = false;
+	c->short_ret = is_short(e) ? e->ret : 0;
+	c->short_fd = e->regs.gpr[CAP_RDI];
 	c->from_ns = c->last_ns;
 	c->last_ns = c->came_ns = e->head.at_ns;
 }
@@ -215,6 +231,37 @@ void ptc_cut_stopped(struct ptc_thread *t)
 	t->cut.is_final = true;
 }
 
+static bool is_nonblocking(pid_t pid, int fd)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	unsigned flags = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
+	f = fopen(path, "re");
+	return !f || fscanf(f, "pos: %*u flags: %o", &flags) != 1 || flags & O_NONBLOCK;
+}
+
+/** What it has written or got is there: it cannot be made again. Told once: whoever such a program
+ * matters to knows then. */
+static void tell_short(struct ptc_process *p, struct ptc_thread *t, int signo)
+{
+	struct ptc_cut *c = &t->cut;
+	struct user_regs_struct u;
+
+	if (!c->short_ret || !signo || p->all->has_told_short || c->is_final ||
+	    ptrace(PTRACE_GETREGS, t->tid, NULL, &u) || (int64_t)u.rax != c->short_ret ||
+	    (int64_t)u.orig_rax < 0 || is_nonblocking(p->tracee.pid, c->short_fd))
+		return;
+	p->all->has_told_short = true;
+	log_warn(
+		"process %d (%s) is sent SIG%s, which it ignores: a write or read that waited "
+		"for more ends with %lld bytes for that (not recorded, it would have gone "
+		"on)",
+		p->tracee.pid, p->tracee.exe ?: "?", sigabbrev_np(signo) ?: "?",
+		(long long)c->short_ret);
+}
+
 void ptc_cut_go_on(struct ptc_process *p, struct ptc_thread *t, int signo)
 {
 	struct ptc_cut *c = &t->cut;
@@ -223,6 +270,7 @@ void ptc_cut_go_on(struct ptc_process *p, struct ptc_thread *t, int signo)
 	uint64_t limit;
 	int result;
 
+	tell_short(p, t, signo);
 	if (!t->has_held || t->held.ret != -EINTR || c->is_final || c->is_again ||
 	    ptrace(PTRACE_GETREGS, t->tid, NULL, &u) || (int64_t)u.rax != -EINTR ||
 	    u.orig_rax != t->held.regs.gpr[CAP_RAX] || u.rip != t->held.regs.rip ||

@@ -47,6 +47,8 @@ struct ptc_cut {
 	bool is_again;		       ///< the kernel has been told to make it again
 	bool is_final;		       ///< that is EINTR without us, too
 	bool is_asked;		       ///< to stop, for its time is over
+	int64_t short_ret; ///< of a call that did part of what it was to do; 0 = it was none
+	int short_fd;
 };
 
 /** What a call has written into a file (inputs/through.c). */
@@ -187,7 +189,7 @@ struct ptc_processes {
 	struct ptc_probing probing;
 	struct ptc_pt_session pt;
 	const struct ptc_private *private; ///< the options'
-	bool follows, has_told_tracer, has_told_aio;
+	bool follows, has_told_tracer, has_told_aio, has_told_short;
 	/** One of them mapped a file that others may write, or opened one's memory as a file. */
 	bool has_shared_file;
 	uint64_t

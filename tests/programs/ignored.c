@@ -5,7 +5,8 @@
  * @file
  * Waits while signals come all the time: such as are ignored, by default or by choice, which end
  * no wait and make none longer; one with a handler among them; stops. Prints what each wait
- * returned, the same recorded or not, in its first thread and in another.
+ * returned, the same recorded or not, in its first thread and in another. With an argument: a write that waits for
+ * its reader meanwhile.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -119,12 +120,35 @@ static void *run(void *name)
 	return NULL;
 }
 
-int main(void)
+/** Write more than a pipe has room for, to a reader that takes its time. */
+static int write_much(void)
+{
+	static const int urgent[] = { SIGURG };
+	static char bytes[1 << 20];
+	int fds[2];
+
+	if (pipe(fds))
+		return 1;
+	if (!fork()) {
+		close(fds[1]);
+		usleep(LIMIT_MS * 1000);
+		while (read(fds[0], bytes, sizeof(bytes) / 16) > 0)
+			;
+		_exit(0);
+	}
+	WAITS(urgent, "write", write(fds[1], bytes, sizeof(bytes)));
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	struct sigaction on = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	pthread_t thread;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	(void)argv;
+	if (argc > 1)
+		return write_much();
 	signal(SIGUSR1, SIG_IGN);
 	sigaction(SIGALRM, &on, NULL);
 	run("first thread");

@@ -21,3 +21,10 @@ for follow in "" -f; do
 	done
 	"$FAULTLINE" replay "$TMPDIR/c" || fail "diverged"
 done
+
+# What is half done cannot be made again: that is said.
+rm -rf "$TMPDIR/c"
+timeout 60 "${RECORD[@]}" -o "$TMPDIR/c" -- "$program" much >"$TMPDIR/recorded" 2>"$TMPDIR/said" || fail "much: $(cat "$TMPDIR/said")"
+[ "$(cat "$TMPDIR/recorded")" = "$("$program" much)" ] ||
+	grep -q 'is sent SIGURG, which it ignores: a write or read .* ends with [0-9]* bytes' "$TMPDIR/said" ||
+	fail "a write was cut short, and nobody says so: $(cat "$TMPDIR/recorded" "$TMPDIR/said")"
