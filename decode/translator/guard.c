@@ -733,6 +733,9 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	case GUARD_EVENT_STRING:
 		dec_guard_enter_function(e, ev.rip);
 		break;
+	case GUARD_EVENT_BACKWARD:
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, ev.rip);
+		break;
 	case GUARD_EVENT_CALL:
 		stop(e);
 		if (g->doubt == DEC_DOUBT_ASKS)

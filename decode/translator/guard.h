@@ -183,8 +183,9 @@ struct guard_node {
 };
 
 enum guard_event_kind {
-	GUARD_EVENT_STEP, ///< do the instruction
-	GUARD_EVENT_RUN,  ///< do this one, and those behind it in its block
+	GUARD_EVENT_STEP,     ///< do the instruction
+	GUARD_EVENT_RUN,      ///< do this one, and those behind it in its block
+	GUARD_EVENT_BACKWARD, ///< rep stos went down: that is not followed
 	GUARD_EVENT_MOVE, ///< as STEP, where a pointer to a block with parts is led on: tag, where to: the first scratch registers
 	GUARD_EVENT_BLANK, ///< as STEP, where it reads what has no value: a function of strings may, behind their end
 	GUARD_EVENT_LOOK,  ///< at the operand of a branch

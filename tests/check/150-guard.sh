@@ -241,6 +241,42 @@ for kind in 0 1 2 3 4 5 6; do
 	followed over -DKIND=$kind
 done
 
+# rep stos, which compilers clear structs by: in elements of three sizes, none at all, to what is gone, and too little of it.
+cat >"$TMPDIR/fill.c" <<'END'
+#include <stdlib.h>
+#define FILL(what) __asm__ volatile(what : "+D"(p), "+c"(n) : "a"(0l) : "memory")
+__attribute__((noinline)) static void fill(void *p, long n)
+{
+	if (KIND == 1)
+		FILL("add %1, %1; rep stosl");
+	else if (KIND == 2)
+		FILL("shl $3, %1; rep stosb");
+	else
+		FILL("rep stosq");
+}
+int main(int argc, char **argv)
+{
+	long *p = malloc(160), *q = malloc(160), bad = argc == 1;
+	fill(q, 0);
+	fill(q, 20);
+	for (int i = 0; i < 3; i++)
+		fill(p, KIND == 4 ? 20 - bad : 20 + (KIND < 3 && bad && i == 2));
+	if (KIND == 4 && p[19] == 5)
+		return 2;
+	free(p);
+	if (KIND == 3 && bad)
+		fill(p, 20);
+	free(q);
+	return 0;
+}
+END
+for kind in 0 1 2 3; do
+	followed fill -DKIND=$kind
+done
+gcc -O1 -w -DKIND=4 -o "$TMPDIR/fill" "$TMPDIR/fill.c" || fail "cannot compile"
+same "$TMPDIR/fill"
+grep -q 'UNINIT-USE' "$TMPDIR/slow.found" || fail "what was not filled: $(cat "$TMPDIR/slow.found")"
+
 # Where no distance fits the shadow of values, from the beginning or from some time on, both are tried thrice, and
 # pointers alone then.
 cat >"$TMPDIR/room.c" <<'END'

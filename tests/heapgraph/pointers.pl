@@ -89,6 +89,8 @@ my @op = (
 	'vextracti128 X, YY, 1', 'vinserti128 XY, YY, Y, 1', 'vpaddq XY, YY, YY', 'vpsubq X, Y, X', 'vmovq X, S',
 	'vpaddq X, Y, M', 'vzeroupper', 'vmovdqu X, M', 'vpinsrq X, Y, S, 1', 'vpblendd X, X, Y, 3', 'vpunpcklqdq X, Y, Y',
 	'lea rsi, M; lea rdi, N; mov ecx, 3; rep movsq', 'lea rsi, M; lea rdi, N; mov ecx, 9; rep movsq',
+	'lea rdi, M; mov ecx, 3; xor eax, eax; rep stosq', 'mov rdi, r14; mov ecx, 40; mov eax, 1; rep stosd',
+	'lea rdi, M; mov ecx, 17; rep stosb', 'mov rdi, r15; mov rax, r14; mov ecx, 2; rep stosq; mov D, rdi',
 	'lea rsi, M; lodsq', 'lea rdi, M; stosq', 'lea rsi, M; lea rdi, N; movsq', 'lea rsi, M; lea rdi, N; mov ecx, 24; rep movsb',
 	'mov rsi, r14; lodsq; mov D, rsi', 'mov rdi, r14; stosq; mov D, rdi', 'lea rdi, M; lea rsi, N; mov edx, 64; call memmove@plt',
 	'mov rdi, r15; mov esi, Z; call realloc@plt; mov r15, rax', 'mov rdi, r14; mov esi, Z; call realloc@plt; mov r14, rax',
