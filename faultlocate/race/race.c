@@ -157,6 +157,7 @@ static void walk_reset(struct race_walk *w)
 	fl_clocks_deinit(&w->clocks);
 	w->clocks = (struct clocks){};
 	fl_shadow_deinit(&w->shadow);
+	w->shadow.generation = 1; // that no operand has
 	w->library = w->linker = NULL;
 }
 

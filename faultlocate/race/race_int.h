@@ -66,12 +66,17 @@ struct race_thread {
 struct race_operand {
 	uint8_t insn, mem;
 	bool is_read, is_write, is_fs;
-	bool is_own;	///< the user's code
-	bool is_locked; ///< lock prefix, xchg
-	bool is_known;	///< .. or else known to be atomic
-	bool is_plain;	///< a load or store that may be one of an atomic object
-	bool is_choice; ///< of a cmov
-	bool acquires;	///< somebody looks at what it read
+	bool is_own;	    ///< the user's code
+	bool is_locked;	    ///< lock prefix, xchg
+	bool is_known;	    ///< .. or else known to be atomic
+	bool is_plain;	    ///< a load or store that may be one of an atomic object
+	bool is_choice;	    ///< of a cmov
+	bool acquires;	    ///< somebody looks at what it read
+	bool has_lanes;	    ///< the record tells which of its bytes are accessed
+	uint32_t statement; ///< number of the user's that it is; 0: not known yet
+	struct log_where where;
+	/** Settled at that address as long as the shadow has that generation. */
+	uint64_t addr, generation;
 };
 
 struct race_block {
@@ -80,6 +85,8 @@ struct race_block {
 	int8_t branch; ///< operand of the return address; -1: none
 	bool has_call, has_ret;
 	bool is_library; ///< of the module that has the string functions
+	bool has_own;	 ///< operands in the user's code,
+	bool has_news;	 ///< .. of which something is to be learnt
 	uint8_t string;	 ///< RACE_EXACT ..: one begins here; 0: none
 	uint32_t n;
 	struct race_operand operand[];
@@ -140,6 +147,8 @@ struct race_walk {
 	// Of this replay.
 	struct clocks clocks;
 	struct shadow shadow;
+	size_t epoch_clock;  ///< who accessed last,
+	uint32_t epoch_time; ///< .. and when
 	VEC(struct race_thread) threads;
 	size_t thread; ///< that runs
 	uint64_t n_switches;
@@ -211,14 +220,17 @@ static inline struct race_thread *race_now(struct race_walk *w)
 	return &w->threads.data[w->thread];
 }
 
+// While it learns nobody asks for order.
 static inline struct err *race_acquire(struct race_walk *w, uint64_t key)
 {
-	return fl_clocks_acquire(&w->clocks, race_now(w)->clock, key);
+	return w->is_learning ? NULL :
+				fl_clocks_acquire(&w->clocks, race_now(w)->clock, key);
 }
 
 static inline struct err *race_release(struct race_walk *w, uint64_t key)
 {
-	return fl_clocks_release(&w->clocks, race_now(w)->clock, key);
+	return w->is_learning ? NULL :
+				fl_clocks_release(&w->clocks, race_now(w)->clock, key);
 }
 
 /* ---- race.c -------------------------------------------------------------------------------------- */

@@ -40,54 +40,74 @@ static struct shadow_record *page_of(struct shadow *s, uint64_t number, bool mak
 	return records;
 }
 
-static struct shadow_record *next_of(const struct shadow *s,
-				     const struct shadow_record *r)
-{
-	return r->next ? &s->more.data[r->next - 1] : NULL;
-}
-
 static void give_back(struct shadow *s, uint32_t index)
 {
 	s->more.data[index - 1].next = s->free;
 	s->free = index;
 }
 
-/* Is @p r nothing that @p x does not say, too? It happened before, or is of the same thread. */
-static bool is_superseded(const struct clocks *c, const struct shadow_record *r,
-			  const struct shadow_record *x)
+/* Does @p x, behind or by the same thread as @p r, say all that @p r does? */
+static bool covers(const struct shadow_record *x, const struct shadow_record *r)
 {
 	return !(r->bytes & ~x->bytes) && (x->is_write || !r->is_write) &&
-	       (r->is_atomic || !x->is_atomic) &&
-	       clocks_is_before(c, r->thread, r->clock, x->thread);
+	       (r->is_atomic || !x->is_atomic);
 }
 
-static bool is_race(const struct clocks *c, const struct shadow_record *r,
-		    const struct shadow_record *x)
+static bool conflicts(const struct shadow_record *x, const struct shadow_record *r)
 {
 	return r->bytes & x->bytes && (r->is_write || x->is_write) &&
-	       !(r->is_atomic && x->is_atomic) &&
-	       !clocks_is_before(c, r->thread, r->clock, x->thread);
+	       !(r->is_atomic && x->is_atomic);
 }
 
-/* Take away what @p x supersedes of the list that begins at @p first; @p first itself is emptied. */
-static void sweep(struct shadow *s, const struct clocks *c, struct shadow_record *first,
-		  const struct shadow_record *x)
+struct shadow_visit {
+	const struct clocks *clocks;
+	const struct shadow_record *x;
+	uint64_t addr;
+	shadow_race_fn fn;
+	void *ctx;
+};
+
+/* Does @p r race with v->x, or is it superseded? */
+static bool is_met(const struct shadow_visit *v, const struct shadow_record *r)
+{
+	bool is_before = clocks_is_before(v->clocks, r->thread, r->clock, v->x->thread);
+
+	return is_before ? covers(v->x, r) : conflicts(v->x, r);
+}
+
+/* v->x against one before it. @return whether that is superseded. */
+static bool meet(const struct shadow_visit *v, const struct shadow_record *r,
+		 struct err **err)
+{
+	bool is_before = clocks_is_before(v->clocks, r->thread, r->clock, v->x->thread);
+
+	if (!is_before && conflicts(v->x, r) && !*err)
+		*err = v->fn(v->ctx, r, v->x, v->addr);
+	return is_before && covers(v->x, r);
+}
+
+/* Tell the races with the list that begins at @p first, and take away what is superseded of it; @p first
+ * itself is emptied. */
+static struct err *meet_all(struct shadow *s, const struct shadow_visit *v,
+			    struct shadow_record *first)
 {
 	uint32_t *link = &first->next;
+	struct err *err = NULL;
 
+	if (first->bytes && meet(v, first, &err))
+		first->bytes = 0;
 	while (*link) {
 		struct shadow_record *r = &s->more.data[*link - 1];
 		uint32_t index = *link;
 
-		if (!is_superseded(c, r, x)) {
+		if (!meet(v, r, &err)) {
 			link = &r->next;
 			continue;
 		}
 		*link = r->next;
 		give_back(s, index);
 	}
-	if (first->bytes && is_superseded(c, first, x))
-		first->bytes = 0;
+	return err;
 }
 
 static struct err *add(struct shadow *s, struct shadow_record *first,
@@ -113,45 +133,99 @@ static struct err *add(struct shadow *s, struct shadow_record *first,
 	return NULL;
 }
 
-/* @p x has the bytes of this word. */
-static struct err *access_word(struct shadow *s, const struct clocks *c,
-			       struct shadow_record *first, uint64_t addr,
-			       const struct shadow_record *x, shadow_race_fn fn,
-			       void *ctx)
+static bool is_same(const struct shadow_record *a, const struct shadow_record *b)
 {
-	struct err *err = NULL;
+	return a->thread == b->thread && a->clock == b->clock && a->bytes == b->bytes &&
+	       a->is_write == b->is_write && a->is_atomic == b->is_atomic;
+}
+
+static void renew(struct shadow_record *r, const struct shadow_record *x)
+{
+	r->time = x->time;
+	r->statement = x->statement;
+	r->locks = x->locks;
+	r->begin = x->begin;
+	r->size = x->size;
+}
+
+/* Where @p x would take the place of the same one before it, and do nothing else, it does so here: two variables in
+ * one word are common. @return whether it did. */
+static bool repeat(struct shadow *s, const struct shadow_visit *v,
+		   struct shadow_record *first)
+{
+	uint32_t *link = &first->next, *same = NULL, index;
+	const struct shadow_record *x = v->x;
+	struct shadow_record *r = first;
+	bool is_first = is_same(first, x);
+
+	if (!first->bytes || (!is_first && is_met(v, first)))
+		return false;
+	for (; *link; link = &r->next) {
+		r = &s->more.data[*link - 1];
+		// There may be two, of which one had more bytes before some were cleared.
+		if (is_same(r, x) && !is_first && !same)
+			same = link;
+		else if (is_met(v, r))
+			return false;
+	}
+	if (is_first)
+		renew(first, x);
+	if (is_first || !same)
+		return is_first;
+	index = *same;
+	r = &s->more.data[index - 1];
+	renew(r, x);
+	*same = r->next; // the last one comes first, as add() has them
+	r->next = first->next;
+	first->next = index;
+	return true;
+}
+
+/* The word of @p first is accessed by v->x, which has the bytes of it. */
+static struct err *access_word(struct shadow *s, const struct shadow_visit *v,
+			       struct shadow_record *first)
+{
+	const struct shadow_record *x = v->x;
+	bool was_settled = first->bytes && !first->next && first->thread == x->thread;
+	struct err *err;
 
 	// The same as the last time: in loops nearly always.
-	if (first->thread == x->thread && first->clock == x->clock && !first->next &&
-	    !(x->bytes & ~first->bytes) && first->is_write >= x->is_write &&
-	    first->is_atomic == x->is_atomic)
+	if (was_settled && first->clock == x->clock && !(x->bytes & ~first->bytes) &&
+	    first->is_write >= x->is_write && first->is_atomic == x->is_atomic)
 		return NULL;
-	for (const struct shadow_record *r = first; r && !err; r = next_of(s, r))
-		if (is_race(c, r, x))
-			err = fn(ctx, r, x, addr);
-	if (err)
-		return err;
-	sweep(s, c, first, x);
-	return add(s, first, x);
+	if (first->next && repeat(s, v, first)) {
+		s->is_settled = false;
+		return NULL;
+	}
+	err = meet_all(s, v, first);
+	if (!err)
+		err = add(s, first, x);
+	if (first->next) {
+		s->is_settled = false;
+		s->generation += was_settled;
+	}
+	return err;
 }
 
 struct err *fl_shadow_access(struct shadow *s, const struct clocks *c, uint64_t addr,
-			     const struct shadow_record *x, shadow_race_fn fn, void *ctx)
+			     struct shadow_record *x, shadow_race_fn fn, void *ctx)
 {
 	uint64_t end = addr + x->size;
-	struct shadow_record part = *x;
+	struct shadow_visit visit = { c, x, addr, fn, ctx };
 	struct err *err = NULL;
 
-	part.next = 0;
-	part.begin = addr % 8;
+	s->is_settled = true;
+	x->next = 0;
+	x->begin = addr % 8;
 	for (uint64_t at = addr; at < end && !err;) {
 		uint64_t n = 8 - at % 8 < end - at ? 8 - at % 8 : end - at;
 		struct shadow_record *page = page_of(s, at / SHADOW_PAGE, true);
 
 		if (!page)
 			return &err_nomem;
-		part.bytes = ((1u << n) - 1) << at % 8;
-		err = access_word(s, c, &page[at % SHADOW_PAGE / 8], at, &part, fn, ctx);
+		x->bytes = ((1u << n) - 1) << at % 8;
+		visit.addr = at;
+		err = access_word(s, &visit, &page[at % SHADOW_PAGE / 8]);
 		at += n;
 	}
 	return err;
@@ -180,6 +254,7 @@ void fl_shadow_clear(struct shadow *s, uint64_t addr, uint64_t size)
 {
 	uint64_t end = addr + size < addr ? UINT64_MAX - 7 : addr + size;
 
+	s->generation++;
 	for (uint64_t at = addr, n; at < end && s->pages.size; at += n) {
 		struct shadow_record *page = page_of(s, at / SHADOW_PAGE, false);
 

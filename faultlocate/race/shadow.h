@@ -37,6 +37,11 @@ struct shadow {
 	} recent[SHADOW_RECENT];
 	VEC(struct shadow_record) more;
 	uint32_t free; ///< of more: index + 1; 0: none
+	/** An access of the same thread, at the same time of its clock, which was settled when this number was
+	 * the same, would change nothing and race with nothing. The caller adds one where the
+	 * thread, or its clock's time, is another. */
+	uint64_t generation;
+	bool is_settled; ///< the last access is
 };
 
 void fl_shadow_deinit(struct shadow *s);
@@ -45,10 +50,10 @@ void fl_shadow_deinit(struct shadow *s);
 typedef struct err *(*shadow_race_fn)(void *ctx, const struct shadow_record *earlier,
 				      const struct shadow_record *later, uint64_t addr);
 
-/** Thread x->thread accesses x->size bytes at @p addr. @p x: bytes, next and begin are not looked at.
+/** Thread x->thread accesses x->size bytes at @p addr. @p x: bytes, next and begin are set here.
  * @return ERR_NOMEM, what @p fn does. */
 struct err *fl_shadow_access(struct shadow *s, const struct clocks *c, uint64_t addr,
-			     const struct shadow_record *x, shadow_race_fn fn, void *ctx);
+			     struct shadow_record *x, shadow_race_fn fn, void *ctx);
 
 /** What lies in [addr, addr + size) is new. */
 void fl_shadow_clear(struct shadow *s, uint64_t addr, uint64_t size);

@@ -84,7 +84,7 @@ struct err *fl_race_begin_task(struct race_walk *w, struct race_open *o)
 
 	renew_stack(w, o);
 	o->outer = t->clock;
-	if (w->n_tasks < TASKS_MAX) {
+	if (w->n_tasks < TASKS_MAX && !w->is_learning) {
 		w->n_tasks++;
 		t->clock = fl_race_clock(w, t->tid, 0);
 		if (t->clock == SIZE_MAX)

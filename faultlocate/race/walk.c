@@ -76,26 +76,52 @@ static struct err *on_race(void *ctx, const struct shadow_record *earlier,
 	return NULL;
 }
 
-struct err *fl_race_access(struct race_walk *w, uint64_t time, uint64_t rip,
-			   uint64_t addr, uint64_t size, bool is_write, bool is_atomic)
+/* What is settled is so for one thread at one time of its clock. */
+static void follow_epoch(struct race_walk *w)
+{
+	size_t clock = race_now(w)->clock;
+	uint32_t time = clocks_now(&w->clocks, clock);
+
+	w->shadow.generation += clock != w->epoch_clock || time != w->epoch_time;
+	w->epoch_clock = clock;
+	w->epoch_time = time;
+}
+
+// Before a second thread is made all is in order.
+static bool is_looked_for(const struct race_walk *w)
+{
+	return !w->is_learning && (w->has_made || w->threads.size > 1);
+}
+
+static struct err *access_as(struct race_walk *w, uint64_t time, uint32_t statement,
+			     uint64_t addr, uint64_t size, bool is_write, bool is_atomic)
 {
 	const struct race_thread *t = race_now(w);
 	struct shadow_record x = { .time = time,
 				   .clock = clocks_now(&w->clocks, t->clock),
+				   .statement = statement,
 				   .locks = t->lock_set,
 				   .thread = t->clock,
 				   .is_write = is_write,
 				   .is_atomic = is_atomic,
 				   .size = size < UINT32_MAX ? size : UINT32_MAX };
 
-	// Before a second thread is made all is in order.
-	if (w->is_learning || (!w->has_made && w->threads.size < 2) || !x.size)
-		return NULL;
 	x.is_write &= !w->unchanged.size || !map_get(&w->unchanged, time);
 	clocks_access(&w->clocks, t->clock);
-	x.statement = number_statement(w, rip);
-	return x.statement ?
-		       fl_shadow_access(&w->shadow, &w->clocks, addr, &x, on_race, w) :
+	return fl_shadow_access(&w->shadow, &w->clocks, addr, &x, on_race, w);
+}
+
+struct err *fl_race_access(struct race_walk *w, uint64_t time, uint64_t rip,
+			   uint64_t addr, uint64_t size, bool is_write, bool is_atomic)
+{
+	uint32_t statement;
+
+	if (!is_looked_for(w) || !size)
+		return NULL;
+	follow_epoch(w);
+	statement = number_statement(w, rip);
+	return statement ?
+		       access_as(w, time, statement, addr, size, is_write, is_atomic) :
 		       &err_nomem;
 }
 
@@ -156,14 +182,13 @@ static struct err *access_atomic(struct race_walk *w, const struct race_operand 
 	uint64_t key = race_key(SPACE_OBJECT, addr);
 	struct err *err = NULL;
 
-	if (w->is_learning && !o->is_plain && learn_atomic(w, rip, addr))
-		return &err_nomem;
 	if (o->is_read && o->acquires)
 		err = race_acquire(w, key);
 	if (!err)
 		err = fl_race_access(w, time, rip, addr, size, o->is_write, true);
 	if (!err && o->is_write)
 		err = race_release(w, key);
+	follow_epoch(w);
 	return err;
 }
 
@@ -236,6 +261,8 @@ static void lay_out_operand(struct race_walk *w, const struct log_block *b, uint
 				      .is_read = d->is_read,
 				      .is_write = d->is_write,
 				      .is_fs = d->is_fs,
+				      .has_lanes = insn->lane_bytes,
+				      .where = dec_log_where(b, i, m),
 				      .is_own =
 					      dec_frames_is_own(&w->frames, insn->rip) };
 	if (!ret->is_own)
@@ -251,6 +278,16 @@ static void lay_out_operand(struct race_walk *w, const struct log_block *b, uint
 	if (!is_frames)
 		dec_symbols_place(w->symbols, insn->rip, &place);
 	ret->is_known = ret->is_plain && is_atomics_header(place.file);
+}
+
+static void add_operand(struct race_walk *w, const struct log_block *b, uint32_t i, int m,
+			struct race_block *rb)
+{
+	struct race_operand *o = &rb->operand[rb->n++];
+
+	lay_out_operand(w, b, i, m, o);
+	rb->has_own |= o->is_own;
+	rb->has_news |= o->is_locked || o->is_choice;
 }
 
 /* The module alone is asked for: a place would have the C library's debug information unpacked. */
@@ -280,7 +317,7 @@ static struct race_block *lay_out(struct race_walk *w, struct log_block *b)
 			bool is_stack = is_of_stack(insn, &insn->mem[m]);
 
 			if (!is_stack)
-				lay_out_operand(w, b, i, m, &rb->operand[rb->n++]);
+				add_operand(w, b, i, m, rb);
 			else if (i == last && insn->flow != DEC_FLOW_NEXT)
 				rb->branch = m;
 		}
@@ -301,6 +338,12 @@ static struct race_block *lay_out(struct race_walk *w, struct log_block *b)
 	return rb;
 }
 
+/* Is what is done in memory at present the library's, in a call that synchronises? */
+static bool is_in_call(const struct race_thread *t)
+{
+	return t->open.size && !t->open.data[t->open.size - 1].is_callback;
+}
+
 /* Whose is an access there at present? @return the statement; 0: nobody's that is looked at. */
 static uint64_t statement_of(struct race_walk *w, uint64_t rip, bool is_own,
 			     bool is_library, bool is_write)
@@ -308,7 +351,7 @@ static uint64_t statement_of(struct race_walk *w, uint64_t rip, bool is_own,
 	const struct race_thread *t = race_now(w);
 	const struct frames *f = &w->frames;
 
-	if (t->open.size && !t->open.data[t->open.size - 1].is_callback)
+	if (is_in_call(t))
 		return 0;
 	if (is_own)
 		return rip;
@@ -321,36 +364,111 @@ static uint64_t statement_of(struct race_walk *w, uint64_t rip, bool is_own,
 	return 0;
 }
 
-static struct err *on_operand(struct race_walk *w, const struct log_block *b,
-			      const struct race_operand *o, const uint8_t *rec,
-			      uint64_t time, bool is_library)
+static struct err *access_plain(struct race_walk *w, const struct race_operand *o,
+				uint64_t time, uint32_t statement, uint64_t addr,
+				uint64_t size)
+{
+	struct err *err = NULL;
+
+	if (o->is_read)
+		err = access_as(w, time, statement, addr, size, false, false);
+	if (o->is_write && !err)
+		err = access_as(w, time, statement, addr, size, true, false);
+	return err;
+}
+
+/* What the record tells of an operand that has lanes. */
+static struct err *access_lanes(struct race_walk *w, const struct log_block *b,
+				const struct race_operand *o, const uint8_t *rec,
+				uint64_t time, uint32_t statement, uint64_t addr)
+{
+	struct log_run run[LOG_RUNS];
+	int n = dec_log_accesses(b, o->insn, o->mem, rec, run);
+	struct err *err = NULL;
+
+	for (int i = 0; i < n && !err; i++)
+		err = access_plain(w, o, time, statement, addr + run[i].offset,
+				   run[i].size);
+	return err;
+}
+
+/* An operand of the user's code: what it did last is not done again. */
+static struct err *on_own(struct race_walk *w, const struct log_block *b,
+			  struct race_operand *o, const uint8_t *rec, uint64_t time)
 {
 	const struct dec_insn *insn = &b->insn[o->insn];
-	uint64_t rip = statement_of(w, insn->rip, o->is_own, is_library, o->is_write);
-	struct log_run run[LOG_RUNS];
-	struct err *err = NULL;
-	uint64_t addr;
-	int n;
+	uint64_t addr = dec_log_at(&o->where, rec) + (o->is_fs ? w->fs_base : 0);
+	struct err *err;
 
-	if (!rip)
+	if (o->addr == addr && o->generation == w->shadow.generation)
 		return NULL;
-	addr = dec_log_address(b, o->insn, o->mem, rec) + (o->is_fs ? w->fs_base : 0);
-	if (o->is_locked || o->is_known || (o->is_plain && is_of_atomic(w, rip, addr)))
-		return access_atomic(w, o, time, rip, addr, insn->mem[o->mem].size);
-	if (w->is_learning)
-		return o->is_choice ? learn_choice(w, insn) : NULL;
+	if (o->is_locked || o->is_known ||
+	    (o->is_plain && is_of_atomic(w, insn->rip, addr)))
+		return access_atomic(w, o, time, insn->rip, addr, insn->mem[o->mem].size);
 	if (o->is_choice) {
-		begin_choice(w, b, o, rec, time, rip, addr);
+		begin_choice(w, b, o, rec, time, insn->rip, addr);
 		return NULL;
 	}
-	n = dec_log_accesses(b, o->insn, o->mem, rec, run);
-	for (int i = 0; i < n && !err; i++) {
-		if (o->is_read)
-			err = fl_race_access(w, time, rip, addr + run[i].offset,
-					     run[i].size, false, false);
-		if (o->is_write && !err)
-			err = fl_race_access(w, time, rip, addr + run[i].offset,
-					     run[i].size, true, false);
+	if (!is_looked_for(w))
+		return NULL;
+	if (!o->statement)
+		o->statement = number_statement(w, insn->rip);
+	if (!o->statement)
+		return &err_nomem;
+	if (o->has_lanes)
+		return access_lanes(w, b, o, rec, time, o->statement, addr);
+	err = access_plain(w, o, time, o->statement, addr, insn->mem[o->mem].size);
+	o->addr = addr;
+	// Where there are stores that change nothing, it is the time that tells whether it is a write.
+	o->generation =
+		w->shadow.is_settled && !w->unchanged.size ? w->shadow.generation : 0;
+	return err;
+}
+
+/* .. of a string function's. */
+static struct err *on_foreign(struct race_walk *w, const struct log_block *b,
+			      const struct race_operand *o, const uint8_t *rec,
+			      uint64_t time)
+{
+	uint64_t rip = statement_of(w, b->insn[o->insn].rip, false, true, o->is_write);
+	uint32_t statement = rip && is_looked_for(w) ? number_statement(w, rip) : 0;
+	uint64_t addr = dec_log_at(&o->where, rec) + (o->is_fs ? w->fs_base : 0);
+
+	return statement ? access_lanes(w, b, o, rec, time, statement, addr) : NULL;
+}
+
+static struct err *learn_operand(struct race_walk *w, const struct log_block *b,
+				 const struct race_operand *o, const uint8_t *rec)
+{
+	const struct dec_insn *insn = &b->insn[o->insn];
+	uint64_t addr = dec_log_at(&o->where, rec) + (o->is_fs ? w->fs_base : 0);
+
+	if (o->is_locked)
+		return learn_atomic(w, insn->rip, addr) ? &err_nomem : NULL;
+	return o->is_choice && !o->is_known ? learn_choice(w, insn) : NULL;
+}
+
+static struct err *on_operands(struct race_walk *w, const struct log_block *b,
+			       struct race_block *rb, const uint8_t *rec, uint32_t n_ran,
+			       uint64_t time)
+{
+	const struct race_thread *t = race_now(w);
+	bool is_string = rb->is_library && t->string_rsp && !w->is_learning;
+	struct err *err = NULL;
+
+	if (is_in_call(t) || !(w->is_learning ? rb->has_news : rb->has_own || is_string))
+		return NULL;
+	if (!w->is_learning)
+		follow_epoch(w);
+	for (uint32_t i = 0; i < rb->n && rb->operand[i].insn < n_ran && !err; i++) {
+		struct race_operand *o = &rb->operand[i];
+
+		if (w->is_learning)
+			err = learn_operand(w, b, o, rec);
+		else if (o->is_own)
+			err = on_own(w, b, o, rec, time + o->insn);
+		else if (is_string)
+			err = on_foreign(w, b, o, rec, time + o->insn);
 	}
 	return err;
 }
@@ -437,7 +555,7 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 			    uint32_t n_ran, uint64_t time)
 {
 	struct race_walk *w = ctx;
-	const struct race_block *rb = b->user ? b->user : lay_out(w, b);
+	struct race_block *rb = b->user ? b->user : lay_out(w, b);
 	uint64_t gpr[16];
 	struct err *err;
 
@@ -448,9 +566,8 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 	if (b->is_watched)
 		memcpy(gpr, rec + 8, sizeof(gpr));
 	err = begin_block(w, b->rip, b->is_watched ? gpr : NULL, rb, time);
-	for (uint32_t i = 0; i < rb->n && rb->operand[i].insn < n_ran && !err; i++)
-		err = on_operand(w, b, &rb->operand[i], rec, time + rb->operand[i].insn,
-				 rb->is_library);
+	if (!err)
+		err = on_operands(w, b, rb, rec, n_ran, time);
 	return err || n_ran < b->n_insns ? err :
 					   end_block(w, b, rb, rec, time + n_ran - 1);
 }
