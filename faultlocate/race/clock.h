@@ -9,6 +9,9 @@
  * before whatever that one does: then it goes on from the time at which it ended, and whoever is behind
  * the new one is behind the old one, too.
  *
+ * What is joined again and has not changed costs nothing, however many clocks there are: an object knows who knows all of
+ * it, and whose clock, as of when, it has.
+ *
  * Invariant: clock[u] of thread t is the time of u's last release that happened before what t does now; so
  * u's access at its time k happened before it if k <= clock[u].
  */
@@ -25,13 +28,28 @@ struct clock_end {
 	uint32_t thread, time;
 };
 
+struct clock_thread {
+	clock_times times;
+	uint64_t id;	  ///< another for each thread that it is of
+	uint64_t changed; ///< step in which other places than its own did
+};
+
+struct clock_object {
+	clock_times times;
+	uint64_t known_to; ///< id of a thread whose clock has all of it; 0: not known
+	uint64_t has;	   ///< .. that it has all of, but for that one's own place
+	uint64_t has_at;   ///< .. as it was at that step
+};
+
 struct clocks {
-	VEC(clock_times) threads;
+	VEC(struct clock_thread) threads;
 	VEC(uint32_t) accessed;	     ///< by thread: the time of its last access
 	VEC(struct clock_end) ended; ///< whose clocks are nobody's
-	VEC(clock_times) objects;
+	VEC(struct clock_object) objects;
 	VEC(uint32_t) free; ///< objects that are none
 	struct map known;   ///< key of an object -> index + 1
+	uint64_t n_steps;
+	uint64_t n_joined; ///< places that were looked at one by one
 };
 
 void fl_clocks_deinit(struct clocks *c);
@@ -53,7 +71,7 @@ static inline uint32_t clock_at(const clock_times *t, size_t i)
 /** @return the time of thread @p t. */
 static inline uint32_t clocks_now(const struct clocks *c, size_t t)
 {
-	return c->threads.data[t].data[t];
+	return c->threads.data[t].times.data[t];
 }
 
 /** Thread @p t accesses memory. */
@@ -66,7 +84,7 @@ static inline void clocks_access(struct clocks *c, size_t t)
 static inline bool clocks_is_before(const struct clocks *c, size_t u, uint32_t when,
 				    size_t t)
 {
-	return u == t || when <= clock_at(&c->threads.data[t], u);
+	return u == t || when <= clock_at(&c->threads.data[t].times, u);
 }
 
 /** What thread @p t did so far happens before who acquires object @p key from here on. @return ERR_NOMEM. */

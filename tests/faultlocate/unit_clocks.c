@@ -190,10 +190,39 @@ static void test_bounded(void **state)
 	fl_clocks_deinit(&c);
 }
 
+/* What is told and learnt again, as tasks do whose threads seldom take turns, looks at no clock of the others. */
+static void test_repeated(void **state)
+{
+	enum { MANY = 1000, TIMES = 1000, KEY = 1 };
+	struct clocks c = {};
+	size_t first = fl_clocks_begin(&c, 0), second;
+	uint64_t before;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		ok(fl_clocks_release(&c, fl_clocks_begin(&c, 0), KEY));
+	second = fl_clocks_begin(&c, 0);
+	before = c.n_joined;
+	for (int i = 0; i < TIMES; i++) {
+		ok(fl_clocks_acquire(&c, first, KEY));
+		ok(fl_clocks_release(&c, first, KEY));
+		ok(fl_clocks_release(&c, first, KEY + 1));
+	}
+	assert_true(c.n_joined - before <= 4 * (MANY + 2));
+	assert_true(clocks_is_before(&c, MANY / 2, 1, first));
+
+	assert_false(clocks_is_before(&c, first, TIMES, second));
+	ok(fl_clocks_acquire(&c, second, KEY));
+	assert_true(clocks_is_before(&c, first, 2 * TIMES - 1, second));
+	assert_false(clocks_is_before(&c, first, 2 * TIMES, second));
+	fl_clocks_deinit(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random),
-					    cmocka_unit_test(test_bounded) };
+					    cmocka_unit_test(test_bounded),
+					    cmocka_unit_test(test_repeated) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
