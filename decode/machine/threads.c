@@ -452,7 +452,6 @@ struct threads_pointed {
 	uint64_t hash;
 	bool is_readable;
 	bool is_masked; ///< some of it may be
-	bool has_code;
 };
 
 /* @p which: bit n for gpr[n]. */
@@ -472,9 +471,20 @@ static struct threads_pointed threads_pointed(struct dec_replay *r, uint32_t whi
 		p.hash = threads_hash(p.hash, (const void *)at, CAP_SIGNATURE_TARGET);
 		p.is_masked |=
 			threads_is_masked(r, (const void *)at, CAP_SIGNATURE_TARGET);
-		p.has_code |= dec_guest_avail(&r->guest, at, PROT_EXEC) > 0;
 	}
 	return p;
+}
+
+/* May some of that be executed? */
+static bool threads_points_to_code(struct dec_replay *r, uint32_t which)
+{
+	for (int i = 0; i < CAP_GPRS; i++) {
+		uint64_t at = r->next.regs.gpr[i] & -(uint64_t)CAP_SIGNATURE_TARGET;
+
+		if (which >> i & 1 && dec_guest_avail(&r->guest, at, PROT_EXEC))
+			return true;
+	}
+	return false;
 }
 
 static bool threads_pointers_match(struct dec_replay *r)
@@ -491,7 +501,7 @@ static bool threads_pointers_match(struct dec_replay *r)
 		return !sig->pointers || some.hash == want || some.is_masked;
 	return (CAP_SIGNATURE_FOLD(some.hash) == (uint32_t)want || some.is_masked) &&
 	       (CAP_SIGNATURE_FOLD(other.hash) == want >> 32 || other.is_masked ||
-		other.has_code);
+		threads_points_to_code(r, with_int3));
 }
 
 static bool threads_signature_matches(struct dec_replay *r)
@@ -561,9 +571,15 @@ static bool threads_vectors_match(const struct dec_replay *r)
 /* The registers that a repeated string instruction moves. */
 #define THREADS_REP_REGS (1u << CAP_RCX | 1u << CAP_RSI | 1u << CAP_RDI)
 
-/* The instruction at the event's rip when that is a repeated one. */
+/* The instruction at the event's rip when that is a repeated one. A loop may come by without end: what has no prefix is
+ * none, and is not decoded each time. */
 static bool threads_rep_at(struct dec_replay *r, struct dec_insn *insn)
 {
+	uint64_t rip = r->next.regs.rip;
+
+	if (!dec_guest_avail(&r->guest, rip, PROT_EXEC) ||
+	    !dec_insn_is_legacy_prefix(*(const uint8_t *)rip))
+		return false;
 	return dec_guest_insn(&r->guest, r->next.regs.rip, insn) && insn->is_rep;
 }
 
