@@ -638,6 +638,18 @@ bool fl_check_is_along(const struct fl_check *c)
 	return false;
 }
 
+bool fl_check_is_about_races(const struct fl_check *c)
+{
+	bool ret = false;
+
+	for (size_t i = 0; i < spec_bugs(c->rules); i++) {
+		if (c->is_on[i] && spec_bug(c->rules, i)->point != SPEC_POINT_RACE)
+			return false;
+		ret |= c->is_on[i];
+	}
+	return ret;
+}
+
 const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph *graph,
 				      bool is_from_start)
 {

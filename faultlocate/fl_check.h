@@ -82,6 +82,9 @@ void fl_check_values_are_doubted(struct fl_check *c, uint64_t position);
 /** @return whether a rule is asked along the run, or at its end; rules about races alone are asked later. */
 bool fl_check_is_along(const struct fl_check *c);
 
+/** @return whether races are all that is asked for. */
+bool fl_check_is_about_races(const struct fl_check *c);
+
 /** What judges accesses and points of a run of which @p graph grows; as long as @p c. @p is_from_start:
  * all that is allocated is seen. */
 const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph *graph,

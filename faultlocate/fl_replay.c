@@ -61,7 +61,7 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.n_vars = a->variables.size,
 		.skips_inert = true,
 		.skips_allocator = a->is_without_history,
-		.skips_stores = a->is_at_end && a->is_without_history,
+		.skips_stores = (a->is_at_end || !finder) && a->is_without_history,
 		.ended = on_end,
 		.ended_ctx = a,
 	};
@@ -111,7 +111,7 @@ static bool needs_no_history(const struct fl_options *o)
 static bool wants_history(const struct fl_analysis *a)
 {
 	return a->is_without_history &&
-	       (a->accesses.size || fl_check_has_chains(a->check) ||
+	       (a->accesses.size || fl_check_has_chains(a->check) || a->run.has_unseen ||
 		a->run.end == CAP_END_SIGNAL);
 }
 
@@ -121,6 +121,7 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 {
 	bool is_looking = o->with_accesses && !a->has_accesses &&
 			  fl_check_is_along(a->check);
+	bool is_again = a->is_without_history;
 	double start_s = clock_now_s();
 	struct hg_finder *finder = NULL;
 	uint64_t rsp;
@@ -140,7 +141,11 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 	a->is_without_history =
 		finder && needs_no_history(o) &&
 		!(a->is_at_end && capture_info(a->capture)->end == CAP_END_SIGNAL);
-	if (a->is_without_history)
+	// Who looks for races alone wants to know the blocks that they are in.
+	if (o->check && !finder && !is_again && needs_no_history(o))
+		a->is_without_history = fl_check_is_about_races(a->check) &&
+					capture_info(a->capture)->end != CAP_END_SIGNAL;
+	if (finder && a->is_without_history)
 		hg_access_without_history(finder);
 	if (finder && a->is_at_end)
 		hg_access_nodes_alone(finder);
