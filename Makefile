@@ -78,7 +78,7 @@ SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 .PHONY: all tests examples check check-kernels first-hour sanitize demo screenshots fuzz fuzz-bins bench benchmarks bench-peers deps man \
 	install deb clean house rooms format format-check help FORCE
 all: $(B)/faultline $(LIBRARY) ## build faultline and its library (the default)
-tests: $(B)/tests/nofault.so $(UNITS) $(subst /fuzz_,/seeds_,$(FUZZERS)) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
+tests: $(B)/tests/nofault.so $(B)/tests/untyped.so $(UNITS) $(subst /fuzz_,/seeds_,$(FUZZERS)) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
 	@:
 
@@ -205,7 +205,7 @@ $(PROGRAMS_CC): $(B)/%: %.cc
 	$(say) CXX $@
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
 
-$(B)/tests/nofault.so: tests/nofault.c
+$(B)/tests/nofault.so $(B)/tests/untyped.so: $(B)/%.so: %.c
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O2 -g -shared -fPIC -o $@ $<

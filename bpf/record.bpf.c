@@ -14,8 +14,9 @@
  * the memory. The same stop lets user space read that, and what a program of bounded length
  * cannot (iovecs, data beyond REC_EVENT_MAX, pages not present).
  *
- * Tracepoints are raw ones, whose kernel pointers come from helpers: the other kind makes
- * libbpf read all of the kernel's types (pt-collect/kernel/types.c lists those that are read here).
+ * Tracepoints are raw ones, whose kernel pointers come from helpers. Of the busiest one there is also the kind
+ * whose arguments the verifier knows the types of: for that libbpf would read all of the kernel's types
+ * (pt-collect/kernel/types.c lists those that are read here), so programs.c tells it the one number that it wants.
  *
  * Features used are all in Linux 5.17 (doc/kernels.md).
  */

@@ -668,28 +668,23 @@ __attribute__((noinline)) int note_others(__s64 ret, __u64 id)
 	return 0;
 }
 
-SEC("raw_tp/sys_exit")
-int record_sys_exit(__u64 *args)
+/* The end of a call with @regs. @bits: of its process. */
+static __always_inline void end_call(const struct task_struct *task,
+				     const struct pt_regs *regs, __s64 ret, __u64 id,
+				     __u8 bits)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 id = (__u64)(__u32)task->tgid << 32 | (__u32)task->pid;
-	__u8 bits = process_bits(id >> 32);
-	struct pt_regs *regs;
+	__u32 nr = regs->orig_ax;
 	struct rec_desc *d;
 	struct scratch *s;
-	__s64 ret = args[1];
-	__u32 nr;
 
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	nr = regs->orig_ax;
 	if (!(bits & REC_RECORDED)) {
 		if (nr == NR_OPENAT || nr == NR_OPEN || nr == NR_PROCESS_VM_WRITEV)
 			note_others(ret, id);
-		return 0;
+		return;
 	}
 	if (is_return_probe(regs)) {
 		set_call_state((__u32)id, REC_CALL_NONE);
-		return 0;
+		return;
 	}
 	if (bits & REC_THREADED)
 		note_runs(id >> 32, id);
@@ -698,12 +693,40 @@ int record_sys_exit(__u64 *args)
 	if (d && d->flags & DESC_PLAIN && has_plain_end(ret) && !(bits & REC_SHARING) &&
 	    !is_32_bit(task) && !(d->use && bits & REC_WRITING) &&
 	    put_plain(d, task, regs, ret, id))
-		return 0;
+		return;
 	s = my_scratch();
 	if (!s)
-		return 0;
+		return;
 	fill_event(s, task, regs, ret, id);
 	put_call(s, bits);
+}
+
+static __always_inline __u64 id_of(const struct task_struct *task)
+{
+	return (__u64)(__u32)task->tgid << 32 | (__u32)task->pid;
+}
+
+/* Of the tracepoint's arguments the verifier knows the types: the registers need not be asked for. */
+SEC("typed_raw_tp/sys_exit")
+int record_sys_exit_typed(__u64 *args)
+{
+	const struct pt_regs *regs = (const struct pt_regs *)args[0];
+	const struct task_struct *task = bpf_get_current_task_btf();
+	__u64 id = id_of(task);
+
+	end_call(task, regs, args[1], id, process_bits(id >> 32));
+	return 0;
+}
+
+/* The same where the kernel refuses that. */
+SEC("raw_tp/sys_exit")
+int record_sys_exit(__u64 *args)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 id = id_of(task);
+
+	end_call(task, regs, args[1], id, process_bits(id >> 32));
 	return 0;
 }
 

@@ -51,11 +51,21 @@ without_features() {
 # without_cpuid_traps - what is recorded from here on is as on a processor that can make neither cpuid nor rdtsc
 # trap, whether this one can or not.
 without_cpuid_traps() {
+	record_by nofault
+}
+
+# without_typed_tracepoints - .. is as on a kernel that has no BPF programs for tracepoints with types.
+without_typed_tracepoints() {
+	record_by untyped
+}
+
+# record_by NAME - what is recorded from here on is by tests/NAME, which calls faultline.
+record_by() {
 	local i
 	grep -qs -e -fsanitize= "$BUILD/.flags" && skip "a sanitizer's library insists on being first"
 	for i in "${!RECORD[@]}"; do
 		[ "${RECORD[i]}" = "$FAULTLINE" ] || continue
-		RECORD[i]=$SOURCE/tests/nofault
+		RECORD[i]=$SOURCE/tests/$1
 		[ "${RECORD[0]}" != sudo ] || RECORD=(sudo -n "BUILD=$BUILD" "${RECORD[@]:2}")
 	done
 }

@@ -104,32 +104,54 @@ static void *map_shared(const struct ptc_bpf *b, const char *name, size_t bytes)
 static struct err *attach_once(struct ptc_bpf *b, struct bpf_link **link,
 			       const char *name)
 {
-	struct bpf_program *prog = *link ? NULL : ptc_programs_get(&b->programs, name);
-
-	if (prog)
-		*link = bpf_program__attach(prog);
+	if (!*link)
+		*link = ptc_programs_attach(&b->programs, name);
 	return *link ? NULL : err_errno("cannot attach %s to its tracepoint", name);
 }
 
-static struct err *load_parts(struct ptc_bpf *b, unsigned parts)
+#define CALL_END_TYPED "record_sys_exit_typed"
+#define CALL_END "record_sys_exit"
+
+static struct err *load_with(struct ptc_bpf *b, unsigned parts, const char *call_end)
 {
 	static const struct {
 		unsigned part;
 		const char *name;
-	} programs[] = { { PTC_BPF_CALLS, "record_sys_exit" },
-			 { PTC_BPF_CALLS, "record_vsyscall" },
+	} programs[] = { { PTC_BPF_CALLS, "record_vsyscall" },
 			 { PTC_BPF_THREADS, "record_sys_enter" },
 			 { PTC_BPF_THREADS, "record_sched_switch" },
 			 { PTC_BPF_HEAP, "record_heap_multi" },
 			 { PTC_BPF_RESULTS, "record_heap_done_multi" },
 			 { PTC_BPF_STORES, "record_store_multi" } };
-	const char *names[sizeof(programs) / sizeof(programs[0]) + 1] = {};
+	const char *names[sizeof(programs) / sizeof(programs[0]) + 2] = {};
 	size_t n = 0;
 
+	if (parts & PTC_BPF_CALLS)
+		names[n++] = call_end;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		if (parts & programs[i].part)
 			names[n++] = programs[i].name;
 	return ptc_programs_load(&b->programs, names);
+}
+
+/** Of the programs for the end of a call, the quicker one if the kernel takes it. */
+static struct err *load_parts(struct ptc_bpf *b, unsigned parts)
+{
+	struct err *err = load_with(b, parts, CALL_END_TYPED);
+
+	if (!err || !(parts & PTC_BPF_CALLS))
+		return err;
+	log_info("%s: %s", CALL_END_TYPED, err->message);
+	err_destroy(err);
+	return load_with(b, parts, CALL_END);
+}
+
+static struct err *attach_call_end(struct ptc_bpf *b)
+{
+	if (ptc_programs_has(&b->programs, CALL_END_TYPED) &&
+	    (b->sys_exit = ptc_programs_attach(&b->programs, CALL_END_TYPED)))
+		return NULL;
+	return attach_once(b, &b->sys_exit, CALL_END);
 }
 
 static struct err *open_ring(struct ptc_bpf *b)
@@ -167,7 +189,7 @@ static struct err *create(unsigned parts, const struct ptc_calls *calls,
 	if (!b->tasks)
 		return err_errno("cannot map the tables of the kernel side");
 	if (parts & PTC_BPF_CALLS)
-		err = attach_once(b, &b->sys_exit, "record_sys_exit");
+		err = attach_call_end(b);
 	// Kernels without that page have no such tracepoint.
 	if (!err && parts & PTC_BPF_CALLS)
 		err_destroy(attach_once(b, &b->vsyscall, "record_vsyscall"));

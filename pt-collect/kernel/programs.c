@@ -7,6 +7,7 @@
  * opened again, with the maps that are there.
  */
 #define LOG_ROOM "record"
+#include <bpf/bpf.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@
 #include "pt-collect/kernel/types.h"
 
 #include "bpf/record.skel.h"
+
+#define TYPED "typed_raw_tp" ///< section of programs whose tracepoint has types
 
 /** libbpf's talk: its warnings are debugging for us, the user gets one line. */
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -71,6 +74,32 @@ static int choose(const struct ptc_programs *p, struct record_bpf *skel,
 	return 0;
 }
 
+/** libbpf loads it as the kind that it was opened as, of which it knows no more: now it is told the rest. */
+static int prepare_typed(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
+			 long call_end)
+{
+	opts->expected_attach_type = BPF_TRACE_RAW_TP;
+	opts->attach_btf_id = call_end;
+	return bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
+}
+
+/** Whether programs can be attached where the verifier knows the types of the arguments. libbpf, by
+ * its own name for them, would read all of the kernel's types for one number (12 ms). */
+static void allow_typed(struct ptc_programs *p)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = p->call_end,
+		    .prog_prepare_load_fn = prepare_typed);
+
+	if (p->call_end)
+		p->handler = libbpf_register_prog_handler(
+			TYPED "+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP, &opts);
+}
+
+static bool is_typed(const struct bpf_program *prog)
+{
+	return !strncmp(bpf_program__section_name(prog), TYPED, strlen(TYPED));
+}
+
 static void object_destroyp(struct record_bpf **skel)
 {
 	record_bpf__destroy(*skel);
@@ -85,8 +114,10 @@ struct err *ptc_programs_load(struct ptc_programs *p, const char *const *names)
 	char path[64];
 
 	libbpf_set_print(print_libbpf);
-	if (!p->has_types)
-		p->types_fd = ptc_types_open();
+	if (!p->has_types) {
+		p->types_fd = ptc_types_open(&p->call_end);
+		allow_typed(p);
+	}
 	p->has_types = true;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->types_fd);
 	if (p->types_fd >= 0)
@@ -112,6 +143,8 @@ void ptc_programs_deinit(struct ptc_programs *p)
 	vec_deinit(&p->objects);
 	if (p->has_types && p->types_fd >= 0)
 		close(p->types_fd);
+	if (p->handler > 0)
+		libbpf_unregister_prog_handler(p->handler);
 }
 
 static struct bpf_program *find(const struct ptc_programs *p, const char *name)
@@ -143,6 +176,16 @@ struct bpf_program *ptc_programs_get(struct ptc_programs *p, const char *name)
 	if (err)
 		log_info("%s: %s", name, err->message);
 	return err ? NULL : find(p, name);
+}
+
+struct bpf_link *ptc_programs_attach(struct ptc_programs *p, const char *name)
+{
+	struct bpf_program *prog = ptc_programs_get(p, name);
+
+	if (!prog)
+		return NULL;
+	return is_typed(prog) ? bpf_program__attach_trace(prog) :
+				bpf_program__attach(prog);
 }
 
 int ptc_programs_map(const struct ptc_programs *p, const char *name)

@@ -21,6 +21,9 @@ struct ptc_programs {
 	VEC(struct record_bpf *) objects; ///< the first made the maps
 	bool has_types;
 	int types_fd;
+	uint32_t
+		call_end; ///< the type of the tracepoint of typed programs; 0: there can be none
+	int handler; ///< by which libbpf loads those; 0: none
 };
 
 /** Load @p names (the last is NULL), none of which is loaded yet. */
@@ -29,6 +32,9 @@ void ptc_programs_deinit(struct ptc_programs *p);
 
 /** The program of that name, loaded now if it was not. @return NULL: the kernel refuses. */
 struct bpf_program *ptc_programs_get(struct ptc_programs *p, const char *name);
+
+/** The program of that name is attached to its tracepoint. @return NULL: refused. */
+struct bpf_link *ptc_programs_attach(struct ptc_programs *p, const char *name);
 
 /** @return whether there is such a program, loaded or not. */
 bool ptc_programs_has(const struct ptc_programs *p, const char *name);

@@ -21,6 +21,7 @@
 #include "pt-collect/kernel/types.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+#define CALL_END "btf_trace_sys_exit"
 
 /** Others make loading fail: "no matching targets found". */
 static const char *const wanted[] = {
@@ -42,6 +43,7 @@ struct types {
 	const uint8_t *data; ///< the kernel's
 	size_t size;
 	const struct btf_header *head;
+	uint32_t call_end;		     ///< see types.h
 	VEC(const struct btf_type *) all;    ///< by number
 	VEC(const struct btf_type *) copied; ///< structures, by their numbers
 	VEC(struct array) arrays;
@@ -154,6 +156,8 @@ static bool read_types(struct types *t)
 		if (btf_kind(type) == BTF_KIND_STRUCT && is_wanted(t, type) &&
 		    !copy_later(t, type))
 			return false;
+		if (btf_is_typedef(type) && !strcmp(name_of(t, type->name_off), CALL_END))
+			t->call_end = t->all.size - 1;
 		at += sizeof(*type) + tail;
 	}
 	return at == end;
@@ -292,13 +296,14 @@ static void types_deinit(struct types *t)
 	btf__free(t->made);
 }
 
-int ptc_types_open(void)
+int ptc_types_open(uint32_t *call_end)
 {
 	_cleanup_(types_deinit) struct types t = {};
 	_cleanup_close_ int fd = -1;
 	const void *raw;
 	uint32_t size;
 
+	*call_end = 0;
 	t.data = map_kernel_types(&t.size);
 	t.head = (const struct btf_header *)t.data;
 	if (!t.data || !has_sections(&t) || !read_types(&t) || !add_nameless(&t))
@@ -308,5 +313,6 @@ int ptc_types_open(void)
 	fd = raw ? memfd_create("types", MFD_CLOEXEC) : -1;
 	if (fd < 0 || write(fd, raw, size) != (ssize_t)size)
 		return -1;
+	*call_end = t.call_end;
 	return take_fd(&fd);
 }

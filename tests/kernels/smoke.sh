@@ -59,7 +59,8 @@ events() { # kinds dir
 }
 
 test_ls() {
-	record 0 c -- ls -l /usr/lib
+	FAULTLINE_LOG=record:1 record 0 c -- ls -l /usr/lib
+	! grep record_sys_exit_typed "$TMPDIR/c.err" || fail "the kernel refuses the quicker program for the end of a call"
 	ls -l /usr/lib | cmp - "$TMPDIR/c.out" || fail "ls printed something else"
 	replay c
 }

@@ -15,6 +15,7 @@
 #include "tests/unit.h"
 
 static struct btf *all, *cut;
+static uint32_t call_end;
 
 static const struct btf_type *find(const struct btf *b, const char *name)
 {
@@ -89,11 +90,19 @@ static void test_is_small(void **state)
 	assert_true(btf__type_cnt(cut) < btf__type_cnt(all) / 50);
 }
 
+static void test_call_end(void **state)
+{
+	(void)state;
+	assert_int_equal(call_end, btf__find_by_name_kind(all, "btf_trace_sys_exit",
+							  BTF_KIND_TYPEDEF));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_places),
 		cmocka_unit_test(test_is_small),
+		cmocka_unit_test(test_call_end),
 	};
 	char path[64];
 	int fd, ret;
@@ -103,7 +112,7 @@ int main(void)
 		puts("this kernel has no BTF");
 		return 77;
 	}
-	fd = ptc_types_open();
+	fd = ptc_types_open(&call_end);
 	if (fd < 0) {
 		puts("cannot cut out the kernel's types");
 		return 1;
