@@ -184,6 +184,17 @@ static struct err *look_at_root(struct reach *r, struct dec_range range)
 	return err;
 }
 
+/* Who ends the process is in a function that was called for it: what that need not keep for its caller holds nothing of the
+ * caller's, but what may have been left there since malloc() returned. */
+static bool is_left_over(const struct dec_thread *t, int reg)
+{
+	static const uint16_t kept = 1 << CAP_RBX | 1 << CAP_RBP | 1 << CAP_RSP |
+				     1 << CAP_R12 | 1 << CAP_R13 | 1 << CAP_R14 |
+				     1 << CAP_R15;
+
+	return t->is_running && !(kept >> reg & 1);
+}
+
 static struct err *look_at_roots(struct reach *r)
 {
 	struct dec_range range;
@@ -192,7 +203,8 @@ static struct err *look_at_roots(struct reach *r)
 
 	for (size_t i = 0; !err && !(none = dec_machine_thread(r->m, i, &t)); i++)
 		for (int k = 0; k < 16 && !err; k++)
-			err = meet(r, 0, t.regs.gpr[k]);
+			if (!is_left_over(&t, k))
+				err = meet(r, 0, t.regs.gpr[k]);
 	err_destroy(none);
 	for (size_t i = 0; !err && !(none = dec_machine_range(r->m, i, &range)); i++)
 		if (may_hold_pointers(&range))

@@ -48,4 +48,25 @@ for rules in UNINIT-USE UNINIT-USE,STACK-OVERFLOW; do
 		diff "$TMPDIR/want" "$TMPDIR/found" || fail "'$argument', $rules"
 	done
 done
+
+# What malloc() left in registers that calls need not keep leads to nothing where _exit() ends it; what its frame has does.
+cat >"$TMPDIR/ended.c" <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char *volatile y = malloc(200);
+	char *volatile x = malloc(100); // lost
+
+	x = NULL;
+	_exit(0);
+}
+END
+gcc -g -O0 -o "$TMPDIR/ended" "$TMPDIR/ended.c" || fail "cannot compile"
+rm -rf "$TMPDIR/c"
+make_capture "$TMPDIR/c" "$TMPDIR/ended"
+expect_status 1 "$FAULTLINE" check --json "$TMPDIR/c"
+jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" >"$TMPDIR/found"
+echo "$(grep -n '// lost' "$TMPDIR/ended.c" | cut -d: -f1) DEFINITE-LEAK" >"$TMPDIR/want"
+diff "$TMPDIR/want" "$TMPDIR/found" || fail "_exit()"
 exit 0
