@@ -7,10 +7,10 @@
  * values_flow.c.
  */
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "faultlocate/bytes/values_int.h"
 
+#include "decode/machine/call_args.h"
 #include "decode/x86/zydis.h"
 
 /* ---- memory ------------------------------------------------------------------------------------- */
@@ -240,16 +240,6 @@ bool fl_values_is_undecided(const struct bytes_regs *r, const struct insn_model 
 	return is_undecided(r, m->condition);
 }
 
-static const struct {
-	uint16_t number;
-	uint8_t n_args;
-} syscalls[] = {
-	{ SYS_write, 3 }, { SYS_pwrite64, 4 },	 { SYS_sendto, 4 }, { SYS_read, 3 },
-	{ SYS_close, 1 }, { SYS_exit_group, 1 }, { SYS_lseek, 3 },  { SYS_open, 2 },
-	{ SYS_mmap, 6 },  { SYS_openat, 3 },	 { SYS_munmap, 2 }, { SYS_dup, 1 },
-	{ SYS_dup2, 2 },  { SYS_kill, 2 },	 { SYS_exit, 1 },   { SYS_brk, 1 },
-};
-
 /* .. what it reads of memory, too. What is behind a variable's end is told of already. */
 static struct err *use_accesses(struct bytes_walk *w, const struct dec_step *s)
 {
@@ -271,19 +261,18 @@ static struct err *use_accesses(struct bytes_walk *w, const struct dec_step *s)
 /* What a system call gets must have a value; an argument that is an int, its lower half. */
 static struct err *use_syscall(struct bytes_walk *w, const struct dec_step *s)
 {
-	static const uint8_t args[6] = { CAP_RDI, CAP_RSI, CAP_RDX, 10, 8, 9 };
+	static const uint8_t args[6] = { CAP_RDI, CAP_RSI, CAP_RDX,
+					 CAP_R10, CAP_R8,  CAP_R9 };
 	const struct bytes_regs *r = &w->thread->regs;
-	uint64_t number = 0;
+	uint64_t value[6];
+	int n;
 
-	for (size_t i = 0; i < s->n_refs; i++)
-		if (!s->refs[i].is_mem && !s->refs[i].is_def &&
-		    s->refs[i].reg == CAP_RAX && s->refs[i].has_value)
-			memcpy(&number, s->refs[i].value, 8);
-	for (size_t i = 0; i < sizeof(syscalls) / sizeof(*syscalls); i++)
-		for (int k = 0; syscalls[i].number == number && k < syscalls[i].n_args;
-		     k++)
-			if ((uint32_t)r->gpr[args[k]])
-				return tell(w, s, FL_USE_SYSCALL, 0);
+	for (int k = 0; k < 6; k++)
+		value[k] = w->thread->gpr[args[k]];
+	n = dec_call_args_looked_at(w->thread->gpr[CAP_RAX], value);
+	for (int k = 0; k < n; k++)
+		if ((uint32_t)r->gpr[args[k]])
+			return tell(w, s, FL_USE_SYSCALL, 0);
 	return use_accesses(w, s);
 }
 

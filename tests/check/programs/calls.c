@@ -97,6 +97,23 @@ KEEP static void without_value(void)
 	futimens(file, times);
 }
 
+KEEP static void without_argument(void)
+{
+	struct iovec iov = { zeroes(16), 16 };
+	int *none = blank(sizeof(*none));
+
+	same(&iov);
+	writev(tube[1], &iov, *none); // expect: UNINIT-USE
+	preadv(file, &iov, 1, *none); // expect: UNINIT-USE
+	shutdown(file, *none); // expect: UNINIT-USE
+	socket(AF_UNIX, SOCK_DGRAM, *none); // expect: UNINIT-USE
+	fcntl(file, F_SETFD, *none); // expect: UNINIT-USE
+	fcntl(-1, F_ADD_SEALS, *none); // expect: UNINIT-USE
+	fcntl(file, F_GETFL, *none);
+	open("/dev/null", O_RDONLY, *none);
+	open("/dev/null", O_RDWR | O_CREAT, *none); // expect: UNINIT-USE
+}
+
 KEEP static void too_large(void)
 {
 	struct iovec *iov = zeroes(sizeof(*iov) * 2);
@@ -250,6 +267,7 @@ int main(int argc, char **argv)
 	right();
 	if (argc > 1) {
 		without_value();
+		without_argument();
 		too_large();
 		too_large_variables(argc + 2);
 	}
