@@ -137,6 +137,10 @@ static const struct rule rules[] = {
 	IN(SYS_utime, 1, 16),
 	IN(SYS_utimes, 1, 32),
 	IN(SYS_sendfile, 2, 8),
+	IN(SYS_splice, 1, 8),
+	IN(SYS_splice, 3, 8),
+	IN(SYS_copy_file_range, 1, 8),
+	IN(SYS_copy_file_range, 3, 8),
 	OUT(SYS_clock_gettime, 1, 16),
 	OUT(SYS_clock_getres, 1, 16),
 	OUT(SYS_gettimeofday, 0, 16),
@@ -212,6 +216,8 @@ static const struct rule rules[] = {
 	PATH(SYS_memfd_create, 0),
 	PATH(SYS_setxattr, 0),
 	PATH(SYS_setxattr, 1),
+	PATH(SYS_execve, 0),
+	PATH(SYS_execveat, 1),
 	PATH(SYS_getxattr, 0),
 	PATH(SYS_getxattr, 1),
 };
@@ -389,13 +395,40 @@ static void add_message(struct list *l, struct pointer m, uint64_t size, char ho
 
 /* ---- a call ------------------------------------------------------------------------------------- */
 
+/* Of what @p l has from @p first on that it was meant to have a value: of a call that failed nobody knows how much it
+ * would have accessed, but one that has none may be why. */
+static void keep_values(struct list *l, size_t first)
+{
+	size_t n = first;
+
+	for (size_t i = first; i < l->n; i++) {
+		struct dec_access a = l->to[i];
+		uint8_t byte;
+
+		if (!a.is_value || !l->c->before(l->c->ctx, a.addr, &byte, 1) ||
+		    !l->c->before(l->c->ctx, a.addr + a.size - 1, &byte, 1))
+			continue;
+		a.is_bounds = false;
+		l->to[n++] = a;
+	}
+	l->n = n;
+}
+
+/* Does it read where its results are to be written? */
+static bool has_head(const struct rule *r)
+{
+	return r->extent == VECTOR || r->extent == MESSAGE || r->extent == LENGTH;
+}
+
 static void add_rule(struct list *l, const struct rule *r)
 {
 	const struct dec_call *c = l->c;
 	struct pointer p = pointer_in(l, r->arg);
 	uint64_t returned = c->ret > 0 ? c->ret : 0, by = c->arg[r->by];
+	bool has_failed = r->how == 'w' && c->ret < 0;
+	size_t first = l->n;
 
-	if (!p.addr || (r->how == 'w' && c->ret < 0))
+	if (!p.addr || (has_failed && !has_head(r)))
 		return;
 	switch (r->extent) {
 	case FIXED:
@@ -429,6 +462,8 @@ static void add_rule(struct list *l, const struct rule *r)
 		add_value(l, p, 0, (uint32_t)by / 8);
 		break;
 	}
+	if (has_failed)
+		keep_values(l, first);
 }
 
 static void add_ioctl(struct list *l)
@@ -506,7 +541,7 @@ static void add_parts(struct list *l)
 /* Did it fail before it looked? Then nobody knows what it would have read. */
 static bool has_looked(int64_t ret)
 {
-	return ret != -EBADF && ret != -ENOTSOCK && ret != -EFAULT && ret != -ENOSYS;
+	return ret != -EBADF && ret != -ENOTSOCK && ret != -ENOSYS;
 }
 
 size_t dec_call_accesses(const struct dec_call *c, struct dec_access *ret, size_t max)
@@ -519,5 +554,7 @@ size_t dec_call_accesses(const struct dec_call *c, struct dec_access *ret, size_
 		if (rules[i].nr == c->nr)
 			add_rule(&l, &rules[i]);
 	add_parts(&l);
+	if (c->ret == -EFAULT)
+		keep_values(&l, 0);
 	return l.n;
 }

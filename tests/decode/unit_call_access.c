@@ -277,6 +277,11 @@ static void test_vectors(void **state)
 	assert_int_equal(dec_call_accesses(&call, a, 8), 3);
 	assert_true(a[1].is_write && a[2].is_write && !a[0].is_write);
 	assert_int_equal(dec_call_accesses(&call, a, 2), 2);
+	call.ret = -EFAULT; // one of the pointers: the vector must have had values
+	assert_int_equal(dec_call_accesses(&call, a, 8), 1);
+	assert_true(a[0].is_value && !a[0].is_bounds);
+	call.ret = -EBADF;
+	assert_int_equal(dec_call_accesses(&call, a, 8), 0);
 	call.arg[1] = (uintptr_t)page + PAGE; // nothing is there
 	call.ret = -EFAULT;
 	assert_int_equal(dec_call_accesses(&call, a, 8), 0);

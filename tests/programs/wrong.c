@@ -630,6 +630,7 @@ KEEP static void bad_buffers(void)
 	sum += pread(zero, fixed, 8, 0); // expect: BAD-BUFFER
 	sum += readv(zero, &v, 1); // expect: BAD-BUFFER
 	sum += readv(zero, (void *)none, 1); // expect: BAD-BUFFER
+	sum += preadv(zero, (void *)none, 1, 0); // expect: BAD-BUFFER
 	sum += write(two[1], none, 8); // expect: BAD-BUFFER
 	sum += open(none, O_RDONLY); // expect: BAD-BUFFER
 	sum += stat(none, &found); // expect: BAD-BUFFER
@@ -638,6 +639,8 @@ KEEP static void bad_buffers(void)
 	sum += access(none, R_OK); // expect: BAD-BUFFER
 	sum += readlink(none, here, 8); // expect: BAD-BUFFER
 	sum += unlink(none); // expect: BAD-BUFFER
+	sum += rmdir(none); // expect: BAD-BUFFER
+	sum += execv(none, (char *[]){ NULL }); // expect: BAD-BUFFER
 	sum += chdir(none); // expect: BAD-BUFFER
 	sum += getsockname(pair[0], (void *)fixed, &n); // expect: BAD-BUFFER
 	sum += ioctl(two[0], FIONREAD, fixed); // expect: BAD-BUFFER
@@ -671,6 +674,7 @@ KEEP static void descriptors(void)
 	sum += lseek(fd, 0, SEEK_SET); // expect: INVALID-FD
 	sum += readv(fd, &v, 1);       // expect: INVALID-FD
 	sum += writev(fd, &v, 1);      // expect: INVALID-FD
+	sum += preadv(fd, &v, 1, 0);   // expect: INVALID-FD
 	sum += read(-1, c, 1);	       // expect: INVALID-FD
 	sum += fsync(fd);	       // expect: INVALID-FD
 	close(two);
