@@ -25,8 +25,12 @@ enum model_family {
 	MODEL_COMPARE,
 	MODEL_TEST,
 	MODEL_NOT,
-	MODEL_SHIFT, ///< shl, shr, sar, rol, ror
-	MODEL_ALL,  ///< any such bit makes all of the result so: bsf, popcnt, conversions
+	MODEL_SHIFT,  ///< shl, shr, sar, rol, ror
+	MODEL_ALL,    ///< any such bit makes all of the result so: popcnt, conversions
+	MODEL_COUNT,  ///< of zeroes up to the first one: bsf, lzcnt
+	MODEL_DOUBLE, ///< shld, shrd
+	MODEL_XADD,
+	MODEL_CMPXCHG,
 	MODEL_WIDE, ///< mul, div: of rax and rdx
 	MODEL_SWAP,
 	MODEL_SET,  ///< setcc

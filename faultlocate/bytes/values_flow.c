@@ -163,16 +163,19 @@ static uint64_t summed(uint64_t a, uint64_t va, uint64_t b, uint64_t vb, bool is
 	return va | vb | (least ^ most);
 }
 
-static void compare(const struct bytes_flow *f)
+/* .. of @p a less @p b, of which @p va and @p vb are without a value. */
+static void put_compared(const struct bytes_flow *f, uint64_t a, uint64_t va, uint64_t b,
+			 uint64_t vb)
 {
-	unsigned bytes = f->m->op[0].bytes < 8 ? f->m->op[0].bytes : 8;
-	uint64_t mask = mask_of(bytes), top = (mask >> 1) + 1;
-	uint64_t va = bits_of(f, 0) & mask, vb = bits_of(f, 1) & mask;
-	uint64_t a = value_of(f, 0, false) & mask, b = value_of(f, 1, false) & mask;
-	uint64_t any = va | vb;
+	uint64_t mask = mask_of(f->m->op[0].bytes), top = (mask >> 1) + 1, any;
 
+	a &= mask;
+	b &= mask;
+	va &= mask;
+	vb &= mask;
+	any = va | vb;
 	fl_flow_clear_flags(f->r);
-	if (!any || f->m->is_same)
+	if (!any)
 		return;
 	f->r->no_zero = !((a ^ b) & ~any);
 	f->r->no_carry = !is_order_known(a, va, b, vb);
@@ -180,6 +183,14 @@ static void compare(const struct bytes_flow *f)
 	f->r->no_overflow = !is_order_known(a ^ top, va, b ^ top, vb);
 	f->r->no_sign = summed(a, va, b, vb, true) & top;
 	f->r->no_parity = any & 0xff;
+}
+
+static void compare(const struct bytes_flow *f)
+{
+	uint64_t va = f->m->is_same ? 0 : bits_of(f, 0);
+	uint64_t vb = f->m->is_same ? 0 : bits_of(f, 1);
+
+	put_compared(f, value_of(f, 0, false), va, value_of(f, 1, false), vb);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -323,6 +334,78 @@ static struct err *shift(const struct bytes_flow *f)
 		f->r->no_overflow = is_by_unknown || from;
 	}
 	return fl_flow_put(f, 0, bits);
+}
+
+/* Of two operands, into the first: the second's bits come in. */
+static struct err *shift_double(const struct bytes_flow *f)
+{
+	unsigned bytes = f->m->op[0].bytes, width = 8 * bytes;
+	unsigned by = value_of(f, 2, false) & (bytes == 8 ? 63 : 31);
+	bool is_left = f->m->mnemonic == ZYDIS_MNEMONIC_SHLD;
+	uint64_t a = bits_of(f, 0), b = bits_of(f, 1), bits = a;
+
+	if ((uint8_t)bits_of(f, 2))
+		bits = UINT64_MAX;
+	else if (by && by < width)
+		bits = is_left ? a << by | b >> (width - by) :
+				 a >> by | b << (width - by);
+	if (by || bits != a) {
+		put_flags(f->r, bits, value_of(f, 0, true), bytes, false);
+		f->r->no_carry = f->r->no_overflow = (bits | a) & mask_of(bytes);
+	}
+	return fl_flow_put(f, 0, bits);
+}
+
+/* How many zeroes there are is known if a one is before all that has no value. bsf and bsr leave what they would write
+ * where there is none. */
+static struct err *count(const struct bytes_flow *f)
+{
+	uint16_t m = f->m->mnemonic;
+	bool is_upward = m == ZYDIS_MNEMONIC_BSF || m == ZYDIS_MNEMONIC_TZCNT;
+	bool is_bs = m == ZYDIS_MNEMONIC_BSF || m == ZYDIS_MNEMONIC_BSR;
+	uint64_t from = bits_of(f, 1), value = value_of(f, 1, false);
+	uint64_t ones = value & ~from, top = UINT64_C(1) << (8 * f->m->op[1].bytes - 1);
+	// Is the first bit that may be one without a value?
+	bool is_unknown = from && (is_upward ? (from & -from) < (ones & -ones) || !ones :
+					       from > ones);
+
+	fl_flow_clear_flags(f->r);
+	if (is_bs) {
+		f->r->no_zero = from && !ones;
+		if (!from && !value)
+			return NULL;
+	} else {
+		f->r->no_carry = from && !ones;
+		f->r->no_zero = from & (is_upward ? 1 : top);
+	}
+	return fl_flow_put(f, 0, !is_unknown ? 0 : is_bs && !ones ? UINT64_MAX : 0x7f);
+}
+
+/* The sum is left in the first operand, which was the first in the second. */
+static struct err *exchange_add(const struct bytes_flow *f)
+{
+	uint64_t a = bits_of(f, 0), b = bits_of(f, 1);
+	uint64_t bits = summed(value_of(f, 0, false), a, value_of(f, 1, false), b, false);
+	struct err *err;
+
+	put_flags(f->r, bits, value_of(f, 0, true),
+		  f->m->op[0].bytes < 8 ? f->m->op[0].bytes : 8, true);
+	err = fl_flow_put(f, 1, a);
+	return err ? err : fl_flow_put(f, 0, bits);
+}
+
+/* If rax has what is there, the second operand is put there, otherwise that into rax. */
+static struct err *compare_exchange(const struct bytes_flow *f)
+{
+	uint64_t mask = mask_of(f->m->op[0].bytes), bits = bits_of(f, 0);
+	uint64_t rax = value_in(fl_flow_register(f->s, CAP_RAX, false), 8);
+	uint64_t there = value_of(f, 0, false);
+
+	put_compared(f, rax, f->r->gpr[CAP_RAX], there, bits);
+	if (!((rax ^ there) & mask))
+		return fl_flow_put(f, 0, bits_of(f, 1));
+	put_register(f->r, CAP_RAX, f->m->op[0].bytes, 0, bits);
+	return NULL;
 }
 
 /* What compilers write as lea: sums, and shifts. */
@@ -494,6 +577,14 @@ static struct err *flow(const struct bytes_flow *f)
 		return NULL;
 	case MODEL_ALL:
 		return to_all(f);
+	case MODEL_COUNT:
+		return count(f);
+	case MODEL_DOUBLE:
+		return shift_double(f);
+	case MODEL_XADD:
+		return exchange_add(f);
+	case MODEL_CMPXCHG:
+		return compare_exchange(f);
 	case MODEL_WIDE:
 		return wide(f);
 	case MODEL_SWAP:
