@@ -366,14 +366,30 @@ static bool is_first_thread(const struct frames *frames)
 	       (frames->thread == 1 && !frames->threads.data[0].stack.size);
 }
 
+/* The same where no symbol tells which one it is: of the executable's code, what has called main()'s caller is under way,
+ * and nothing else. (All calls were seen; in a static program that caller is the executable's, too.) */
+static bool has_left_executable(const struct fl_check *c, const struct frames *frames)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < frames->stack.size; i++) {
+		const char *module = dec_symbols_module(
+			frames->symbols, frames->stack.data[i].return_rip - 1);
+
+		n += module && frames->exe && !strcmp(module, frames->exe);
+	}
+	return c->is_from_start && n == 1;
+}
+
 /* Is main() none of those that are under way, in the thread that began with it? Who looks along the run was told. */
 static bool has_main_returned(const struct fl_check *c, const struct frames *frames)
 {
 	uint64_t main;
 
-	if (c->has_main_returned || !is_first_thread(frames) ||
-	    !dec_symbols_entries(frames->symbols, "main", &main, 1))
+	if (c->has_main_returned || !is_first_thread(frames))
 		return c->has_main_returned;
+	if (!dec_symbols_entries(frames->symbols, "main", &main, 1))
+		return has_left_executable(c, frames);
 	for (size_t i = 0; i < frames->stack.size; i++) {
 		struct dec_place place = {};
 

@@ -22,6 +22,36 @@ for level in O0 O2; do
 	diff "$TMPDIR/want" "$TMPDIR/found" || fail "-$level"
 done
 
+# Nor where no symbol tells which function that is; but where it calls exit() itself, or another one does, its frame is there.
+cat >"$TMPDIR/stripped.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void finish(void) { exit(0); }
+int main(int argc, char **argv)
+{
+	int *volatile x = malloc(8);
+
+	*x = argc;
+	if (argc == 2)
+		exit(0);
+	if (argc == 3)
+		finish();
+	return 0;
+}
+END
+for level in O0 O2; do
+	gcc -s -$level -o "$TMPDIR/stripped" "$TMPDIR/stripped.c" || fail "cannot compile"
+	for args in "" one "one two"; do
+		rm -rf "$TMPDIR/c"
+		make_capture "$TMPDIR/c" "$TMPDIR/stripped" $args
+		if [ "$args" ]; then
+			expect_status 0 "$FAULTLINE" check "$TMPDIR/c"
+		else
+			expect_status 1 "$FAULTLINE" check "$TMPDIR/c"
+			grep -q DEFINITE-LEAK "$TMPDIR/out" || fail "-$level: what main() leaves is not lost"
+		fi
+	done
+done
+
 # What main() returns exit() gets, which is no statement of the user's: that by which main() left is.
 cat >"$TMPDIR/given.c" <<'END'
 #include <stdlib.h>
