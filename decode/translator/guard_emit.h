@@ -280,6 +280,15 @@ bool dec_guard_is_word_move(const struct dec_insn *insn);
  * are to. */
 void dec_guard_moves_between(struct translation *t, int i);
 
+/* ---- rep stos (guard_stos.c) --------------------------------------------------------------------- */
+
+/** Is @p insn rep stos, of elements of 1 << *@p shift bytes, and can it be looked at here? */
+bool dec_guard_is_stos(struct translation *t, const struct dec_insn *insn, int *shift);
+
+/** Before it: is all that it fills the pointer's? Behind it: which way did it go? */
+void dec_guard_before_stos(struct translation *t, int i, int shift);
+void dec_guard_after_stos(struct translation *t, int i);
+
 /* ---- vectors (guard_vectors.c) ----------------------------------------------------------------- */
 
 /** Vectors: what is loaded may be pointers, as may what is in them. */

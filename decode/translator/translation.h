@@ -98,7 +98,7 @@ struct translation {
 	bool is_guarded, is_guard_open;
 	bool has_kept_flags; ///< they are in the context
 	bool step_stub_kept, is_load_kept;
-	bool is_fill; ///< the instruction at hand is rep stos, of which the first scratch has where it begins
+	bool is_stos; ///< the instruction at hand is rep stos, of which the first scratch has where it begins
 	uint8_t load_reg;     ///< the instruction at hand loads a word into it; or none
 	uint8_t load_cc;      ///< .. if that holds, then; or none
 	uint8_t store_vec;    ///< .. stores this vector register; or none
