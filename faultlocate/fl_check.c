@@ -81,6 +81,14 @@ bool fl_check_is_about_bytes(const struct fl_check *c, size_t i)
 	       spec_bug_needs(c->rules, i) & SPEC_NEED_OBJECT;
 }
 
+static struct err *refuse(const struct spec_bug *b, const char *what, const char *where)
+{
+	return err_new(ERR_UNSUPPORTED,
+		       "cannot check: rule '%s' (%s:%d) asks %s: that can be asked at %s "
+		       "alone (leave it out with --only)",
+		       b->name, text_line(b->file), b->line, what, where);
+}
+
 /* Where something is written is not a point that has been built: such a rule would find nothing, which is not the
  * same as that nothing is there. */
 static struct err *refuse_uses(const struct fl_check *c)
@@ -91,19 +99,10 @@ static struct err *refuse_uses(const struct fl_check *c)
 		if (c->is_on[i] && b->point != SPEC_POINT_USE &&
 		    b->point != SPEC_POINT_READ &&
 		    spec_bug_needs(c->rules, i) & SPEC_NEED_WRITTEN)
-			return err_new(
-				ERR_UNSUPPORTED,
-				"cannot check: rule '%s' (%s:%d) asks which values were "
-				"written: that can be asked at `use' and `deref_r' "
-				"alone (leave it out with --only)",
-				b->name, text_line(b->file), b->line);
+			return refuse(b, "which values were written",
+				      "`use' and `deref_r'");
 		if (c->is_on[i] && b->point != SPEC_POINT_CALL && is_about_text(c, i))
-			return err_new(
-				ERR_UNSUPPORTED,
-				"cannot check: rule '%s' (%s:%d) asks how much is "
-				"copied: that can be asked at `call' alone (leave it out "
-				"with --only)",
-				b->name, text_line(b->file), b->line);
+			return refuse(b, "how much is copied", "`call'");
 	}
 	return NULL;
 }

@@ -68,11 +68,7 @@ static struct err *add_allocator(struct guard *g)
 	return err;
 }
 
-/* Rule OVERLAP's, of those that may be memmove as well. */
-static const char *const copies[] = { "memcpy", "__memcpy_chk" };
-#define COPIES (sizeof(copies) / sizeof(*copies))
-
-/* Calls of function @p name of these are known by the slots they go through, if it has a resolver. */
+/* Calls of function @p name, of hg_points_copies, are known by the slots they go through, if it has a resolver. */
 static struct err *add_slots(struct guard *g, const char *name)
 {
 	struct err *err = NULL;
@@ -92,8 +88,8 @@ static struct err *add_copies(struct guard *g)
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < COPIES && !err; i++)
-		err = add_slots(g, copies[i]);
+	for (size_t i = 0; hg_points_copies[i] && !err; i++)
+		err = add_slots(g, hg_points_copies[i]);
 	return err;
 }
 
@@ -243,8 +239,8 @@ static bool has_own_copy(struct guard *g)
 {
 	bool is_own = false;
 
-	for (size_t i = 0; i < COPIES && !is_own; i++)
-		is_own = is_own_copy(g, copies[i]);
+	for (size_t i = 0; hg_points_copies[i] && !is_own; i++)
+		is_own = is_own_copy(g, hg_points_copies[i]);
 	return is_own;
 }
 

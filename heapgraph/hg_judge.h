@@ -70,6 +70,9 @@ struct hg_judge {
 	bool wants_texts;    ///< TEXT
 };
 
+/** Functions that may be memmove as well, by their entry; NULL behind the last. */
+extern const char *const hg_points_copies[];
+
 /** List operator new and delete of the modules that are known for a guard (decode/translator/guard.h), behind what is in
  * @p ret; as is_once if they are one library's, which is not @p exe (NULL: not known). @return ERR_NOMEM. */
 struct err *hg_points_hooks(struct dec_symbols *symbols, const char *exe, hg_hooks *ret);

@@ -61,9 +61,15 @@ operators[] = {
 #define POINT_MOVE 0xff
 #define MOVE UINT32_MAX // as an open call's number
 
+const char *const hg_points_copies[] = { "memcpy", "__memcpy_chk", NULL };
+
 static bool is_copy(const char *name)
 {
-	return !strcmp(name, "memcpy") || !strcmp(name, "__memcpy_chk");
+	const char *const *copy = hg_points_copies;
+
+	while (*copy && strcmp(*copy, name))
+		copy++;
+	return *copy;
 }
 
 /* Is the function @p name at @p entry memmove, too? The dynamic linker has one for both names, and nothing

@@ -482,10 +482,17 @@ const char *hg_string_call_copies_text(const struct hg_string_call *c)
 
 #define APART_MOST (UINT64_C(1) << 24) // text that long is not followed
 
-void hg_string_call_watch_copy(struct hg_string_call *c)
+/* How far are its arguments from one another? */
+static uint64_t apart_of(const struct hg_string_call *c)
 {
 	uint64_t to = c->read[0].start, from = c->read[1].start;
-	uint64_t apart = to > from ? to - from : from - to;
+
+	return to > from ? to - from : from - to;
+}
+
+void hg_string_call_watch_copy(struct hg_string_call *c)
+{
+	uint64_t apart = apart_of(c);
 
 	if (hg_string_call_copies_text(c) && apart > c->watched && apart <= APART_MOST)
 		c->watched = apart;
@@ -496,13 +503,12 @@ bool hg_string_call_copied(const struct hg_string_call *c, uint64_t *reads,
 {
 	const struct function *f = &functions[c->function];
 	uint32_t width = f->unit == WIDE ? 4 : 1;
-	uint64_t to = c->read[0].start, from = c->read[1].start;
 
-	if ((to > from ? to - from : from - to) > APART_MOST)
+	if (apart_of(c) > APART_MOST)
 		return false;
 	*reads = *writes = bytes_of(c->limit, width);
 	if (copies_of(f) == DEC_COPIES_ALL)
-		return to != from;
+		return apart_of(c) > 0;
 	*reads = scan(c, 1, width);
 	if (copies_of(f) == DEC_COPIES_BEHIND)
 		*writes = *reads + length_of(c, 0, width);
