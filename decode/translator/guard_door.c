@@ -17,6 +17,16 @@ void dec_guard_open_door(struct dec_engine *e)
 	engine = e;
 }
 
+/* May realloc() have moved what it was given? */
+static bool may_move(const struct dec_guard *g, const struct guard_call *call)
+{
+	const struct guard_node *n =
+		&g->nodes.data[dec_guard_live_at(g, call->arg[0])];
+
+	return call->hook.which == CAP_HEAP_REALLOC && call->arg[1] &&
+	       n->size < GUARD_CLEARED && !dec_guard_has_parts(n->tag);
+}
+
 /* May the allocator's call that is under way return? */
 static bool may_leave(const struct dec_engine *e)
 {
@@ -31,8 +41,10 @@ static bool may_leave(const struct dec_engine *e)
 	if (call->hook.which == CAP_HEAP_CALLOC &&
 	    __builtin_mul_overflow(size, call->arg[1], &size))
 		return false;
+	if (call->hook.which == CAP_HEAP_REALLOC)
+		size = call->arg[1];
 	if ((call->hook.which != CAP_HEAP_MALLOC &&
-	     call->hook.which != CAP_HEAP_CALLOC) ||
+	     call->hook.which != CAP_HEAP_CALLOC && !may_move(g, call)) ||
 	    !addr ||
 	    size > GUARD_CLEARED - 16) // words that it has a part of are cleared, too
 		return false;
@@ -64,16 +76,29 @@ static bool may_enter(const struct dec_engine *e, const struct dec_hook *h)
 
 	if (g->call.is_open && gpr[CAP_RSP] < g->call.rsp)
 		return true; // it is the allocator's own, and nothing
-	if (g->call.is_open || !map_get(&g->stops, guard_word_at(gpr[CAP_RSP])))
+	if (g->call.is_open)
+		return false;
+	if (h->kind == DEC_HOOK_FAMILY && h->is_once) // where it returns to is no stop
+		return true;
+	if (!map_get(&g->stops, guard_word_at(gpr[CAP_RSP])))
 		return false;
 	if (h->kind == DEC_HOOK_FAMILY)
 		return true;
 	if (h->kind != DEC_HOOK_ALLOCATOR || gpr[CAP_RDI] >> 63 ||
 	    e->ctx->blank & (1u << CAP_RDI | 1u << CAP_RSI))
 		return false;
-	return h->which == CAP_HEAP_FREE   ? may_release(e) :
-	       h->which == CAP_HEAP_CALLOC ? !(gpr[CAP_RSI] >> 63) :
-					     h->which == CAP_HEAP_MALLOC;
+	switch (h->which) {
+	case CAP_HEAP_MALLOC:
+		return true;
+	case CAP_HEAP_FREE:
+		return may_release(e);
+	case CAP_HEAP_CALLOC:
+		return !(gpr[CAP_RSI] >> 63);
+	case CAP_HEAP_REALLOC:
+		return !(gpr[CAP_RSI] >> 63) && may_release(e);
+	default:
+		return false;
+	}
 }
 
 static bool at_call(struct dec_engine *e, const struct guard_event *ev)

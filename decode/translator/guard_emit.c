@@ -311,6 +311,24 @@ static bool before_half(struct translation *t, int i)
 	return true;
 }
 
+/* A half less another one: of two pointers to one block, below 4 GiB, it is no pointer. @return as before_half(). */
+static bool before_half_less(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	int to = one(insn->gpr_written), from = one(insn->gpr_read & ~insn->gpr_written);
+	uint8_t s0 = const_scratch(t)[0];
+
+	if (insn->mnemonic != ZYDIS_MNEMONIC_SUB || insn->n_mem || is_narrow(insn) ||
+	    __builtin_popcount(insn->gpr_read) != 2 || !may(t, from))
+		return false;
+	dec_guard_keep_flags(t, i);
+	ctx_op32(&t->out, OP_MOV, s0, TAG(from));
+	ctx_op32(&t->out, OP_CMP, s0, TAG(to));
+	dec_guard_step_if(t, i, CC_NE);
+	emit_ctx_store_imm32(&t->out, TAG(to), 0);
+	return true;
+}
+
 /* The word at [@p m] is about to be loaded into register @p reg. */
 static void loads(struct translation *t, int reg, const struct dec_mem *m)
 {
@@ -397,7 +415,8 @@ static void before_any(struct translation *t, int i)
 		return;
 	if (!dec_insn_is_wide(insn) && !insn->is_vex &&
 	    !(m && m->is_write && m->size >= 8) && !(insn->gpr_written & RSP_BIT)) {
-		if (t->e->guard->has_low && before_half(t, i))
+		if (t->e->guard->has_low &&
+		    (before_half(t, i) || before_half_less(t, i)))
 			return;
 		if (is_short_load(insn))
 			may_be = false;
