@@ -20,8 +20,7 @@ void dec_guard_open_door(struct dec_engine *e)
 /* May realloc() have moved what it was given? */
 static bool may_move(const struct dec_guard *g, const struct guard_call *call)
 {
-	const struct guard_node *n =
-		&g->nodes.data[dec_guard_live_at(g, call->arg[0])];
+	const struct guard_node *n = &g->nodes.data[dec_guard_live_at(g, call->arg[0])];
 
 	return call->hook.which == CAP_HEAP_REALLOC && call->arg[1] &&
 	       n->size < GUARD_CLEARED && !dec_guard_has_parts(n->tag);
@@ -43,8 +42,8 @@ static bool may_leave(const struct dec_engine *e)
 		return false;
 	if (call->hook.which == CAP_HEAP_REALLOC)
 		size = call->arg[1];
-	if ((call->hook.which != CAP_HEAP_MALLOC &&
-	     call->hook.which != CAP_HEAP_CALLOC && !may_move(g, call)) ||
+	if ((call->hook.which != CAP_HEAP_MALLOC && call->hook.which != CAP_HEAP_CALLOC &&
+	     !may_move(g, call)) ||
 	    !addr ||
 	    size > GUARD_CLEARED - 16) // words that it has a part of are cleared, too
 		return false;

@@ -415,8 +415,7 @@ static void before_any(struct translation *t, int i)
 		return;
 	if (!dec_insn_is_wide(insn) && !insn->is_vex &&
 	    !(m && m->is_write && m->size >= 8) && !(insn->gpr_written & RSP_BIT)) {
-		if (t->e->guard->has_low &&
-		    (before_half(t, i) || before_half_less(t, i)))
+		if (t->e->guard->has_low && (before_half(t, i) || before_half_less(t, i)))
 			return;
 		if (is_short_load(insn))
 			may_be = false;

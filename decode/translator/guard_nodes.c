@@ -15,9 +15,15 @@ enum { LOW_TRIES = 16 };
 
 /* ---- where nodes begin --------------------------------------------------------------------------- */
 
+// What begins in one page is near each other in the table, too, and in the cache: as it is where blocks are had in a row.
+enum { PAGE_SLOTS = GUARD_PAGE / 16 };
+
 static uint32_t live_home(const struct dec_guard *g, uint64_t start)
 {
-	return (start * 0x9e3779b97f4a7c15u) >> (64 - __builtin_ctz(g->live.capacity));
+	uint64_t page = (start / GUARD_PAGE * 0x9e3779b97f4a7c15u) >>
+			(64 - __builtin_ctz(g->live.capacity / PAGE_SLOTS));
+
+	return page * PAGE_SLOTS + start / 16 % PAGE_SLOTS;
 }
 
 /* Where it is, or would be. */

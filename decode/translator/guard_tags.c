@@ -337,10 +337,13 @@ void dec_guard_subtract(struct translation *t, int i, int to, int from)
 	other = emit_jcc_rel(o, CC_NE);
 	emit_ctx_store_imm32(o, TAG(to), 0);
 	emit_patch_rel(over, o->p);
-	// A number less a pointer is none.
+	// A number less a pointer is none; a distance between two blocks goes on as a pointer to the first, while that lives.
 	emit_patch_rel(other, c->p);
-	ctx_is_zero(c, TAG(to));
-	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
+	ctx_op32(c, OP_MOV, s0, TAG(to));
+	reg_op32(c, 0x85, s0, s0);
+	emit_patch_rel(emit_jcc_rel(c, CC_E), o->p);
+	mem_is(c, s0, ROW(t, size), 0);
+	emit_patch_rel(emit_jcc_rel(c, CC_E), stub);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 	t->zero &= ~(1u << to);
 }
