@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "decode/translator/guard_int.h"
 #include "decode/translator/touch.h"
@@ -26,7 +27,9 @@
 #define FREE_BYTES 16
 // So far from its beginning the code of a function of strings is its own for sure.
 #define STRING_CODE 4096
-#define BORN_MAX (64ull << 20)
+// So much that is new nobody may ever touch: it is mapped, in pieces.
+#define ONES_FROM (8ull << 20)
+#define ONES_BYTES (2ull << 20)
 
 // The linker's; NULL: there is no such section.
 extern const struct dec_blank_ops __start_dec_blank_ops[] __attribute__((weak));
@@ -152,15 +155,67 @@ struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans
 	return NULL;
 }
 
+/* The shadow at @p at, whole pages of it, becomes that of a file; -1: that of nothing. */
+static bool map_over(uint64_t at, uint64_t size, int fd)
+{
+	int how = fd < 0 ? MAP_ANONYMOUS : 0;
+
+	return mmap((void *)at, size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | how, fd, 0) != MAP_FAILED;
+}
+
 /* The memory has values. */
 static void give(struct dec_blank *k, uint64_t addr, uint64_t size)
 {
 	for (uint64_t at = addr + k->off, end = at + size, n; at < end; at += n) {
 		n = CHUNK - at % CHUNK < end - at ? CHUNK - at % CHUNK : end - at;
-		if (has_chunk(k, at / CHUNK) &&
-		    (n < CHUNK || madvise((void *)at, n, MADV_DONTNEED)))
+		if (!has_chunk(k, at / CHUNK))
+			continue;
+		while (at % CHUNK == 0 && n % CHUNK == 0 && end - at - n >= CHUNK &&
+		       has_chunk(k, (at + n) / CHUNK))
+			n += CHUNK;
+		if (n < CHUNK || !map_over(at, n, -1))
 			guard_fill((void *)at, 0, n);
 	}
+}
+
+static bool make_ones(struct dec_blank *k)
+{
+	void *p;
+
+	if (k->ones)
+		return true;
+	k->ones = memfd_create("ones", MFD_CLOEXEC);
+	if (k->ones < 0 || ftruncate(k->ones, ONES_BYTES))
+		return false;
+	p = mmap(NULL, ONES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, k->ones, 0);
+	if (p == MAP_FAILED)
+		return false;
+	memset(p, 0xff, ONES_BYTES);
+	munmap(p, ONES_BYTES);
+	return true;
+}
+
+/* The memory has no values. @return false: there is no room to say so. */
+static bool take(struct dec_blank *k, uint64_t addr, uint64_t size)
+{
+	uint64_t at = addr + k->off, end = at + size, last = end & -GUARD_PAGE, n;
+
+	if (size < ONES_FROM) {
+		guard_fill((void *)at, 0xff, size);
+		return true;
+	}
+	n = -at % GUARD_PAGE;
+	guard_fill((void *)at, 0xff, n);
+	guard_fill((void *)last, 0xff, end - last);
+	if (!make_ones(k))
+		return false;
+	for (at += n; at < last; at += n) {
+		n = last - at < ONES_BYTES ? last - at : ONES_BYTES;
+		if (!map_over(at, n, k->ones))
+			return false;
+	}
+	return true;
 }
 
 static bool is_blank(const struct dec_blank *k, uint64_t addr, uint32_t size)
@@ -661,9 +716,6 @@ void dec_blank_born(struct dec_engine *e, uint64_t addr, uint64_t size, uint64_t
 	kept = kept < size ? kept : size;
 	if (is_zeroed)
 		give(e->guard->blank, addr + kept, size - kept);
-	else if (size - kept > BORN_MAX) // nobody may ever touch it
-		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-	else
-		guard_fill((uint8_t *)addr + kept + e->guard->blank->off, 0xff,
-			   size - kept);
+	else if (!take(e->guard->blank, addr + kept, size - kept))
+		dec_guard_doubt(e, DEC_DOUBT_ROOM, e->ctx->rip);
 }

@@ -106,6 +106,7 @@ struct dec_blank_ops {
 struct dec_blank {
 	int32_t off;
 	bool has_avx2;
+	int ones;		       ///< file of ones; 0: it was not needed
 	void *state;		       ///< of the ops
 	uint64_t chunks[BLANK_CHUNKS]; ///< of the shadow that are there: number + 1
 };

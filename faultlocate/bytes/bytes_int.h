@@ -66,7 +66,7 @@ struct bytes_at_hand {
 
 struct bytes_values {
 	struct map
-		pages; ///< number of a page -> pointer to its bits; not there: all have values
+		ranges; ///< of pages: number -> pointer (values.c); not there: all have values
 	struct bytes_at_hand at_hand[BYTES_AT_HAND];
 	int64_t shadow; ///< unless 0 so far from each byte of this process's are its bits (live.c)
 };

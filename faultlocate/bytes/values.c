@@ -34,10 +34,24 @@ static void put_at_hand(struct bytes_values *v, uint64_t number, const uint8_t *
 	at->own = bits == nothing() ? NULL : (uint8_t *)bits;
 }
 
+// Pages in a row, which are found together: there may be many of a large block.
+struct range {
+	const uint8_t *page[512];
+};
+
+#define RANGE_PAGES (sizeof(struct range) / sizeof(uint8_t *))
+
+static struct range *range_of(const struct bytes_values *v, uint64_t number)
+{
+	const uint64_t *known = map_get(&v->ranges, number / RANGE_PAGES);
+
+	return known ? (struct range *)(uintptr_t)*known : NULL;
+}
+
 /* @return its bits; NULL: all have values. */
 static const uint8_t *page_of(struct bytes_values *v, uint64_t number)
 {
-	const uint64_t *known;
+	const struct range *range;
 	size_t at = number % BYTES_AT_HAND;
 
 	if (v->at_hand[at].number == number && number)
@@ -46,15 +60,32 @@ static const uint8_t *page_of(struct bytes_values *v, uint64_t number)
 		put_at_hand(v, number, (uint8_t *)(number * BYTES_PAGE + v->shadow));
 		return v->at_hand[at].bits;
 	}
-	known = map_get(&v->pages, number);
-	put_at_hand(v, number, known ? (uint8_t *)(uintptr_t)*known : NULL);
+	range = range_of(v, number);
+	put_at_hand(v, number, range ? range->page[number % RANGE_PAGES] : NULL);
 	return v->at_hand[at].bits;
 }
 
+static void free_page(const uint8_t *bits)
+{
+	if (bits != nothing())
+		free((uint8_t *)bits);
+}
+
+/* @p bits, which are NULL, nothing() or from calloc(), instead of what the page had. */
 static struct err *put_page(struct bytes_values *v, uint64_t number, const uint8_t *bits)
 {
-	if (map_put(&v->pages, number, (uintptr_t)bits))
-		return &err_nomem;
+	struct range *range = range_of(v, number);
+
+	if (!range) {
+		range = calloc(1, sizeof(*range));
+		if (!range ||
+		    map_put(&v->ranges, number / RANGE_PAGES, (uintptr_t)range)) {
+			free(range);
+			return &err_nomem;
+		}
+	}
+	free_page(range->page[number % RANGE_PAGES]);
+	range->page[number % RANGE_PAGES] = bits;
 	put_at_hand(v, number, bits);
 	return NULL;
 }
@@ -88,8 +119,9 @@ struct err *fl_values_set(struct bytes_values *v, uint64_t addr, uint64_t size,
 		n = BYTES_PAGE - at < size ? BYTES_PAGE - at : size;
 		if (bits ? bits == nothing() && !has_value : has_value)
 			continue;
-		if (!bits && n == BYTES_PAGE) {
-			struct err *err = put_page(v, number, nothing());
+		if (n == BYTES_PAGE && !v->shadow) {
+			struct err *err =
+				put_page(v, number, has_value ? NULL : nothing());
 
 			if (err)
 				return err;
@@ -145,11 +177,16 @@ struct err *fl_values_write(struct bytes_values *v, uint64_t addr, const uint8_t
 
 void fl_values_deinit(struct bytes_values *v)
 {
-	for (size_t i = 0; i < v->pages.capacity; i++)
-		if (v->pages.slots[i].key != MAP_EMPTY_KEY &&
-		    v->pages.slots[i].value != (uintptr_t)nothing())
-			free((void *)(uintptr_t)v->pages.slots[i].value);
-	map_deinit(&v->pages);
+	for (size_t i = 0; i < v->ranges.capacity; i++) {
+		const struct map_slot *s = &v->ranges.slots[i];
+		struct range *range = (struct range *)(uintptr_t)s->value;
+
+		for (size_t k = 0; s->key != MAP_EMPTY_KEY && k < RANGE_PAGES; k++)
+			free_page(range->page[k]);
+		if (s->key != MAP_EMPTY_KEY)
+			free(range);
+	}
+	map_deinit(&v->ranges);
 }
 
 /* ---- the stack ---------------------------------------------------------------------------------- */

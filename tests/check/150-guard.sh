@@ -166,6 +166,47 @@ int main(int argc, char **argv)
 END
 followed loaded
 
+# Large blocks, of which little is touched; what was given back to the kernel, and got again, has values.
+cat >"$TMPDIR/large.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+enum { MB = 1 << 20 };
+static volatile int sum;
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 0;
+	char *volatile p = malloc(80 * MB), *volatile q;
+	memset(p + 3 * MB + 5, 1, 9 * MB);
+	for (long i = 3 * MB + 5; i < 12 * MB + 5; i += 4096)
+		sum += p[i] == 1;
+	if (n == 1 && p[12 * MB + 5] == 3)
+		sum++;
+	free(p);
+	q = mmap(NULL, 90 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (long i = 0; i < 90 * MB; i += 65536)
+		sum += q[i] == 1;
+	munmap(q, 90 * MB);
+	p = malloc(20 * MB);
+	if (n == 2 && p[7 * MB] == 3)
+		sum++;
+	memset(p, 1, 20 * MB);
+	p = realloc(p, 40 * MB);
+	for (long i = 0; i < 20 * MB; i += 4096)
+		sum += p[i] == 1;
+	if (n == 3 && p[33 * MB] == 3)
+		sum++;
+	free(p);
+	p = calloc(1, 40 * MB);
+	for (long i = 0; i < 40 * MB; i += 65536)
+		sum += p[i] == 1;
+	free(p);
+	return 0;
+}
+END
+gcc -O1 -s -fno-builtin -w -o "$TMPDIR/large" "$TMPDIR/large.c" || fail "cannot compile"
+numbered large 3
+
 # A text that does not end in its block, or two that are the same up to the end of one.
 cat >"$TMPDIR/texts.c" <<'END'
 #include <stdlib.h>
