@@ -579,6 +579,18 @@ static uint32_t object_at(struct bytes_walk *w, const struct dec_step *s, uint64
 	return number || addr != s->gpr[CAP_RSP] ? number : BYTES_NOBODY;
 }
 
+/* Is @p addr in the variable that begins where the pointer @p x is to? Else that is moved in front of it, as by who counts
+ * from 1. */
+static bool stays_inside(const struct bytes_walk *w, const struct bytes_object *x,
+			 uint64_t addr)
+{
+	const struct bytes_object *whole = x->whole ? &w->objects.all.data[x->whole - 1] :
+						      x;
+	const struct dec_object *o = &whole->around.at;
+
+	return x->block.name || !o->name || addr - o->start <= o->size;
+}
+
 /* As makes_pointer(), by a constant that is added to such an address: of a struct to that of its member. */
 static bool makes_member(struct bytes_walk *w, const struct dec_step *s, int *reg,
 			 uint32_t *number, uint64_t *ret)
@@ -607,7 +619,8 @@ static bool makes_member(struct bytes_walk *w, const struct dec_step *s, int *re
 	}
 	*number = o->derive.regs->gpr[from];
 	return *number && o->all.data[*number - 1].is_literal &&
-	       o->made.fresh >> from & 1;
+	       o->made.fresh >> from & 1 &&
+	       stays_inside(w, &o->all.data[*number - 1], *ret);
 }
 
 /* The general register that the instruction of @p s writes all of; -1: it does not. */

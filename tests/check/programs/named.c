@@ -174,6 +174,31 @@ static void neighbours_right(long i, size_t u)
 	free(g);
 }
 
+static void from_one(int *v, int n)
+{
+	for (int i = 1; i <= n; i++)
+		v[i] = i;
+}
+
+static void from_one_too_far(int *v, int n)
+{
+	for (int i = 1; i <= n; i++)
+		v[i] = i; // expect: STACK-OVERFLOW
+}
+
+// Who counts from 1 has a pointer to what lies in front of the array, and does not use that.
+static void counted(int n)
+{
+	int front[4] = { 1 }, v[5], behind[4] = { 1 }, *p = v - 1;
+
+	sum += front[1] + behind[1];
+	from_one(v - 1, 5);
+	for (int i = 1; i <= 5; i++)
+		sum += p[i];
+	if (n > 5)
+		from_one_too_far(v - 1, n);
+}
+
 // What works though it leads from one to another: the distance is kept, or what it leads to.
 static void distances_right(void)
 {
@@ -207,10 +232,12 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "wrong")) {
 		members_wrong(7 + argc - 1 + 2);
 		distances_wrong(6 + argc);
+		counted(4 + argc);
 	} else {
 		members_right(6 + argc);
 		neighbours_right(6 + argc, 6 + argc);
 		distances_right();
+		counted(5);
 	}
 	return 0;
 }
