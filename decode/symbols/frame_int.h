@@ -23,6 +23,8 @@ struct dec_sym_frame {
 	struct dec_sym_scopes scopes; ///< around it
 	/** What lies by the stack pointer is not known to: the frame does not say what was pushed. */
 	bool is_stack_vague;
+	/** Nothing is on the stack yet, and rbp the caller's: what lies by it is nowhere. */
+	bool is_before_frame;
 };
 
 enum dec_sym_where {

@@ -127,9 +127,11 @@ static bool evaluate(struct locator *l, const Dwarf_Op *op)
 	default:
 		if (dec_sym_op_breg(op, &disp) < 0)
 			return binary(l, op->atom);
-		return !(l->at->is_stack_vague &&
-			 dec_sym_op_breg(op, &disp) == CAP_RSP) &&
-		       push_reg(l, dec_sym_op_breg(op, &disp), disp);
+		if (l->at->is_stack_vague && dec_sym_op_breg(op, &disp) == CAP_RSP)
+			return false;
+		if (l->at->is_before_frame && dec_sym_op_breg(op, &disp) == CAP_RBP)
+			return false;
+		return push_reg(l, dec_sym_op_breg(op, &disp), disp);
 	}
 }
 

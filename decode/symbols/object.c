@@ -289,6 +289,8 @@ bool dec_symbols_around(struct dec_symbols *s, const struct dec_frame *f, uint64
 	// clang has variables by rsp in frames that it realigned, which it finds by rbp.
 	at.is_stack_vague = !is_literal &&
 			    dec_sym_cfa_at(at.unit, at.pc, &cfa) != CAP_RSP;
+	// gcc gets to where arguments are before it realigns the stack.
+	at.is_before_frame = dec_sym_cfa_at(at.unit, at.pc, &cfa) == CAP_RSP && cfa == 8;
 	look_into(&search, at.function, 1, 0);
 	is_sure = search.best || !search.is_shared;
 	if (is_literal && ret->at.name)

@@ -65,7 +65,7 @@ fi
 
 # Variables of blocks that have ended, and of those that are about to.
 scopes=tests/programs/scopes.c cleanups=tests/check/programs/cleanups.cc
-for cc in "gcc -x c $scopes" "gcc -x c++ $scopes" "clang -x c $scopes" "clang -x c++ $scopes" "g++ -std=c++17 $cleanups" "clang++ -std=c++17 $cleanups"; do
+for cc in "gcc -x c $scopes" "gcc -x c++ $scopes" "clang -x c $scopes" "clang -x c++ $scopes" "g++ -std=c++17 $cleanups" "g++ -mstackrealign -std=c++17 $cleanups" "clang++ -std=c++17 $cleanups"; do
 	also="by ${cc%% *}"
 	grep -n "// expect\( ${also%++}\)\?: " "${cc##* }" | sed 's/^\([0-9]*\):.*expect.*: \(.*\)/\1 \2/' >"$TMPDIR/want"
 	[ "$(wc -l <"$TMPDIR/want")" -ge 6 ] || fail "$cc expects nothing"
