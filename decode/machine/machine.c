@@ -348,6 +348,17 @@ struct err *dec_machine_guard_hooks(struct dec_machine *m, const struct dec_hook
 	return err;
 }
 
+/* Take the last answer's list of things of @p bytes each, of which @p max were asked for. */
+static struct err *take_listed(struct dec_machine *m, const struct dec_answer *answer,
+			       void *ret, size_t bytes, size_t max, size_t *n)
+{
+	*n = answer->result == CHILD_OK ? answer->where.log_bytes : 0;
+	if (*n > max)
+		return err_new(ERR_FORMAT, "the guard lists more than it was asked for");
+	dec_wire_data(m->wire, ret, *n * bytes);
+	return NULL;
+}
+
 struct err *dec_machine_guard_blocks(struct dec_machine *m, size_t from,
 				     struct dec_guarded_block *ret, size_t max, size_t *n)
 {
@@ -357,11 +368,7 @@ struct err *dec_machine_guard_blocks(struct dec_machine *m, size_t from,
 	if (max > CHILD_DATA_BYTES / sizeof(*ret))
 		max = CHILD_DATA_BYTES / sizeof(*ret);
 	err = dec_wire_ask(m->wire, CHILD_GUARD_BLOCKS, from, max, &answer);
-	if (err)
-		return err;
-	*n = answer->result == CHILD_OK ? answer->where.log_bytes : 0;
-	dec_wire_data(m->wire, ret, *n * sizeof(*ret));
-	return NULL;
+	return err ?: take_listed(m, answer, ret, sizeof(*ret), max, n);
 }
 
 struct err *dec_machine_guard_accesses(struct dec_machine *m, size_t from, uint64_t *ret,
@@ -373,11 +380,7 @@ struct err *dec_machine_guard_accesses(struct dec_machine *m, size_t from, uint6
 	if (max > CHILD_DATA_BYTES / sizeof(*ret))
 		max = CHILD_DATA_BYTES / sizeof(*ret);
 	err = dec_wire_ask(m->wire, CHILD_GUARD_ACCESSES, from, max, &answer);
-	if (err)
-		return err;
-	*n = answer->where.log_bytes;
-	dec_wire_data(m->wire, ret, *n * sizeof(*ret));
-	return NULL;
+	return err ?: take_listed(m, answer, ret, sizeof(*ret), max, n);
 }
 
 /* The program maps memory where the child has its own, or is to touch that. A fresh child, whose
