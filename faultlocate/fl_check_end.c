@@ -43,8 +43,10 @@ struct reach {
 	struct dec_machine *m;
 	VEC(uint32_t) todo; ///< blocks that were reached and not looked into
 	uint32_t lost;	    ///< a block that is, from which is looked; 0: none
-	uint64_t stack_dead_start,
-		stack_dead_end; ///< of the thread that runs: nobody's variables
+	/** Nobody's variables: below the end of the stack of the thread that runs, and of main()'s. */
+	struct {
+		uint64_t start, end;
+	} dead[2];
 	struct dec_symbols *symbols;
 	uint64_t allocator; ///< where it is entered; 0: not known
 	bool is_allocators; ///< what is looked into is its module's
@@ -100,6 +102,12 @@ static struct err *meet(struct reach *r, uint64_t from, uint64_t value)
 	return vec_add(&r->todo, id.v);
 }
 
+static bool is_dead(const struct reach *r, uint64_t at)
+{
+	return (at >= r->dead[0].start && at < r->dead[0].end) ||
+	       (at >= r->dead[1].start && at < r->dead[1].end);
+}
+
 /* Look into @p start to @p end, which may be there or not. Where @p is_heap, what is in blocks or between them waits for them to be
  * reached. Memory that cannot be read holds nothing. */
 static struct err *look_into_piece(struct reach *r, uint64_t start, uint64_t end)
@@ -114,7 +122,7 @@ static struct err *look_into_piece(struct reach *r, uint64_t start, uint64_t end
 			uint64_t value;
 
 			memcpy(&value, bytes + i, 8);
-			if (at + i < r->stack_dead_start || at + i >= r->stack_dead_end)
+			if (!is_dead(r, at + i))
 				err = meet(r, at + i, value);
 		}
 		at += n;
@@ -213,19 +221,71 @@ static struct err *look_at_roots(struct reach *r)
 	return err;
 }
 
-/* Below the stack pointer are no variables; nor is there any once main() has returned. */
+/* Is it the first thread that runs? A log may begin with its number: nothing ran before. */
+static bool is_first_thread(const struct frames *frames)
+{
+	return !frames->thread ||
+	       (frames->thread == 1 && !frames->threads.data[0].stack.size);
+}
+
+#define STACK_BYTES \
+	(8ull       \
+	 << 20) ///< below the first thread's stack is nothing else for longer than that
+
+/* Is there memory from @p at up to @p end without a gap? */
+static bool is_one_piece(struct reach *r, uint64_t at, uint64_t end)
+{
+	struct dec_range range;
+	struct err *none = NULL;
+
+	for (size_t i = 0; at < end && !(none = dec_machine_range(r->m, i, &range)); i++)
+		if (range.start <= at && at < range.end)
+			at = range.end;
+	err_destroy(none);
+	return at >= end;
+}
+
+/* @return where the stack begins that the C library made for thread @p t: a mapping behind a guard, with what the thread has for
+ * itself at its end; the stack pointer: that one leads elsewhere, say to a coroutine's stack, and what else is there nobody knows. */
+static uint64_t own_stack(struct reach *r, const struct dec_thread *t)
+{
+	uint64_t rsp = t->regs.gpr[CAP_RSP], guard = 0, start = rsp;
+	struct dec_range range;
+	struct err *none = NULL;
+
+	for (size_t i = 0; start == rsp && !(none = dec_machine_range(r->m, i, &range));
+	     i++) {
+		if (range.start == guard && rsp > range.start && rsp < range.end &&
+		    t->regs.fs_base > rsp && t->regs.fs_base < range.end)
+			start = range.start;
+		guard = range.prot ? 0 : range.end;
+	}
+	err_destroy(none);
+	return start;
+}
+
+/* Below the stack pointer are no variables; nor is there any on the first thread's stack once main() has returned. */
 static void find_dead_stack(struct reach *r, const struct frames *frames)
 {
+	uint64_t first = is_first_thread(frames) && frames->stack.size ?
+				 frames->stack.data[0].rsp :
+				 0;
 	struct dec_thread t;
 	struct err *none = NULL;
 
 	for (size_t i = 0; !(none = dec_machine_thread(r->m, i, &t)); i++) {
+		uint64_t rsp = t.regs.gpr[CAP_RSP];
+		bool is_first;
+
 		if (!t.is_running)
 			continue;
-		r->stack_dead_end = t.regs.gpr[CAP_RSP];
-		r->stack_dead_start = r->stack_dead_end - (8ull << 20);
-		if (r->c->has_main_returned && frames->stack.size)
-			r->stack_dead_end = frames->stack.data[0].rsp;
+		is_first = first >= rsp && is_one_piece(r, rsp, first);
+		r->dead[0].end = rsp;
+		r->dead[0].start = is_first ? rsp - STACK_BYTES : own_stack(r, &t);
+		if (r->c->has_main_returned && first) {
+			r->dead[1].end = first;
+			r->dead[1].start = (is_first ? rsp : first) - STACK_BYTES;
+		}
 	}
 	err_destroy(none);
 }
@@ -357,13 +417,6 @@ static bool is_at_exit(const struct fl_check *c, size_t i)
 	const struct spec_bug *b = spec_bug(c->rules, i);
 
 	return c->is_on[i] && b->point == SPEC_POINT_RET && !strcmp(b->function, "main");
-}
-
-/* Is it the first thread that runs? A log may begin with its number: nothing ran before. */
-static bool is_first_thread(const struct frames *frames)
-{
-	return !frames->thread ||
-	       (frames->thread == 1 && !frames->threads.data[0].stack.size);
 }
 
 /* The same where no symbol tells which one it is: of the executable's code, what has called main()'s caller is under way,
