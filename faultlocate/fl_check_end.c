@@ -19,6 +19,8 @@
 #define PIECE_BYTES 65536
 #define NEAR_BYTES 4096ull
 #define NEARS 256
+#define PAGE_BYTES 4096
+#define CHUNK_HEAD 16 ///< what allocators have in front of the first block of a mapping
 
 /* ---- P ------------------------------------------------------------------------------------------ */
 
@@ -50,7 +52,7 @@ struct reach {
 	struct dec_symbols *symbols;
 	uint64_t allocator; ///< where it is entered; 0: not known
 	bool is_allocators; ///< what is looked into is its module's
-	bool is_modules; ///< it is static data: what lies in a block there waits for that to be reached
+	bool is_root; ///< .. is nobody's block: what lies in one there waits for that to be reached
 	uint8_t piece[PIECE_BYTES];
 	/** Small blocks lie side by side: what was read lately, by address. */
 	struct {
@@ -94,7 +96,7 @@ static struct err *meet(struct reach *r, uint64_t from, uint64_t value)
 
 	if (!id.v || r->c->reached[id.v] ||
 	    (r->is_allocators && is_next_chunk(r, id, value)) ||
-	    (r->is_modules && hg_access_live_at(r->c->finder, from).v))
+	    (r->is_root && hg_access_live_at(r->c->finder, from).v))
 		return NULL;
 	if (id.v == r->lost)
 		return NULL;
@@ -146,6 +148,12 @@ static struct err *look_into(struct reach *r, uint64_t start, uint64_t end)
 	return err;
 }
 
+/* Has @p n a mapping of its own, as far as one sees? It goes with the block, and another one may be there then, or beside it. */
+static bool has_own_mapping(const struct hg_node *n)
+{
+	return n->start % PAGE_BYTES == CHUNK_HEAD && n->size >= PAGE_BYTES;
+}
+
 /* Is the allocator at work there: did blocks ever begin in it? (In a module's data, too: musl's takes what is left of
  * their last page.) */
 static bool is_heap(const struct fl_check *c, const struct dec_range *range)
@@ -154,7 +162,8 @@ static bool is_heap(const struct fl_check *c, const struct dec_range *range)
 		const struct hg_node *n =
 			hg_graph_node(c->graph, (struct hg_node_id){ id });
 
-		if (n->start >= range->start && n->start < range->end)
+		if (n->start >= range->start && n->start < range->end &&
+		    !has_own_mapping(n))
 			return true;
 	}
 	return false;
@@ -179,15 +188,15 @@ static struct err *look_at_root(struct reach *r, struct dec_range range)
 	struct err *err = NULL;
 
 	r->is_allocators = is_allocators(r, &range);
+	r->is_root = true;
 	if (dec_symbols_extent(r->symbols, range.start, &start, &end)) {
 		end = end < range.end ? end : range.end;
-		r->is_modules = true;
 		err = look_into(r, range.start, end);
-		r->is_modules = false;
 	}
 	range.start = end; // the heap may follow
 	if (!err && !is_heap(r->c, &range))
 		err = look_into(r, range.start, range.end);
+	r->is_root = false;
 	r->is_allocators = false;
 	return err;
 }

@@ -7,6 +7,7 @@
  *
  *   elsewhere heap|static|mapping    coroutines, and what is there besides
  *   elsewhere thread|placed	      threads; on stacks that the program has made
+ *   elsewhere hole		      main() itself; what leads there is in a mapping where a block's was, beside another's
  *
  * Nothing is lost.
  */
@@ -80,6 +81,20 @@ static void begin(void *(*fn)(void *), char *stack)
 	pthread_create(&t, &how, fn, NULL);
 }
 
+/* Two blocks with mappings of their own, of which the upper one makes room. */
+static void fill_hole(void)
+{
+	static char *volatile high, *volatile low, **there;
+
+	high = malloc(8 * STACK);
+	low = malloc(8 * STACK);
+	free(high);
+	there = mmap(high - 16, 8 * STACK, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	there[100] = malloc(400);
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -94,6 +109,8 @@ int main(int argc, char **argv)
 		begin(thread_keeps, strcmp(how, "placed") ? NULL : low);
 		pause();
 	}
+	if (!strcmp(how, "hole"))
+		fill_hole();
 	block = malloc(300);
 	if (!strcmp(how, "static")) {
 		beside.block = block;
