@@ -254,6 +254,7 @@ void fl_check_destroy(struct fl_check *c)
 	map_deinit(&c->seen);
 	map_deinit(&c->closed);
 	free(c->reached);
+	vec_deinit(&c->left_words);
 	arena_deinit(&c->arena);
 	free(c);
 }

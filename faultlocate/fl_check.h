@@ -79,6 +79,13 @@ void fl_check_values_are_right(struct fl_check *c);
 /** .. or may be used without one at time @p position, and not before. */
 void fl_check_values_are_doubted(struct fl_check *c, uint64_t position);
 
+/** The word at @p addr, of 8 bytes, is found to have no value at the end: what it holds was left there, and leads to
+ * nothing. Ascending. @return NULL or ERR_NOMEM. */
+struct err *fl_check_left_word(struct fl_check *c, uint64_t addr);
+
+/** @return whether a rule asks what leads to what at the end. */
+bool fl_check_asks_what_is_lost(const struct fl_check *c);
+
 /** @return whether a rule is asked along the run, or at its end; rules about races alone are asked later. */
 bool fl_check_is_along(const struct fl_check *c);
 

@@ -89,6 +89,22 @@ static bool is_next_chunk(const struct reach *r, struct hg_node_id id, uint64_t 
 	return value % 16 == 0 && value > n->start && value + 8 >= n->start + n->size;
 }
 
+/* Was what the word at @p at holds left there by who had the memory before, and the word never written since? */
+static bool is_left_word(const struct fl_check *c, uint64_t at)
+{
+	size_t low = 0, high = c->left_words.size;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->left_words.data[middle] < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->left_words.size && c->left_words.data[low] == at;
+}
+
 /* There is @p value at @p from, 0: in a register. */
 static struct err *meet(struct reach *r, uint64_t from, uint64_t value)
 {
@@ -98,7 +114,7 @@ static struct err *meet(struct reach *r, uint64_t from, uint64_t value)
 	    (r->is_allocators && is_next_chunk(r, id, value)) ||
 	    (r->is_root && hg_access_live_at(r->c->finder, from).v))
 		return NULL;
-	if (id.v == r->lost)
+	if (id.v == r->lost || is_left_word(r->c, from))
 		return NULL;
 	r->c->reached[id.v] = r->lost ? 2 : 1;
 	return vec_add(&r->todo, id.v);
@@ -461,6 +477,19 @@ static bool has_main_returned(const struct fl_check *c, const struct frames *fra
 			return false;
 	}
 	return true;
+}
+
+bool fl_check_asks_what_is_lost(const struct fl_check *c)
+{
+	for (size_t i = 0; i < spec_bugs(c->rules); i++)
+		if (is_at_exit(c, i) && spec_bug_needs(c->rules, i) & SPEC_NEED_POINTERS)
+			return true;
+	return false;
+}
+
+struct err *fl_check_left_word(struct fl_check *c, uint64_t addr)
+{
+	return vec_add(&c->left_words, addr);
 }
 
 static struct err *look_for_leaks(struct fl_check *c, struct dec_machine *m,

@@ -438,7 +438,8 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 				  " of both",
 		 (unsigned long long)w->rip, w->at, w->doubt);
 	g->has_no_room = w->doubt == DEC_DOUBT_ROOM || w->is_guarded != is_guarded;
-	if (w->doubt == DEC_DOUBT_VALUE)
+	if (w->doubt == DEC_DOUBT_VALUE && fl_check_is_built_in(g->a->check) &&
+	    fl_check_is_of_uses(g->a->check))
 		fl_check_values_are_doubted(g->a->check, w->position);
 	g->is_sound = !g->has_no_room && !w->doubt && w->at == DEC_AT_END && !w->is_cut;
 	// What a signal is about is looked at as ever.
@@ -446,6 +447,26 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 		g->a->is_at_end = g->is_sound && w->end == CAP_END_SIGNAL;
 	*ret = g->is_sound && w->end == CAP_END_EXIT;
 	return NULL;
+}
+
+#define WORDS 4096 ///< listed at once
+
+/* .. and nothing without a value had a part in that: so what words hold that were never written is nobody's. */
+static struct err *tell_left_words(struct guard *g)
+{
+	uint64_t word[WORDS], from = 0;
+	struct err *err = NULL;
+
+	if (!g->is_sound || !fl_check_asks_what_is_lost(g->a->check))
+		return NULL;
+	for (size_t n = WORDS; n == WORDS && !err;) {
+		err = dec_machine_guard_left(g->m, from, word, WORDS, &n);
+		for (size_t i = 0; i < n && !err; i++) {
+			err = fl_check_left_word(g->a->check, word[i]);
+			from = word[i] + 8;
+		}
+	}
+	return err;
 }
 
 static void start_over(struct guard *g, struct dec_where *w)
@@ -469,6 +490,8 @@ static bool go_with_values(struct guard *g, struct dec_where *w, bool is_plain, 
 		if (g->m)
 			start_over(g, w);
 		err = go(g, w, ret);
+		if (!err)
+			err = tell_left_words(g);
 		is_done = !err && !g->has_no_room;
 		*ret &= !err;
 		err_destroy(err);
@@ -482,7 +505,7 @@ static bool go_with_values(struct guard *g, struct dec_where *w, bool is_plain, 
 static void look_at_values(struct guard *g, struct dec_where *w, bool *ret)
 {
 	go_with_values(g, w, true, ret);
-	if (g->is_sound)
+	if (g->is_sound && fl_check_is_of_uses(g->a->check))
 		fl_check_values_are_right(g->a->check);
 	if (*ret && g->is_plain) // that is all
 		return;
@@ -495,7 +518,7 @@ static bool look_at_both(struct guard *g, struct dec_where *w, bool *ret)
 {
 	bool is_done = go_with_values(g, w, false, ret);
 
-	if (g->is_sound)
+	if (g->is_sound && fl_check_is_of_uses(g->a->check))
 		fl_check_values_are_right(g->a->check);
 	if (*ret || (is_done && !w->doubt))
 		return true;
@@ -511,17 +534,45 @@ static bool look_at_both(struct guard *g, struct dec_where *w, bool *ret)
 	return is_done;
 }
 
-static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)
+static bool can_guard(struct fl_analysis *a)
 {
 	uint64_t rsp;
 
+	return capture_info(a->capture)->mode != CAP_MODE_FLIGHT &&
+	       !capture_info(a->capture)->has_heap &&
+	       fl_replay_is_from_start(a->capture, &rsp);
+}
+
+static bool is_for_it(const struct fl_options *o, struct fl_analysis *a)
+{
 	return o->with_accesses && fl_check_is_built_in(a->check) &&
 	       (fl_check_is_along(a->check) || fl_check_is_of_bytes(a->check)) &&
 	       !o->n_specs && !o->text && !o->n_cpoints && !o->is_heap_only &&
-	       !o->with_allocator && !o->without_allocator &&
-	       capture_info(a->capture)->mode != CAP_MODE_FLIGHT &&
-	       !capture_info(a->capture)->has_heap &&
-	       fl_replay_is_from_start(a->capture, &rsp);
+	       !o->with_allocator && !o->without_allocator && can_guard(a);
+}
+
+/* What was never written leads to nothing whatever rules ask. */
+static void look_at_left_words(struct guard *g)
+{
+	struct dec_where w = {};
+	bool is_right = false;
+
+	if (!g->o->with_accesses || !fl_check_asks_what_is_lost(g->a->check) ||
+	    !fl_live_is_there() || !can_guard(g->a))
+		return;
+	dec_symbols_rewind(g->a->symbols);
+	go_with_values(g, &w, true, &is_right);
+	start_over(g, &w);
+	g->a->is_at_end = false;
+	vec_deinit(&g->hooks);
+	g->a->phases.access_s += clock_now_s() - g->start_s;
+}
+
+/* Is what has no value asked about, or is that which would lead to a block? */
+static bool wants_values(const struct fl_check *c)
+{
+	return fl_live_is_there() &&
+	       (fl_check_is_of_uses(c) || fl_check_asks_what_is_lost(c));
 }
 
 struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool *ret)
@@ -532,11 +583,13 @@ struct err *fl_guard_ask(const struct fl_options *o, struct fl_analysis *a, bool
 	bool is_known = false;
 
 	*ret = false;
-	if (!is_for_it(o, a))
+	if (!is_for_it(o, a)) {
+		look_at_left_words(&g);
 		return NULL;
+	}
 	dec_symbols_rewind(a->symbols);
 	g.is_plain = !fl_check_is_along(a->check);
-	if (fl_check_is_of_uses(a->check) && fl_live_is_there()) {
+	if (wants_values(a->check)) {
 		if (g.is_plain)
 			look_at_values(&g, &w, ret);
 		else

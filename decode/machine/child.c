@@ -369,6 +369,40 @@ static void child_guard_accesses(uint64_t from, uint64_t max)
 	slot->where.log_bytes = n;
 }
 
+/* Of the words from @p start to @p end those without a value that hold an address of the guest's, behind the @p n that are
+ * in @p ret. @return how many there are then. */
+static uint64_t words_left(uint64_t start, uint64_t end, uint64_t *ret, uint64_t n,
+			   uint64_t max)
+{
+	const struct dec_blank *k = replay.engine.guard->blank;
+
+	for (uint64_t at = (start + 7) & ~7ull; at + 8 <= end && n < max; at += 8)
+		if (dec_blank_lacks_word(k, at) &&
+		    dec_guest_is_mapped(&replay.guest, *(const uint64_t *)at))
+			ret[n++] = at;
+	return n;
+}
+
+static void child_guard_left(uint64_t from, uint64_t max)
+{
+	const struct dec_guest *g = &replay.guest;
+	uint64_t *ret = (uint64_t *)slot->data, n = 0;
+	bool is_followed = replay.engine.guard && replay.engine.guard->blank;
+
+	for (size_t i = 0; is_followed && i < g->ranges.size && n < max; i++) {
+		const struct guest_range *r = &g->ranges.data[i];
+		struct guest_range piece = { .end = r->start > from ? r->start : from };
+
+		// What a program can only read, or not at all, is no memory that it was given for what it wants.
+		while ((r->prot & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE) &&
+		       piece.end < r->end && n < max) {
+			piece = dec_guest_touched(g, piece.end, r->end);
+			n = words_left(piece.start, piece.end, ret, n, max);
+		}
+	}
+	slot->where.log_bytes = n;
+}
+
 static enum child_result child_read(uint64_t addr, uint64_t size)
 {
 	if (size > CHILD_DATA_BYTES ||
@@ -831,6 +865,9 @@ static void child_serve(uint32_t command)
 		break;
 	case CHILD_GUARD_ACCESSES:
 		child_guard_accesses(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_GUARD_LEFT:
+		child_guard_left(slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_READ:
 		result = child_read(slot->arg[0], slot->arg[1]);

@@ -60,6 +60,7 @@ enum child_command {
 	CHILD_GUARD, ///< so many struct dec_hook in the data; 0: begin; whether it is patient
 	CHILD_GUARD_BLOCKS,   ///< behind how many; at most how many
 	CHILD_GUARD_ACCESSES, ///< likewise
+	CHILD_GUARD_LEFT,     ///< from where on; at most how many
 	CHILD_READ,
 	CHILD_RANGE,
 	CHILD_TOUCHED, ///< from where, up to where

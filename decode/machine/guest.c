@@ -628,6 +628,8 @@ static struct err *guest_map_event(struct dec_guest *g, const struct cap_event *
 				      ev->writes[i].size);
 	if (!err)
 		err = guest_add(g, ev->ret, ev->ret + size, prot);
+	if (!err && g->engine->guard)
+		dec_guard_written(g->engine, ev->ret, size);
 	return err ? err : guest_seal(ev->ret, size, prot);
 }
 

@@ -383,6 +383,18 @@ struct err *dec_machine_guard_accesses(struct dec_machine *m, size_t from, uint6
 	return err ?: take_listed(m, answer, ret, sizeof(*ret), max, n);
 }
 
+struct err *dec_machine_guard_left(struct dec_machine *m, uint64_t from, uint64_t *ret,
+				   size_t max, size_t *n)
+{
+	const struct dec_answer *answer;
+	struct err *err;
+
+	if (max > CHILD_DATA_BYTES / sizeof(*ret))
+		max = CHILD_DATA_BYTES / sizeof(*ret);
+	err = dec_wire_ask(m->wire, CHILD_GUARD_LEFT, from, max, &answer);
+	return err ?: take_listed(m, answer, ret, sizeof(*ret), max, n);
+}
+
 /* The program maps memory where the child has its own, or is to touch that. A fresh child, whose
  * addresses differ, runs silently to @p position. */
 static struct err *machine_evade(struct dec_machine *m, uint64_t position)

@@ -175,6 +175,17 @@ struct err *dec_machine_guard_blocks(struct dec_machine *m, size_t from,
 				     struct dec_guarded_block *ret, size_t max,
 				     size_t *n);
 
+/**
+ * Of a guard that follows values: list the words, of 8 bytes and at such addresses, that hold an address of the program's
+ * memory and have no value: what was there before left it.
+ *
+ * @param from	Those below are left out.
+ * @param ret	Up to @p max of them, ascending: if there are so many, more may be behind them.
+ * @return ERR_OS, ERR_FORMAT.
+ */
+struct err *dec_machine_guard_left(struct dec_machine *m, uint64_t from, uint64_t *ret,
+				   size_t max, size_t *n);
+
 /** Set or clear a breakpoint. */
 struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on);
 

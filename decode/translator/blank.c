@@ -38,7 +38,7 @@ static const struct dec_blank_ops *ops;
 
 /* ---- the shadow ----------------------------------------------------------------------------------- */
 
-static uint64_t *chunk_of(struct dec_blank *k, uint64_t number)
+static const uint64_t *chunk_of(const struct dec_blank *k, uint64_t number)
 {
 	// Spread, as ranges of neighbours would otherwise run into each other.
 	uint64_t i = number * 0x9e3779b97f4a7c15 >> 32 & (BLANK_CHUNKS - 1);
@@ -49,7 +49,7 @@ static uint64_t *chunk_of(struct dec_blank *k, uint64_t number)
 	return NULL;
 }
 
-static bool has_chunk(struct dec_blank *k, uint64_t number)
+static bool has_chunk(const struct dec_blank *k, uint64_t number)
 {
 	const uint64_t *chunk = chunk_of(k, number);
 
@@ -69,11 +69,11 @@ static bool map_chunks(struct dec_blank *k, uint64_t at, uint64_t n)
 		return false;
 	}
 	for (uint64_t i = at; i < at + n; i++) {
-		uint64_t *chunk = chunk_of(k, i);
+		const uint64_t *chunk = chunk_of(k, i);
 
 		if (!chunk)
 			return false;
-		*chunk = i + 1;
+		k->chunks[chunk - k->chunks] = i + 1;
 	}
 	return true;
 }
@@ -226,6 +226,12 @@ static bool is_blank(const struct dec_blank *k, uint64_t addr, uint32_t size)
 	for (uint32_t i = 0; i < size; i++)
 		any |= shadow[i];
 	return any;
+}
+
+bool dec_blank_lacks_word(const struct dec_blank *k, uint64_t addr)
+{
+	return has_chunk(k, (addr + k->off) / CHUNK) &&
+	       *(const uint64_t *)(addr + k->off) == UINT64_MAX;
 }
 
 struct blank_regs dec_blank_live(const struct dec_engine *e)
@@ -678,6 +684,9 @@ void dec_blank_answered(struct dec_engine *e, uint64_t number)
 				       .gpr = e->ctx->gpr });
 	if (number == SYS_mmap && (int64_t)e->ctx->gpr[CAP_RAX] > 0)
 		give(k, e->ctx->gpr[CAP_RAX], e->ctx->gpr[CAP_RSI]);
+	if (number == SYS_mremap && (int64_t)e->ctx->gpr[CAP_RAX] > 0 &&
+	    e->ctx->gpr[CAP_RAX] != e->ctx->gpr[CAP_RDI]) // who moves it would know
+		give(k, e->ctx->gpr[CAP_RAX], e->ctx->gpr[CAP_RDX]);
 }
 
 void dec_blank_special(struct dec_engine *e, const struct dec_insn *insn)

@@ -122,6 +122,9 @@ struct err *dec_blank_start(struct dec_engine *e, const struct blank_span *spans
 /** The guest has memory at @p start to @p end, too: in doubt, if there is no room for its shadow. */
 void dec_blank_cover(struct dec_engine *e, uint64_t start, uint64_t end);
 
+/** @return whether none of the 8 bytes at @p addr, a multiple of 8, which the guest has, has any. */
+bool dec_blank_lacks_word(const struct dec_blank *k, uint64_t addr);
+
 /** @return the registers that lack any; those of @p defs do no more. */
 struct blank_regs dec_blank_live(const struct dec_engine *e);
 void dec_blank_define(struct dec_engine *e, struct blank_regs defs);

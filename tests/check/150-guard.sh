@@ -5,7 +5,7 @@
 # The quick way of a check, which makes no log, lets nothing pass that the slow way finds: programs without debug
 # information, right ones and wrong ones, looked at in both ways (rules that are given as files are asked the
 # slow way). Right ones end without a doubt: then it was quick, and nothing else looked.
-# time limit: 300
+# time limit: 420
 . tests/lib.sh
 . tests/check/guard.sh
 need gojq gcc g++ clang gzip
@@ -310,10 +310,9 @@ followed lanes
 cat >"$TMPDIR/stayed.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
-static char *volatile kept[2];
+static char *volatile kept[2], *volatile other;
 int main(int argc, char **argv)
 {
-	char *other;
 	kept[0] = malloc(100);
 	kept[1] = realloc(kept[0], 90);
 	kept[1] = realloc(kept[0], 80);
@@ -322,7 +321,7 @@ int main(int argc, char **argv)
 	if (argc == 1)
 		kept[1] = realloc(kept[1], 100000);
 	other = malloc(100);
-	memset(other, 1, 100);
+	memset((char *)other, 1, 100);
 	free(kept[0]); // moved: it is what other lies in
 	free(argc == 1 ? kept[1] : other);
 	return 0;
