@@ -5,7 +5,7 @@
 # The quick way of a check, which makes no log, lets nothing pass that the slow way finds: programs without debug
 # information, right ones and wrong ones, looked at in both ways (rules that are given as files are asked the
 # slow way). Right ones end without a doubt: then it was quick, and nothing else looked.
-# time limit: 420
+# time limit: 300
 . tests/lib.sh
 . tests/check/guard.sh
 need gojq gcc g++ clang gzip

@@ -3,7 +3,7 @@
 # Copyright 2026 The Faultline authors
 #
 # .. what depends on debug information, on longer runs, on libraries: as 150-guard.sh.
-# time limit: 300
+# time limit: 420
 . tests/lib.sh
 . tests/check/guard.sh
 need gojq gcc g++ clang gzip
