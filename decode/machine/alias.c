@@ -55,6 +55,33 @@ static void alias_copy(uint8_t *to, const uint8_t *from, uint64_t size)
 	}
 }
 
+/* @return how many bytes of the file of @p a, from @p at in it on, another one that is real has mapped shared: what
+ * that has is what the file holds. */
+static uint64_t alias_known(const struct dec_guest *g, const struct guest_alias *a,
+			    uint64_t at)
+{
+	const struct guest_alias *in =
+		vec_find(&g->aliases, o,
+			 o != a && o->key == a->key && o->is_shared && o->is_real &&
+				 at >= o->offset && at - o->offset < o->end - o->start);
+
+	return in ? in->offset + (in->end - in->start) - at : 0;
+}
+
+/* Into the file, mapped at @p kept for @p a, goes what @p a holds. The recorder looked at that while others
+ * ran: it may be of a later time than what is known. */
+static void alias_put(const struct dec_guest *g, const struct guest_alias *a,
+		      uint8_t *kept)
+{
+	for (uint64_t at = 0, n; at < a->end - a->start; at += n) {
+		n = g->is_in_company ? alias_known(g, a, a->offset + at) : 0;
+		if (!n) {
+			n = PAGE;
+			alias_copy(kept + at, (const uint8_t *)a->start + at, n);
+		}
+	}
+}
+
 /* @p at: of the memory file. */
 static struct err *alias_realize(struct dec_guest *g, struct guest_alias *a, uint64_t at)
 {
@@ -67,7 +94,10 @@ static struct err *alias_realize(struct dec_guest *g, struct guest_alias *a, uin
 	bool is_bad = kept == MAP_FAILED || mprotect(own, size, PROT_READ | PROT_WRITE);
 
 	if (!is_bad) {
-		alias_copy(kept, own, size);
+		if (a->is_shared)
+			alias_put(g, a, kept);
+		else
+			alias_copy(kept, own, size);
 		is_bad = mmap(own, size, PROT_READ | PROT_WRITE, how | MAP_FIXED,
 			      g->alias_fd, at) == MAP_FAILED;
 	}

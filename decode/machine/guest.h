@@ -56,9 +56,12 @@ struct dec_guest {
 	VEC(uint64_t) alias_keys; ///< by number of the window in the memory file
 	int alias_fd;		  ///< the memory file; 0 = not needed yet
 	uint64_t alias_own_keys;  ///< given to mappings of no file that are mapped again
-	bool has_collided;	  ///< an error was a collision (invariant 1)
-	bool has_met_ctx;	  ///< and that with the engine's context
-	size_t last_hit;	  ///< into ranges: where the last look-up ended
+	/** It has threads, or shares memory with other processes: these ran on when the recorder looked at what
+	 * a call had mapped. */
+	bool is_in_company;
+	bool has_collided; ///< an error was a collision (invariant 1)
+	bool has_met_ctx;  ///< and that with the engine's context
+	size_t last_hit;   ///< into ranges: where the last look-up ended
 	/** A page that ranges have and that is kept from the guest: in the recorded run nothing was
 	 * behind it. 0: none. */
 	uint64_t hidden;

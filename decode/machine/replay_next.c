@@ -221,6 +221,7 @@ static enum dec_verdict replay_arrange_shared(struct dec_replay *r)
 				     r->next.shared.key, r->next.shared.offset };
 	struct err *err = NULL;
 
+	r->guest.is_in_company = true;
 	// What was written into a file that only others have mapped.
 	if (!r->next.shared.size)
 		return DEC_GO;

@@ -41,6 +41,7 @@ static struct replay_thread *threads_add(struct dec_replay *r, uint32_t tid)
 	if (!t)
 		return NULL;
 	*t = (struct replay_thread){ .tid = tid };
+	r->guest.is_in_company |= r->threads.size > 1;
 	return t;
 }
 

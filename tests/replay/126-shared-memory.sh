@@ -10,6 +10,17 @@ need python3
 record_and_replay "$BUILD/tests/programs/shared"
 grep -q 'code 0' "$TMPDIR/c.out" && fail "the program: $(cat "$TMPDIR/c.out")"
 
+# What a call has mapped is looked at while others count in it: it counts once.
+for what in thread child; do
+	for _ in 1 2 3; do
+		rm -rf "$TMPDIR/twice"
+		make_followed "$TMPDIR/twice" "$BUILD/tests/programs/twice" $what
+		all_match "$TMPDIR/twice"
+		"$FAULTLINE" replay --stdout --process 0 "$TMPDIR/twice" 2>/dev/null |
+			cmp "$TMPDIR/twice.out" - || fail "$what: $(cat "$TMPDIR/twice.out")"
+	done
+done
+
 # Somebody else has the file mapped before, or comes later.
 for when in before later; do
 	file=$TMPDIR/$when.shared
