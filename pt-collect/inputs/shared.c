@@ -18,9 +18,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/files.h"
+#include "pt-collect/tracee/proc.h"
 
 #define WATCHED_MAX (256u << 10) ///< bytes; they are read at each call, in 100 us
 #define PAGE 4096u
@@ -177,10 +179,13 @@ static void look_at(struct ptc_process *p, pid_t pid)
 	}
 }
 
-/** What process @p pid writes is known by other means (joint.c). */
+/** What process @p pid writes is known by other means (joint.c). A child is traced from its birth on, and known when
+ * its stop there is seen. */
 static bool is_joint(const struct ptc_process *p, pid_t pid)
 {
-	return p->all->follows && ptc_process_of(p->all, pid);
+	return p->all->follows &&
+	       (ptc_process_of(p->all, pid) ||
+		ptc_status_number(pid, pid, "TracerPid", 10) == (uint64_t)getpid());
 }
 
 void ptc_shared_look(struct ptc_process *p)

@@ -7,6 +7,7 @@
  *
  *   twice thread   another thread counts
  *   twice child    another process does, which has the memory from before
+ *   twice forks    nobody counts, but another thread makes children, which have all that is mapped
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,6 +45,37 @@ static void *count(void *arg)
 	return NULL;
 }
 
+static void *make_children(void *arg)
+{
+	struct memory *m = arg;
+
+	while (!m->is_over) {
+		if (!fork())
+			_exit(0);
+		wait(NULL);
+	}
+	return NULL;
+}
+
+static int map_others(struct memory *m)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, make_children, m);
+	for (int i = 0; i < TIMES; i++) {
+		int fd = memfd_create("others", 0);
+
+		if (ftruncate(fd, BYTES))
+			return 2;
+		map(fd)->sum = i;
+		close(fd);
+		usleep(1000);
+	}
+	m->is_over = 1;
+	pthread_join(thread, NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int fd = memfd_create("twice", 0);
@@ -54,6 +86,8 @@ int main(int argc, char **argv)
 	if (argc < 2 || fd < 0 || ftruncate(fd, BYTES))
 		return 2;
 	m = map(fd);
+	if (!strcmp(argv[1], "forks"))
+		return map_others(m);
 	if (!strcmp(argv[1], "thread"))
 		pthread_create(&thread, NULL, count, m);
 	else if (!fork())

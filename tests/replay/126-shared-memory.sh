@@ -21,6 +21,11 @@ for what in thread child; do
 	done
 done
 
+# A child that has only just been made is recorded, and no stranger.
+make_followed "$TMPDIR/forks" "$BUILD/tests/programs/twice" forks
+tail -n 1 "$TMPDIR/forks.err" | grep -q ': complete' || fail "$(cat "$TMPDIR/forks.err")"
+all_match "$TMPDIR/forks"
+
 # Somebody else has the file mapped before, or comes later.
 for when in before later; do
 	file=$TMPDIR/$when.shared
