@@ -112,6 +112,30 @@ static struct err *page_learn(struct joint *j, uint32_t o, uint64_t page,
 	return err;
 }
 
+/** Nothing of object @p o is known any more. */
+static void object_forget(struct joint *j, uint32_t o)
+{
+	struct map *pages = &j->objects.data[o].pages;
+
+	for (size_t i = 0; i < pages->capacity; i++) {
+		const struct map_slot *s = &pages->slots[i];
+
+		if (s->key != MAP_EMPTY_KEY && s->value)
+			free(take_ptr(&j->pages.data[s->value]));
+	}
+	map_deinit(pages);
+	for (size_t i = 0; i < j->members.size; i++) {
+		struct joint_member *m = &j->members.data[i];
+		size_t n = 0;
+
+		for (size_t k = 0; k < m->missed.size; k++)
+			if (m->missed.data[k].object != o)
+				m->missed.data[n++] = m->missed.data[k];
+		m->missed.size = n;
+		m->merged = 0;
+	}
+}
+
 /* ---- what who has missed ---------------------------------------------------------------------- */
 
 static int span_order(const void *a, const void *b)
@@ -246,6 +270,29 @@ static struct err *begin_turn(struct joint *j, struct joint_member *m)
 	return err;
 }
 
+/** Is the memory at hand, which @p m has just got, mapped by anybody already? */
+static struct err *is_held(const struct joint *j, const struct joint_member *m, bool *ret)
+{
+	struct err *err = NULL;
+
+	*ret = false;
+	for (size_t i = 0; !err && !*ret && i < j->members.size; i++) {
+		const struct joint_member *o = &j->members.data[i];
+		struct dec_share s;
+
+		for (size_t k = 0; o->machine && !err && !*ret; k++) {
+			err = dec_machine_share(o->machine, k, &s);
+			*ret = !err && s.key == m->ev.shared.key &&
+			       (o != m || s.start != m->ev.shared.start);
+		}
+		if (err && err->code == ERR_RANGE) {
+			err_destroy(err);
+			err = NULL;
+		}
+	}
+	return err;
+}
+
 /** What is at @p addr, a page of @p object, should be what that holds. */
 static struct err *compare_page(struct joint *j, uint32_t object, uint64_t page,
 				uint64_t addr, const uint8_t *now)
@@ -264,17 +311,12 @@ static struct err *compare_page(struct joint *j, uint32_t object, uint64_t page,
 	return add_write(j, addr + from, should + from, to - from);
 }
 
-/** @p m has mapped shared memory, or was born with it. What it found there may be from a later
- * time: it was looked at while others ran. */
-static struct err *compare(struct joint *j, struct joint_member *m)
+static struct err *compare_all(struct joint *j, struct joint_member *m, uint32_t object)
 {
 	const uint64_t start = m->ev.shared.start, size = m->ev.shared.size;
 	uint8_t now[READ_BYTES];
-	uint32_t object;
-	struct err *err = object_find(j, m->ev.shared.key, &object);
+	struct err *err = NULL;
 
-	if (!err && !vec_find(&m->knows, k, *k == object))
-		err = vec_add(&m->knows, object);
 	for (uint64_t at = 0, n; !err && at < size; at += n) {
 		n = size - at < READ_BYTES ? size - at : READ_BYTES;
 		err = dec_machine_read(m->machine, start + at, now, n);
@@ -295,6 +337,29 @@ static struct err *compare(struct joint *j, struct joint_member *m)
 					   start + at + p, now + p);
 	}
 	return err;
+}
+
+/** @p m has mapped shared memory, or was born with it. What it found there may be from a later
+ * time: it was looked at while others ran. */
+static struct err *compare(struct joint *j, struct joint_member *m)
+{
+	uint32_t object;
+	bool held = true;
+	struct err *err = object_find(j, m->ev.shared.key, &object);
+
+	if (!err && !vec_find(&m->knows, k, *k == object))
+		err = vec_add(&m->knows, object);
+	if (!err)
+		err = compare_all(j, m, object);
+	if (!err && j->writes.size)
+		err = is_held(j, m, &held);
+	if (err || held)
+		return err;
+	// Nobody else could write there. It is another file, which got the number of one that is deleted, or
+	// somebody wrote into it by calls as nobody had it.
+	j->writes.size = 0;
+	object_forget(j, object);
+	return compare_all(j, m, object);
 }
 
 static struct err *tell_lost(struct joint *j, struct joint_member *m)

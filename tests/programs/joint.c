@@ -12,6 +12,7 @@
  *   joint segment   three attach a System V segment, each for itself
  *   joint leave     one writes, and unmaps what it wrote at once
  *   joint file      one writes by calls into a file that the other one has mapped
+ *   joint numbers   one maps file after file, each deleted before the next is made, which gets its number
  *   joint alarm     signals land in loops that read what the other one writes
  *   joint lost      one of two makes a call that cannot be replayed (int 0x80)
  */
@@ -302,6 +303,33 @@ static void file(void)
 		m->raced = h = h * 31 + m->turn + m->sum;
 }
 
+/* Inodes are given again: on ext4 at once, on tmpfs never. */
+static void numbers(void)
+{
+	uint64_t h = 1;
+
+	if (!fork()) {
+		for (uint64_t i = 0; i < 20; i++, usleep(1000))
+			m->sum = m->sum * 31 + i;
+		_exit(0);
+	}
+	for (uint64_t i = 0; i < 20; i++) {
+		FILE *f = tmpfile();
+		uint64_t *words;
+
+		if (!f || ftruncate(fileno(f), sizeof(*m)))
+			_exit(2);
+		words = (uint64_t *)map(fileno(f));
+		for (uint64_t k = 0; k < sizeof(*m) / sizeof(*words); k++) {
+			h = h * 31 + words[k];
+			words[k] = h + i;
+		}
+		munmap(words, sizeof(*m));
+		fclose(f);
+	}
+	printf("numbers %lx\n", h);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -309,7 +337,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} all[] = { { "spin", spin },	    { "ring", ring },	{ "mutex", mutex },
 		    { "segment", segment }, { "leave", leave }, { "alarm", alarms },
-		    { "lost", lost },	    { "file", file } };
+		    { "lost", lost },	    { "file", file },	{ "numbers", numbers } };
 
 	if (argc == 4)
 		opened(argv[2], atoi(argv[3]));

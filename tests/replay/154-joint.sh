@@ -28,7 +28,7 @@ printed() {
 	done | sort
 }
 
-for what in spin ring mutex shm segment leave alarm file; do
+for what in spin ring mutex shm segment leave alarm file numbers; do
 	record_joint $what
 	tail -n 1 "$c.err" | grep -q ': complete' || fail "$what: $(cat "$c.err")"
 	[ "$(printed)" = "$(sort "$c.out")" ] || fail "$what: replays print: $(printed)
