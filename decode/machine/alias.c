@@ -243,6 +243,17 @@ struct err *dec_alias_again(struct dec_guest *g, uint64_t from, uint64_t size,
 	return err;
 }
 
+uint64_t dec_alias_elsewhere(const struct dec_guest *g, uint64_t addr)
+{
+	const struct guest_alias *in =
+		vec_find(&g->aliases, a, addr >= a->start && addr < a->end);
+	uint64_t n = in && in->is_real && in->is_shared ?
+			     alias_known(g, in, in->offset + (addr - in->start)) :
+			     0;
+
+	return !in || n < in->end - addr ? n : in->end - addr;
+}
+
 bool dec_alias_is_shared(const struct dec_guest *g, uint64_t addr)
 {
 	const struct guest_alias *in =

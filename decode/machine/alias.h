@@ -36,6 +36,9 @@ struct err *dec_alias_grow(struct dec_guest *g, uint64_t end, uint64_t size);
 struct err *dec_alias_again(struct dec_guest *g, uint64_t from, uint64_t size,
 			    uint64_t to);
 
+/** @return how many bytes from @p addr on are mapped shared elsewhere, too. */
+uint64_t dec_alias_elsewhere(const struct dec_guest *g, uint64_t addr);
+
 /** @return whether the mapping at @p addr is shared. */
 bool dec_alias_is_shared(const struct dec_guest *g, uint64_t addr);
 

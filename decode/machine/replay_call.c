@@ -10,10 +10,13 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "decode/machine/alias.h"
 #include "decode/machine/call_access.h"
 #include "decode/machine/replay_int.h"
 #include "decode/machine/signal.h"
 #include "decode/machine/threads.h"
+
+#define PAGE 4096ull
 
 /** What a system call is made with. */
 #define CALL_REGS                                                                        \
@@ -294,6 +297,31 @@ static bool replay_is_module(struct dec_replay *r, uint64_t nr)
 	return true;
 }
 
+/* What came to a mapping that has grown. What the guest has elsewhere, too, is known; others wrote there until the
+ * recorder looked. */
+static enum dec_verdict replay_grown(struct dec_replay *r)
+{
+	enum dec_verdict v = DEC_GO;
+
+	for (size_t i = 0; i < r->next.n_writes; i++) {
+		const struct cap_write *w = &r->next.writes[i];
+
+		for (uint64_t at = 0, n; v == DEC_GO && at < w->size; at += n) {
+			uint64_t page = PAGE - (w->addr + at) % PAGE;
+
+			n = r->guest.is_in_company ?
+				    dec_alias_elsewhere(&r->guest, w->addr + at) :
+				    0;
+			if (n)
+				continue;
+			n = page < w->size - at ? page : w->size - at;
+			v = dec_replay_write(r, &(struct cap_write){ w->addr + at, n,
+								     w->data + at });
+		}
+	}
+	return v;
+}
+
 /* What the call did to memory: mappings, then contents. */
 static enum dec_verdict replay_syscall_memory(struct dec_replay *r, uint64_t nr)
 {
@@ -302,12 +330,19 @@ static enum dec_verdict replay_syscall_memory(struct dec_replay *r, uint64_t nr)
 	if (err)
 		return dec_replay_fail(r, err);
 	replay_log_syscall(r, true);
+	if (nr == SYS_mremap)
+		return replay_grown(r);
 	if (nr != SYS_mmap && nr != SYS_shmat)
 		return dec_replay_writes(r);
 	// The mapping was filled before it was protected: only the log is left.
-	for (size_t i = 0; i < r->next.n_writes; i++)
-		dec_replay_log_write(r, r->next.writes[i].addr, r->next.writes[i].data,
-				     r->next.writes[i].size);
+	for (size_t i = 0; i < r->next.n_writes; i++) {
+		const struct cap_write *w = &r->next.writes[i];
+		bool is_there = dec_guest_avail(&r->guest, w->addr, PROT_READ) >= w->size;
+
+		dec_replay_log_write(r, w->addr,
+				     is_there ? (const uint8_t *)w->addr : w->data,
+				     w->size);
+	}
 	return DEC_GO;
 }
 

@@ -317,7 +317,8 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	ptc_writes_clear(&t->now);
 	if (t->through.start < t->through.end)
 		ptc_joint_written(p, t, e);
-	if (e->flags & REC_MAPPED_FILE && p->all->follows)
+	if (p->all->follows && (e->flags & REC_MAPPED_FILE ||
+				(e->flags & REC_THROUGH_FILE && e->nr == __NR_mremap)))
 		ptc_joint_mapped(p, e);
 }
 

@@ -60,7 +60,7 @@ uint64_t ptc_shared_map_identity(const struct ptc_map *m);
  * because it was killed meanwhile. */
 struct err *ptc_joint_fork(struct ptc_process *p, pid_t tid, bool is_child);
 
-/** The same of call @p e, which mapped a file or a segment, and whose thread is stopping. */
+/** The same of call @p e, which mapped a file or a segment, or more of one, and whose thread is stopping. */
 void ptc_joint_mapped(struct ptc_process *p, const struct rec_syscall *e);
 
 /** Call @p e of @p t, which is stopping, wrote t->through into a file: the log says what is there now, if

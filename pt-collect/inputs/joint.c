@@ -166,18 +166,23 @@ void ptc_joint_mapped(struct ptc_process *p, const struct rec_syscall *e)
 	struct err *err = NULL;
 	struct cap_regs regs;
 
-	if (e->nr == __NR_shmat || e->regs.gpr[CAP_R10] & MAP_SHARED)
+	if (e->nr == __NR_shmat || e->nr == __NR_mremap ||
+	    e->regs.gpr[CAP_R10] & MAP_SHARED)
 		err = ptc_maps_read(p->tracee.pid, &maps);
 	memcpy(&regs, &e->regs, sizeof(regs));
 	regs.gpr[CAP_RAX] = e->ret;
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
-		const struct ptc_map *m = maps.list.data[i];
+		struct ptc_map m = *maps.list.data[i];
+		uint64_t at = e->ret;
 
-		if (m->start != (uint64_t)e->ret || !is_joint(p, m))
+		if (m.start > at || m.end <= at || !is_joint(p, &m))
 			continue;
+		// The kernel makes one of two that follow each other in the file, too.
+		m.offset += at - m.start;
+		m.start = at;
 		err = ptc_threads_join(p, e->head.tid, &regs, 0);
 		if (!err)
-			tell(p, e->head.tid, e->head.at_ns, m);
+			tell(p, e->head.tid, e->head.at_ns, &m);
 	}
 	take_failure(p, e->head.tid, err);
 }

@@ -7,10 +7,13 @@
  *
  *   twice thread   another thread counts
  *   twice child    another process does, which has the memory from before
+ *   twice grown    as thread, but the mapping is a page, and grows
+ *   twice growing  as child, but that has its mapping grow, and has no other
  *   twice forks    nobody counts, but another thread makes children, which have all that is mapped
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +26,7 @@
 #define WORDS 8
 
 struct memory {
+	char first[4096];
 	_Atomic uint64_t words[WORDS], sum;
 	_Atomic int is_over;
 };
@@ -30,6 +34,17 @@ struct memory {
 static struct memory *map(int fd)
 {
 	struct memory *m = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (m == MAP_FAILED)
+		_exit(2);
+	return m;
+}
+
+/* A page of it first, and then all. */
+static struct memory *map_growing(int fd)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct memory *m = mremap(page, 4096, BYTES, MREMAP_MAYMOVE);
 
 	if (m == MAP_FAILED)
 		_exit(2);
@@ -76,24 +91,39 @@ static int map_others(struct memory *m)
 	return 0;
 }
 
+/* It has no other mapping than one that has grown. */
+static int count_grown(int fd, struct memory *m)
+{
+	struct memory *grown;
+
+	usleep(20000);
+	grown = map_growing(fd);
+	munmap(m, BYTES);
+	count(grown);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	const char *who = argc > 1 ? argv[1] : "";
+	bool is_child = !strcmp(who, "child"), is_growing = !strcmp(who, "growing");
+	bool is_grown = !strcmp(who, "grown");
 	int fd = memfd_create("twice", 0);
-	uint64_t h = argc;
+	uint64_t h = 1;
 	struct memory *m;
 	pthread_t thread;
 
-	if (argc < 2 || fd < 0 || ftruncate(fd, BYTES))
+	if (fd < 0 || ftruncate(fd, BYTES))
 		return 2;
 	m = map(fd);
-	if (!strcmp(argv[1], "forks"))
+	if (!strcmp(who, "forks"))
 		return map_others(m);
-	if (!strcmp(argv[1], "thread"))
+	if (!is_child && !is_growing)
 		pthread_create(&thread, NULL, count, m);
 	else if (!fork())
-		return count(m), 0;
+		return is_growing ? count_grown(fd, m) : (count(m), 0);
 	for (int i = 0; i < TIMES; i++) {
-		struct memory *again = map(fd);
+		struct memory *again = is_grown ? map_growing(fd) : map(fd);
 
 		// In the same turn as the call before, or another one's.
 		atomic_fetch_add(&m->words[i % WORDS], 1);
@@ -102,10 +132,10 @@ int main(int argc, char **argv)
 		usleep(i % 3 * 500);
 	}
 	m->is_over = 1;
-	if (!strcmp(argv[1], "thread"))
-		pthread_join(thread, NULL);
-	else
+	if (is_child || is_growing)
 		wait(NULL);
+	else
+		pthread_join(thread, NULL);
 	printf("%lx %lx\n", h, m->sum);
 	return 0;
 }

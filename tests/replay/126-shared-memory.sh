@@ -11,7 +11,7 @@ record_and_replay "$BUILD/tests/programs/shared"
 grep -q 'code 0' "$TMPDIR/c.out" && fail "the program: $(cat "$TMPDIR/c.out")"
 
 # What a call has mapped is looked at while others count in it: it counts once.
-for what in thread child; do
+for what in thread child grown growing; do
 	for _ in 1 2 3; do
 		rm -rf "$TMPDIR/twice"
 		make_followed "$TMPDIR/twice" "$BUILD/tests/programs/twice" $what
