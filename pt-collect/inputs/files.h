@@ -39,6 +39,9 @@ void ptc_through_inherit(struct ptc_process *p, const struct ptc_process *parent
 /** @return whether @p m is such a mapping. */
 bool ptc_through_is_shared(const struct ptc_process *p, const struct ptc_map *m);
 
+/** Is what is mapped at @p m file @p inode on @p device? Segments have numbers of their own, as has each device. */
+bool ptc_through_is_of(const struct ptc_map *m, uint64_t device, uint64_t inode);
+
 /** Call @p e (REC_THROUGH_FILE), by which @p t is stopping, changed memory or mappings: add to the
  * writes of @p t and to @p ev how they are now. */
 void ptc_through_file(struct ptc_process *p, struct ptc_thread *t,

@@ -111,7 +111,8 @@ static struct err *tell_written(struct ptc_process *p, const struct ptc_thread *
 					.at_ns = e->head.at_ns };
 		struct cap_regs regs;
 
-		if (m->inode != t->through.inode || from >= to || !is_joint(other, m))
+		if (from >= to || !is_joint(other, m) ||
+		    !ptc_through_is_of(m, t->through.device, t->through.inode))
 			continue;
 		memcpy(&regs, &e->regs, sizeof(regs));
 		regs.gpr[CAP_RAX] = e->ret;

@@ -53,9 +53,10 @@ struct ptc_cut {
 
 /** What a call has written into a file (inputs/through.c). */
 struct ptc_through {
-	uint64_t inode, start, end; ///< of the file's bytes; equal: nothing
-	bool is_zeros;		    ///< there is nothing any more
-	VEC(uint8_t) bytes;	    ///< what was written; empty: only memory says
+	uint64_t device, inode;
+	uint64_t start, end; ///< of the file's bytes; equal: nothing
+	bool is_zeros;	     ///< there is nothing any more
+	VEC(uint8_t) bytes;  ///< what was written; empty: only memory says
 };
 
 /** What is known of one thread of the target. */

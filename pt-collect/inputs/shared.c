@@ -39,17 +39,12 @@ uint64_t ptc_shared_identity(const struct stat *st)
 	return identity(major(st->st_dev), minor(st->st_dev), st->st_ino);
 }
 
-static uint64_t file_identity(const struct ptc_map *m)
-{
-	return identity(m->major, m->minor, m->inode);
-}
-
 uint64_t ptc_shared_map_identity(const struct ptc_map *m)
 {
 	// The kernel numbers segments and memory without a name each for themselves.
 	bool is_segment = !strncmp(m->name, "/SYSV", 5);
 
-	return file_identity(m) ^ is_segment << 1;
+	return identity(m->major, m->minor, m->inode) ^ (uint64_t)is_segment << 62;
 }
 
 /* ---- what others have written ------------------------------------------------------------- */
@@ -147,7 +142,7 @@ static const char *watch_file(struct ptc_process *p, uint64_t key)
 	for (size_t i = 0; i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
-		if (m->is_shared && file_identity(m) == key)
+		if (m->is_shared && ptc_shared_map_identity(m) == key)
 			how = ptc_shared_watch(p, m->start, m->end - m->start);
 	}
 	return how;
@@ -161,7 +156,7 @@ static void look_at(struct ptc_process *p, pid_t pid)
 	err_destroy(ptc_maps_read(pid, &maps));
 	for (size_t i = 0; i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
-		uint64_t key = file_identity(m);
+		uint64_t key = ptc_shared_map_identity(m);
 
 		if (!(m->prot & PROT_WRITE) || !m->is_shared || !m->inode)
 			continue;
@@ -231,7 +226,7 @@ bool ptc_shared_segment(struct ptc_process *p, uint64_t addr, uint64_t *size,
 		if (m->start != addr)
 			continue;
 		*size = m->end - m->start;
-		*key = file_identity(m);
+		*key = ptc_shared_map_identity(m);
 		return true;
 	}
 	return false;

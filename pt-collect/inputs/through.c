@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <linux/falloc.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -95,6 +96,19 @@ bool ptc_through_is_shared(const struct ptc_process *p, const struct ptc_map *m)
 	const struct ptc_sized *f = vec_find(&p->sized, s, s->inode == m->inode);
 
 	return m->is_shared && f && f->is_shared;
+}
+
+bool ptc_through_is_of(const struct ptc_map *m, uint64_t device, uint64_t inode)
+{
+	struct stat st;
+
+	if (m->inode != inode || !strncmp(m->name, "/SYSV", 5))
+		return false;
+	if (makedev(m->major, m->minor) == device)
+		return true;
+	// Some filesystems (btrfs, overlayfs) have another device there than stat() tells.
+	return strncmp(m->name, "/memfd:", 7) &&
+	       (stat(m->name, &st) || st.st_ino != inode || st.st_dev == device);
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -193,6 +207,7 @@ static void add_span(struct change *c, const struct stat *st, uint64_t from, uin
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	const struct ptc_sized *f = vec_find(&c->p->sized, s, s->inode == st->st_ino);
 
+	c->t->through.device = st->st_dev;
 	c->t->through.inode = st->st_ino;
 	c->t->through.start = from;
 	c->t->through.end = to;
@@ -208,7 +223,7 @@ static void add_span(struct change *c, const struct stat *st, uint64_t from, uin
 		uint64_t lo = from > m->offset ? from : m->offset;
 		uint64_t hi = min_u64(to, end);
 
-		if (m->inode != st->st_ino || lo >= hi)
+		if (lo >= hi || !ptc_through_is_of(m, st->st_dev, st->st_ino))
 			continue;
 		// Private pages may be the process' own.
 		if (m->is_shared && hi - lo <= c->left &&
