@@ -148,6 +148,13 @@ static const char *watch_file(struct ptc_process *p, uint64_t key)
 	return how;
 }
 
+/** A child is traced from its birth on, and known when its stop there is seen. */
+static bool is_being_born(const struct ptc_process *p, pid_t pid)
+{
+	return p->all->follows &&
+	       ptc_status_number(pid, pid, "TracerPid", 10) == (uint64_t)getpid();
+}
+
 /** Does process @p pid have one of the files mapped so that it can write? */
 static void look_at(struct ptc_process *p, pid_t pid)
 {
@@ -165,6 +172,8 @@ static void look_at(struct ptc_process *p, pid_t pid)
 
 			if (s->key != key || s->is_told)
 				continue;
+			if (is_being_born(p, pid))
+				return;
 			s->is_told = true;
 			ptc_log_gap(&p->log, p->tracee.pid,
 				    "shared mapping of %s: process %d can write into it, "
@@ -174,13 +183,10 @@ static void look_at(struct ptc_process *p, pid_t pid)
 	}
 }
 
-/** What process @p pid writes is known by other means (joint.c). A child is traced from its birth on, and known when
- * its stop there is seen. */
+/** What process @p pid writes is known by other means (joint.c). */
 static bool is_joint(const struct ptc_process *p, pid_t pid)
 {
-	return p->all->follows &&
-	       (ptc_process_of(p->all, pid) ||
-		ptc_status_number(pid, pid, "TracerPid", 10) == (uint64_t)getpid());
+	return p->all->follows && ptc_process_of(p->all, pid);
 }
 
 void ptc_shared_look(struct ptc_process *p)
