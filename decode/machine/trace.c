@@ -10,6 +10,7 @@
 
 // Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
 #define TRACE_REFS 128
+#define X87_BYTES 160
 
 struct dec_tracer {
 	struct log_reader reader;
@@ -22,6 +23,8 @@ struct dec_tracer {
 	uint32_t resume; ///< so many of the next block were gone through in a stretch
 	uint8_t vec[32][64];
 	uint64_t k[8];
+	uint8_t x87[X87_BYTES], x87_before[X87_BYTES];
+	bool has_x87; ///< since the thread's last instruction of it
 	struct dec_ref ref[TRACE_REFS];
 	size_t n_refs;
 	VEC(struct dec_access) accesses; ///< of the system call that comes next
@@ -58,8 +61,10 @@ static void trace_reg(struct dec_tracer *t, bool is_def, int reg)
 		r->value = t->vec[reg - DEC_REG_VEC];
 	else if (reg < DEC_REG_FLAGS)
 		r->value = (const uint8_t *)&t->k[reg - DEC_REG_K];
+	else if (reg == DEC_REG_X87 && !is_def && t->has_x87)
+		r->value = memcpy(t->x87_before, t->x87, r->size = X87_BYTES);
 	r->has_value = r->value != NULL;
-	if (is_def || !r->value)
+	if (is_def || !r->value || reg == DEC_REG_X87)
 		return;
 	if (r->size == 8)
 		memcpy(t->value[r - t->ref], r->value, 8);
@@ -363,6 +368,9 @@ static void trace_assign(struct dec_tracer *t, int reg, const uint8_t *value)
 		memcpy(t->vec[reg - DEC_REG_VEC], value, 64);
 	else if (reg < DEC_REG_FLAGS)
 		memcpy(&t->k[reg - DEC_REG_K], value, 8);
+	else if (reg == DEC_REG_X87)
+		memcpy(t->x87, value, X87_BYTES);
+	t->has_x87 |= reg == DEC_REG_X87;
 }
 
 static struct err *trace_on_slow(void *ctx, const struct dec_rec_slow *rec,
@@ -433,6 +441,8 @@ static struct err *trace_state(struct dec_tracer *t, const struct dec_rec *rec,
 		return err;
 	if (is_insn)
 		trace_regs(t, false, &insn);
+	else
+		t->has_x87 = false;
 	memcpy(t->gpr, rec->value, sizeof(t->gpr));
 	t->fs_base = rec->value[17];
 	if (!is_insn)
@@ -473,6 +483,7 @@ static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t
 		memcpy(t->vec, &rec->value[DEC_REC_THREAD_WORDS], sizeof(t->vec));
 		memcpy(t->k, &rec->value[DEC_REC_THREAD_WORDS + sizeof(t->vec) / 8],
 		       sizeof(t->k));
+		t->has_x87 = false;
 		t->tid = rec->value[0];
 		return NULL;
 	case DEC_REC_WRITE:
