@@ -333,6 +333,19 @@ static bool is_low_load(const struct dec_insn *insn)
 	}
 }
 
+/* Masks of @p other, as struct dec_insn has it. */
+static uint32_t masks_of(uint64_t other)
+{
+	return (other >> (DEC_REG_K - DEC_GPRS) & 0xff) << BLANK_MASKS;
+}
+
+/* Of the x87 no instruction defines all. */
+static uint32_t x87_of(const struct dec_insn *insn)
+{
+	return ((insn->other_read | insn->other_written) >> (DEC_REG_X87 - DEC_GPRS) & 1)
+	       << BLANK_X87;
+}
+
 struct blank_regs dec_blank_regs(const struct dec_insn *insn, struct blank_regs *writes)
 {
 	bool zeroes = dec_insn_zeroes(insn);
@@ -342,8 +355,9 @@ struct blank_regs dec_blank_regs(const struct dec_insn *insn, struct blank_regs 
 	uint32_t read = zeroes || is_low_load(insn) ? 0 : insn->other_read;
 	uint32_t written = insn->other_written;
 	struct blank_regs reads = {
-		.own = (zeroes ? 0 : insn->gpr_read) | (uint32_t)reads_flags
-							       << BLANK_FLAGS,
+		.own = (zeroes ? 0 : insn->gpr_read) |
+		       (uint32_t)reads_flags << BLANK_FLAGS | masks_of(insn->other_read) |
+		       x87_of(insn),
 		.low = read,
 		.high = is_low(insn) ? 0 : read,
 	};
@@ -352,7 +366,8 @@ struct blank_regs dec_blank_regs(const struct dec_insn *insn, struct blank_regs 
 	    ZYDIS_MNEMONIC_VZEROUPPER) // what it clears may be said to have none still
 		reads.low = reads.high = written = 0;
 	*writes = (struct blank_regs){
-		.own = insn->gpr_written | (uint32_t)insn->kills_flags << BLANK_FLAGS,
+		.own = insn->gpr_written | (uint32_t)insn->kills_flags << BLANK_FLAGS |
+		       masks_of(insn->other_written),
 		.low = written,
 		.high = is_low(insn) ? 0 : written,
 	};

@@ -20,13 +20,13 @@
 struct translation;
 struct dec_engine;
 
-/** Registers, a bit each: general ones and, behind them, the flags; of vector registers the low 8 bytes, and what is above
- * them. */
+/** Registers, a bit each: general ones and, behind them, the flags, masks, and the x87's, MMX's, all as one; of vector
+ * registers the low 8 bytes, and what is above them. */
 struct blank_regs {
 	uint32_t own, low, high;
 };
 
-enum { BLANK_FLAGS = 16 };
+enum { BLANK_FLAGS = 16, BLANK_MASKS = 17, BLANK_X87 = 25 };
 
 /** What each register lacks, of those that lack any. */
 struct blank_bits {

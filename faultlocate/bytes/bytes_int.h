@@ -22,15 +22,32 @@
 #define BYTES_PAGE 4096
 #define BYTES_RED_ZONE 128 // below the stack's end a function may use it
 
+enum { BYTES_MASKS = 17, BYTES_X87 = 25 };
+
 /** Which bits have no value, of a thread: ones. */
 struct bytes_regs {
 	uint64_t gpr[DEC_GPRS];
 	uint8_t vec[32][64];
-	uint32_t live, vec_live; ///< bit n: register n has any
+	uint64_t mask[8], mmx[8];
+	uint8_t x87;	///< bit n: st(n) has none
+	bool no_status; ///< .. nor what a comparison left in the x87's status
+	uint32_t
+		live; ///< bit n: general register n lacks any; BYTES_MASKS + n: that mask; BYTES_X87
+	uint32_t vec_live; ///< .. vector registers
 	bool no_zero, no_sign, no_carry, no_overflow,
 		no_parity; ///< flags without a value
 	uint64_t rsp;	   ///< 0: not known
 };
+
+/** @return the registers that @p insn has to do with, as bytes_regs.live has them. */
+static inline uint32_t fl_values_regs(const struct dec_insn *insn)
+{
+	uint64_t other = insn->other_read | insn->other_written;
+
+	return insn->gpr_read | insn->gpr_written |
+	       (uint32_t)(other >> (DEC_REG_K - DEC_GPRS) & 0xff) << BYTES_MASKS |
+	       (uint32_t)(other >> (DEC_REG_X87 - DEC_GPRS) & 1) << BYTES_X87;
+}
 
 /** @return whether all flags have values. */
 static inline bool fl_has_flags(const struct bytes_regs *r)
@@ -43,7 +60,8 @@ static inline bool fl_has_flags(const struct bytes_regs *r)
 struct bytes_state {
 	uint64_t addr; ///< 0: there is none
 	uint8_t vec[32][64];
-	uint32_t vec_live;
+	uint64_t mask[8];
+	uint32_t live, vec_live;
 };
 
 /** A signal's handler under way: what it interrupted. */

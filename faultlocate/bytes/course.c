@@ -18,7 +18,7 @@ static void plan_insn(const struct dec_glance *g, uint32_t i, struct hg_trail *t
 	struct bytes_seen_block *b = fl_seen_block(g);
 	struct bytes_seen *q = fl_seen(g, i);
 
-	b->gpr |= q->gpr;
+	b->regs |= q->regs;
 	b->vec |= q->vec;
 	if (q->kind == KIND_INERT)
 		return;
@@ -140,7 +140,8 @@ static uint32_t go_course(struct bytes_walk *w, const struct dec_glance *g,
 		w, g, { (const uint8_t *)g->gpr, g->rec, (const uint8_t *)&nothing }
 	};
 
-	if (b->gpr & r->live || b->vec & r->vec_live || !fl_has_flags(r) || b->is_watched)
+	if (b->regs & r->live || b->vec & r->vec_live || !fl_has_flags(r) ||
+	    b->is_watched)
 		return 0;
 	for (uint32_t left = b->relevant; left && !*err; left &= left - 1) {
 		uint32_t i = __builtin_ctz(left);
@@ -173,7 +174,7 @@ static bool go_branch(struct bytes_walk *w, struct frames *frames,
 	struct bytes_thread *t = w->thread;
 	bool is_return = b->end == BYTES_END_RETURN;
 
-	if (q->gpr & t->regs.live || b->is_watched ||
+	if (q->regs & t->regs.live || b->is_watched ||
 	    (is_return && ((t->allocator_rsp && rsp >= t->allocator_rsp) ||
 			   !fl_values_are_there(&w->values, rsp, 8))) ||
 	    (q->mem.is_there &&

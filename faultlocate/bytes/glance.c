@@ -34,7 +34,7 @@ static void learn(struct bytes_walk *w, struct bytes_seen *q, struct frames *fra
 
 	*q = (struct bytes_seen){ .kind = g->plan->insn[i].is_inert ? KIND_INERT :
 								      KIND_STEP,
-				  .gpr = insn->gpr_read | insn->gpr_written,
+				  .regs = fl_values_regs(insn),
 				  .vec = insn->other_read | insn->other_written,
 				  .moves_stack = insn->gpr_written >> CAP_RSP & 1,
 				  .reads_flags = insn->reads_flags,
@@ -132,7 +132,7 @@ static bool is_concerned(struct bytes_walk *w, const struct dec_glance *g,
 
 	return (q->is_call && w->objects.has_literal &&
 		(d->live & BYTES_ARGUMENTS || is_in_frame(g, CAP_RDI))) ||
-	       q->gpr & (r->live | (has_objects ? d->live : 0)) ||
+	       q->regs & (r->live | (has_objects ? d->live : 0)) ||
 	       q->vec & (r->vec_live | (has_objects ? d->vec_live : 0)) ||
 	       (q->reads_flags && !fl_has_flags(r)) ||
 	       (q->mem.is_read &&

@@ -24,8 +24,8 @@ struct bytes_seen {
 	bool reads_flags, writes_flags, moves_stack;
 	uint8_t words; ///< of 8 bytes that it reads, at word_at; 0: nobody looks at them
 	uint8_t def;   ///< as struct hg_slots_at has it
-	uint16_t gpr;  ///< general registers that are read or written
 	uint16_t def_at, word_at, store_at;
+	uint32_t regs; ///< those that are read or written, as bytes_regs.live has them,
 	uint32_t vec;
 	struct hg_glance_mem mem;
 
@@ -51,7 +51,7 @@ struct bytes_seen_block {
 	uint8_t n;	 ///< instructions before the first for a step
 	uint8_t end;	 ///< enum bytes_end
 	uint8_t n_finals;
-	uint16_t gpr;	    ///< general registers that those n read or write
+	uint32_t regs;	    ///< that those n read or write
 	uint32_t n_watched; ///< is_watched was found when looks.next was that
 	uint32_t n_mapped;  ///< known when so many modules were mapped
 	uint32_t n_entries; ///< so many were known when is_entry was found

@@ -46,8 +46,7 @@ static struct err *begin(struct bytes_walk *w, const uint64_t before[DEC_GPRS],
 	if (before[CAP_RSP] - now[CAP_RSP] > NEAR)
 		w->has_stacks = true;
 	change(&t->regs, before, now);
-	memset(t->regs.vec, 0, sizeof(t->regs.vec));
-	t->regs.vec_live = 0;
+	fl_values_clear_others(&t->regs);
 	fl_flow_clear_flags(&t->regs);
 	return w->events->use ? fl_values_take(&w->values, now[CAP_RSP] - BYTES_RED_ZONE,
 					       BYTES_RED_ZONE) :

@@ -14,7 +14,11 @@
 
 #include "faultlocate/bytes/values_int.h"
 
+#define GPRS ((1u << DEC_GPRS) - 1)
 #define LIVE_REFS 256 // more than any instruction has
+
+_Static_assert((int)BYTES_MASKS == (int)BLANK_MASKS && (int)BYTES_X87 == (int)BLANK_X87,
+	       "registers have the same bits");
 
 struct live {
 	struct bytes_walk walk;
@@ -80,9 +84,10 @@ static void live(const void *state, struct blank_regs *ret, struct blank_bits *b
 {
 	const struct bytes_regs *r = &((const struct live *)state)->thread.regs;
 
-	*ret = (struct blank_regs){ .own = r->live | (uint32_t)!fl_has_flags(r)
-							     << BLANK_FLAGS };
-	for (uint32_t left = r->live; left; left &= left - 1)
+	*ret = (struct blank_regs){
+		.own = r->live | (uint32_t)!fl_has_flags(r) << BLANK_FLAGS,
+	};
+	for (uint32_t left = r->live & GPRS; left; left &= left - 1)
 		bits->gpr[__builtin_ctz(left)] = r->gpr[__builtin_ctz(left)];
 	for (uint32_t left = r->vec_live; left; left &= left - 1) {
 		int v = __builtin_ctz(left);
@@ -110,9 +115,9 @@ static void settle(void *state, const struct blank_regs *now,
 		   const struct blank_bits *bits)
 {
 	struct bytes_regs *r = &((struct live *)state)->thread.regs;
-	uint32_t own = now->own & ((1u << DEC_GPRS) - 1), vec = now->low | now->high;
+	uint32_t own = now->own & GPRS, vec = now->low | now->high;
 
-	for (uint32_t left = r->live | own; left; left &= left - 1) {
+	for (uint32_t left = (r->live & GPRS) | own; left; left &= left - 1) {
 		int reg = __builtin_ctz(left);
 
 		fl_values_put_gpr(r, reg, own >> reg & 1 ? bits->gpr[reg] : 0);
@@ -124,6 +129,11 @@ static void settle(void *state, const struct blank_regs *now,
 
 		settle_vector(r, v, bits->vec[v], now->low >> v & 1, now->high >> v & 1);
 	}
+	for (int k = 0; k < 8; k++)
+		if (!(now->own >> (BLANK_MASKS + k) & 1))
+			fl_values_put_mask(r, k, 0);
+	if (!(now->own >> BLANK_X87 & 1))
+		fl_values_clear_x87(r);
 	r->vec_live = vec;
 }
 

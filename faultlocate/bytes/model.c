@@ -15,7 +15,8 @@ static const struct {
 } families[] = {
 	{ M(MOV), M(MOV), MODEL_COPY, 0 },
 	{ M(MOVZX), M(MOVZX), MODEL_COPY, 0 },
-	{ M(MOVBE), M(MOVBE), MODEL_ALL, 0 },
+	{ M(MOVNTI), M(MOVNTI), MODEL_COPY, 0 },
+	{ M(MOVBE), M(MOVBE), MODEL_BYTE_SWAP, 0 },
 	{ M(MOVSX), M(MOVSXD), MODEL_SIGN_EXTEND, 0 },
 	{ M(CBW), M(CBW), MODEL_SIGN_EXTEND, 1 },
 	{ M(CWDE), M(CWDE), MODEL_SIGN_EXTEND, 2 },
@@ -40,7 +41,8 @@ static const struct {
 	{ M(ROL), M(ROL), MODEL_SHIFT, 0 },
 	{ M(ROR), M(ROR), MODEL_SHIFT, 0 },
 	{ M(POPCNT), M(POPCNT), MODEL_ALL, 0 },
-	{ M(BSWAP), M(BSWAP), MODEL_ALL, 0 },
+	{ M(BSWAP), M(BSWAP), MODEL_BYTE_SWAP, 0 },
+	{ M(CRC32), M(CRC32), MODEL_ALL, 0 },
 	{ M(BSF), M(BSF), MODEL_COUNT, 0 },
 	{ M(BSR), M(BSR), MODEL_COUNT, 0 },
 	{ M(TZCNT), M(TZCNT), MODEL_COUNT, 0 },
@@ -57,6 +59,28 @@ static const struct {
 	{ M(MOVSW), M(MOVSW), MODEL_STRING_COPY, 0 },
 	{ M(MOVSQ), M(MOVSQ), MODEL_STRING_COPY, 0 },
 	{ M(STOSB), M(STOSQ), MODEL_STRING_FILL, 0 },
+	{ M(LODSB), M(LODSW), MODEL_STRING_LOAD, 0 },
+	{ M(SCASB), M(SCASW), MODEL_STRING_COMPARE, 0 },
+	{ M(CMPSB), M(CMPSB), MODEL_STRING_COMPARE, 0 },
+	{ M(CMPSQ), M(CMPSW), MODEL_STRING_COMPARE, 0 },
+	{ M(BT), M(BTS), MODEL_BIT_TEST, 0 },
+	{ M(RCL), M(RCL), MODEL_THROUGH_CARRY, 0 },
+	{ M(RCR), M(RCR), MODEL_THROUGH_CARRY, 0 },
+	{ M(CWD), M(CWD), MODEL_SIGN_OF, 2 },
+	{ M(CDQ), M(CDQ), MODEL_SIGN_OF, 4 },
+	{ M(CQO), M(CQO), MODEL_SIGN_OF, 8 },
+	{ M(LAHF), M(LAHF), MODEL_FLAGS, 0 },
+	{ M(SAHF), M(SAHF), MODEL_FLAGS, 0 },
+	{ M(CMPXCHG8B), M(CMPXCHG8B), MODEL_CMPXCHG_TWO, 4 },
+	{ M(CMPXCHG16B), M(CMPXCHG16B), MODEL_CMPXCHG_TWO, 8 },
+	{ M(ADCX), M(ADCX), MODEL_CARRY_ONE, 0 },
+	{ M(ADOX), M(ADOX), MODEL_CARRY_ONE, 0 },
+	{ M(BLSI), M(BLSR), MODEL_BITS, 0 },
+	{ M(BZHI), M(BZHI), MODEL_ZERO_HIGH, 0 },
+	{ M(BEXTR), M(BEXTR), MODEL_FIELD, 0 },
+	{ M(PEXT), M(PEXT), MODEL_EXTRACT, 0 },
+	{ M(PDEP), M(PDEP), MODEL_DEPOSIT, 0 },
+	{ M(MULX), M(MULX), MODEL_TWO, 0 },
 	{ M(ANDN), M(ANDN), MODEL_AND, 0 },
 	{ M(RORX), M(RORX), MODEL_SHIFT, 0 },
 	{ M(SHLX), M(SHLX), MODEL_SHIFT, 0 },
@@ -73,6 +97,8 @@ static uint8_t condition_of(uint16_t m)
 	case M(SETZ):
 	case M(SETNZ):
 	case M(CMOVZ):
+	case M(FCMOVE):
+	case M(FCMOVNE):
 	case M(CMOVNZ):
 		return MODEL_ZERO;
 	case M(JB):
@@ -80,6 +106,8 @@ static uint8_t condition_of(uint16_t m)
 	case M(SETB):
 	case M(SETNB):
 	case M(CMOVB):
+	case M(FCMOVB):
+	case M(FCMOVNB):
 	case M(CMOVNB):
 		return MODEL_CARRIES;
 	case M(JBE):
@@ -87,6 +115,8 @@ static uint8_t condition_of(uint16_t m)
 	case M(SETBE):
 	case M(SETNBE):
 	case M(CMOVBE):
+	case M(FCMOVBE):
+	case M(FCMOVNBE):
 	case M(CMOVNBE):
 		return MODEL_CARRIES | MODEL_ZERO;
 	case M(JS):
@@ -96,6 +126,12 @@ static uint8_t condition_of(uint16_t m)
 	case M(CMOVS):
 	case M(CMOVNS):
 		return MODEL_SIGN;
+	case M(JO):
+	case M(JNO):
+	case M(SETO):
+	case M(SETNO):
+	case M(CMOVO):
+	case M(CMOVNO):
 	case M(JL):
 	case M(JNL):
 	case M(SETL):
@@ -115,6 +151,8 @@ static uint8_t condition_of(uint16_t m)
 	case M(SETP):
 	case M(SETNP):
 	case M(CMOVP):
+	case M(FCMOVU):
+	case M(FCMOVNU):
 	case M(CMOVNP):
 		return MODEL_PARITY;
 	default:
@@ -140,6 +178,16 @@ static void take_operand(const ZydisDecodedOperand *o, struct model_op *ret)
 			ret->kind = MODEL_GPR;
 			ret->reg = number;
 			ret->shift = is_high_byte(o->reg.value) ? 8 : 0;
+		} else if (number == DEC_REG_X87) {
+			ret->kind = ZydisRegisterGetClass(o->reg.value) ==
+						    ZYDIS_REGCLASS_MMX ?
+					    MODEL_MMX :
+					    MODEL_X87_REG;
+			ret->reg = ZydisRegisterGetId(o->reg.value);
+		} else if (number >= DEC_REG_K && number < DEC_REG_FLAGS) {
+			ret->kind = MODEL_MASK;
+			ret->bytes = 8;
+			ret->reg = number - DEC_REG_K;
 		} else if (number < DEC_REG_K) {
 			ret->kind = MODEL_VEC;
 			ret->bytes = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64,
@@ -197,6 +245,13 @@ static void tell_apart(struct insn_model *m)
 	case M(MOVSD):
 		m->family = MODEL_STRING_COPY;
 		break;
+	case M(LODSD):
+		m->family = MODEL_STRING_LOAD;
+		break;
+	case M(SCASD):
+	case M(CMPSD):
+		m->family = MODEL_STRING_COMPARE;
+		break;
 	case M(STOSB):
 	case M(STOSD):
 	case M(STOSQ):
@@ -214,28 +269,43 @@ static void tell_apart(struct insn_model *m)
 	}
 }
 
-/* @return false: it is under a mask, or makes one: not modelled. */
-static bool take_operands(const struct dec_insn *insn, const ZydisDecodedInstruction *d,
+/* Bytes of an index of a gather or scatter, by its name: vpgatherqd. */
+static uint8_t index_bytes_of(uint16_t mnemonic)
+{
+	const char *name = ZydisMnemonicGetString(mnemonic);
+	size_t n = strlen(name);
+
+	return n >= 2 && (name[n - 2] == 'q' || (n >= 3 && name[n - 3] == 'q')) ? 8 : 4;
+}
+
+static void take_operands(const struct dec_insn *insn, const ZydisDecodedInstruction *d,
 			  const ZydisDecodedOperand *ops, struct insn_model *m)
 {
 	for (int i = 0; i < d->operand_count_visible && m->n < 4; i++) {
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		    ZydisRegisterGetClass(ops[i].reg.value) == ZYDIS_REGCLASS_MASK) {
-			if (ops[i].reg.value != ZYDIS_REGISTER_K0 || !i)
-				return false;
+		    ops[i].encoding == ZYDIS_OPERAND_ENCODING_MASK) {
+			m->mask = ZydisRegisterGetId(ops[i].reg.value);
 			continue;
+		}
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    ops[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
+			m->index = ZydisRegisterGetId(ops[i].mem.index);
+			m->index_bytes = index_bytes_of(d->mnemonic);
 		}
 		take_operand(&ops[i], &m->op[m->n++]);
 		take_address(insn, &ops[i], &m->address);
 	}
 	m->is_broadcast = d->avx.broadcast.mode && !d->avx.broadcast.is_static;
-	return true;
+	m->is_zeroing = d->avx.mask.mode == ZYDIS_MASK_MODE_ZEROING ||
+			d->avx.mask.mode == ZYDIS_MASK_MODE_CONTROL_ZEROING;
+	m->mask_lane = ops[0].element_size / 8;
 }
 
 static bool has_vector(const struct insn_model *m)
 {
 	for (int i = 0; i < m->n; i++)
-		if (m->op[i].kind == MODEL_VEC)
+		if (m->op[i].kind == MODEL_VEC || m->op[i].kind == MODEL_MMX ||
+		    m->op[i].kind == MODEL_MASK)
 			return true;
 	return m->mnemonic == M(VZEROUPPER);
 }
@@ -247,6 +317,12 @@ static uint8_t clears_of(const struct insn_model *m)
 		       m->op[1].kind == MODEL_VEC;
 
 	return m->family == MODEL_VEC_COPY && !is_part ? 16 : 0;
+}
+
+static bool is_x87(const ZydisDecodedInstruction *d)
+{
+	return d->meta.category == ZYDIS_CATEGORY_X87_ALU ||
+	       d->meta.category == ZYDIS_CATEGORY_FCMOV;
 }
 
 static bool is_same(const struct insn_model *m)
@@ -267,15 +343,16 @@ void fl_model_make(const struct dec_insn *insn, struct insn_model *ret)
 	memcpy(m->bytes, insn->bytes, sizeof(m->bytes));
 	if (!dec_insn_zydis(insn->bytes, insn->len, &d, ops))
 		return;
-	if (!take_operands(insn, &d, ops, m))
-		return;
+	take_operands(insn, &d, ops, m);
 	m->condition = condition_of(d.mnemonic);
 	choose_family(&d, m);
-	if (has_vector(m))
+	if (is_x87(&d))
+		m->family = MODEL_X87;
+	else if (has_vector(m))
 		fl_model_vector(ZydisMnemonicGetString(d.mnemonic), insn->is_vex, m);
 	else
 		tell_apart(m);
-	if (m->condition && insn->flow == DEC_FLOW_NEXT)
+	if (m->condition && insn->flow == DEC_FLOW_NEXT && m->family != MODEL_X87)
 		m->family = m->op[0].bytes == 1 ? MODEL_SET : MODEL_MOVE;
 	if (m->family >= MODEL_VECTORS)
 		m->clears = insn->is_vex ? 64 : clears_of(m);

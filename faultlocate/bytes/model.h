@@ -11,7 +11,16 @@
 
 #include "decode/machine/trace.h"
 
-enum model_operand { MODEL_NONE, MODEL_GPR, MODEL_VEC, MODEL_MEM, MODEL_IMM };
+enum model_operand {
+	MODEL_NONE,
+	MODEL_GPR,
+	MODEL_VEC,
+	MODEL_MEM,
+	MODEL_IMM,
+	MODEL_MASK,
+	MODEL_MMX,
+	MODEL_X87_REG
+};
 
 enum model_family {
 	MODEL_OTHER, ///< what it defines has a value
@@ -25,8 +34,8 @@ enum model_family {
 	MODEL_COMPARE,
 	MODEL_TEST,
 	MODEL_NOT,
-	MODEL_SHIFT,  ///< shl, shr, sar, rol, ror
-	MODEL_ALL,    ///< any such bit makes all of the result so: popcnt, conversions
+	MODEL_SHIFT, ///< shl, shr, sar, rol, ror
+	MODEL_ALL, ///< any such bit makes all of the result so: popcnt, crc32, conversions
 	MODEL_COUNT,  ///< of zeroes up to the first one: bsf, lzcnt
 	MODEL_DOUBLE, ///< shld, shrd
 	MODEL_XADD,
@@ -40,7 +49,23 @@ enum model_family {
 	MODEL_LEAVE,
 	MODEL_STRING_COPY,
 	MODEL_STRING_FILL,
-	MODEL_VECTORS, ///< what follows: values_vector.c
+	MODEL_X87,  ///< values_x87.c
+	MODEL_BITS, ///< what follows: values_bits.c. Of the lowest bit that is set: blsr
+	MODEL_BYTE_SWAP,
+	MODEL_ZERO_HIGH, ///< bzhi
+	MODEL_FIELD,	 ///< bextr
+	MODEL_EXTRACT,	 ///< pext
+	MODEL_DEPOSIT,	 ///< pdep
+	MODEL_TWO,	 ///< mulx
+	MODEL_CARRY_ONE, ///< adcx, adox
+	MODEL_BIT_TEST,
+	MODEL_THROUGH_CARRY, ///< rcl, rcr
+	MODEL_SIGN_OF,	     ///< of rax to rdx: cdq
+	MODEL_FLAGS,	     ///< lahf, sahf
+	MODEL_CMPXCHG_TWO,   ///< cmpxchg16b
+	MODEL_STRING_LOAD,
+	MODEL_STRING_COMPARE, ///< scas, cmps
+	MODEL_VECTORS,	      ///< what follows: values_vector.c
 	MODEL_VEC_COPY = MODEL_VECTORS,
 	MODEL_VEC_LOW,	   ///< computes in the lowest lane, and copies the rest
 	MODEL_VEC_LANES,   ///< .. in each
@@ -52,19 +77,36 @@ enum model_family {
 	MODEL_VEC_EQUAL,
 	MODEL_VEC_LEAST, ///< of each two lanes, without signs
 	MODEL_VEC_SHIFT,
-	MODEL_VEC_SHUFFLE, ///< which byte goes where is in the instruction
-	MODEL_VEC_PERMUTE, ///< .. in a register
-	MODEL_VEC_CHOOSE,  ///< by a third register's signs: blendvps
-	MODEL_VEC_SIGNS,   ///< to a general register: pmovmskb
-	MODEL_VEC_COMPARE, ///< comisd and the like
-	MODEL_VEC_TEST,	   ///< ptest
-	MODEL_VEC_UPPER,   ///< vzeroupper
+	MODEL_VEC_SHUFFLE,		///< which byte goes where is in the instruction
+	MODEL_VEC_PERMUTE,		///< .. in a register
+	MODEL_VEC_CHOOSE,		///< by a third register's signs: blendvps
+	MODEL_VEC_SIGNS,		///< to a general register: pmovmskb
+	MODEL_VEC_COMPARE,		///< comisd and the like
+	MODEL_VEC_TEST,			///< ptest
+	MODEL_VEC_UPPER,		///< vzeroupper
+	MODEL_VEC_PICK,			///< by general ones' numbers: vpermi2d
+	MODEL_LANES,			///< what follows: values_lanes.c
+	MODEL_LANES_TEXT = MODEL_LANES, ///< pcmpistri and the like
+	MODEL_LANES_CARRYLESS,		///< pclmulqdq
+	MODEL_LANES_PRODUCT,		///< dpps
+	MODEL_LANES_SADS,		///< mpsadbw
+	MODEL_LANES_TERNARY,		///< vpternlogd
+	MODEL_LANES_TEST,		///< vptestmb: to a mask
+	MODEL_LANES_OR_TEST,		///< kortestb
+	MODEL_LANES_BLEND,		///< by a mask: vpblendmb
+	MODEL_LANES_SPREAD,		///< of a mask's bits: vpmovm2b
+	MODEL_LANES_COMPRESS,
+	MODEL_LANES_EXPAND,
+	MODEL_LANES_MASKED, ///< by a vector's signs: vmaskmovps
+	MODEL_LANES_GATHER,
+	MODEL_LANES_SCATTER,
 };
 
 /** Of MODEL_VEC_SHUFFLE. Of lanes, as all vector instructions, within 16 bytes, unless it says more. */
 enum model_shuffle {
-	SHUFFLE_ALIGN, ///< bytes of both, from that which the number says on
-	SHUFFLE_BLEND, ///< of which each is, by bits of the number
+	SHUFFLE_ALIGN,	     ///< bytes of both, from that which the number says on
+	SHUFFLE_ALIGN_WHOLE, ///< .. lanes, of whole vectors
+	SHUFFLE_BLEND,	     ///< of which each is, by bits of the number
 	SHUFFLE_BROADCAST,
 	SHUFFLE_DOUBLES, ///< by two bits of the number each
 	SHUFFLE_EVEN,	 ///< those twice
@@ -75,11 +117,13 @@ enum model_shuffle {
 	SHUFFLE_HIGH_WORDS,
 	SHUFFLE_INSERT,
 	SHUFFLE_INSERT_SINGLE,
+	SHUFFLE_JOIN, ///< the first above the second
 	SHUFFLE_LEFT, ///< by bytes
 	SHUFFLE_LOWEST,
 	SHUFFLE_LOW_WORDS,
 	SHUFFLE_ODD,
 	SHUFFLE_PAIR,  ///< of each source one, by a bit of the number
+	SHUFFLE_PARTS, ///< 16 bytes each, the lower half from the first source: vshufi32x4
 	SHUFFLE_QUADS, ///< of 32 bytes, by two bits each
 	SHUFFLE_RIGHT,
 	SHUFFLE_TWO_AND_TWO, ///< from the first, and the second, by two bits each
@@ -91,7 +135,13 @@ enum model_shuffle {
 enum model_logic { LOGIC_AND, LOGIC_ANDN, LOGIC_OR, LOGIC_XOR };
 
 /** Of MODEL_VEC_SHIFT. */
-enum model_shift { SHIFT_LEFT, SHIFT_RIGHT, SHIFT_ARITHMETIC };
+enum model_shift {
+	SHIFT_LEFT,
+	SHIFT_RIGHT,
+	SHIFT_ARITHMETIC,
+	SHIFT_AROUND,
+	SHIFT_AROUND_RIGHT
+};
 
 /** Which flags decide. */
 enum model_condition {
@@ -123,6 +173,15 @@ struct insn_model {
 	uint8_t n;
 	bool is_same;	   ///< both sources are one register
 	bool is_broadcast; ///< each lane of the operand in memory is the same
+	bool is_each;	   ///< MODEL_VEC_SHIFT: each lane by a number of its own
+	bool is_to_mask;   ///< it has a bit of a mask for each lane
+	bool is_zeroing;   ///< so lanes are that the mask leaves out
+	bool is_by_sign;   ///< MODEL_VEC_TEST: of lanes
+	uint8_t mask;	   ///< this says which lanes it has to do with; 0: with all
+	uint8_t mask_lane; ///< bytes
+	uint8_t unit;	   ///< bytes in which shuffles stay: 16, of MMX 8
+	uint8_t index,
+		index_bytes; ///< of a gather: the vector of indexes, and how large they are
 	uint8_t clears; ///< to which byte what is above the result in a vector register is cleared
 	uint16_t mnemonic;
 	uint8_t bytes[15];

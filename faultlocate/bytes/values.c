@@ -347,21 +347,43 @@ static struct err *read_memory(struct bytes_walk *w, const struct dec_step *s)
 	return err;
 }
 
+/* .. of rcx, by which jrcxz, and loops, decide: whether that is 0? */
+static bool is_count_unknown(struct bytes_walk *w, const struct dec_step *s)
+{
+	uint64_t bits = w->thread->regs.gpr[CAP_RCX], value = w->thread->gpr[CAP_RCX];
+
+	if (s->insn->mnemonic == ZYDIS_MNEMONIC_JECXZ) {
+		bits = (uint32_t)bits;
+		value = (uint32_t)value;
+	}
+	return s->insn->mnemonic == ZYDIS_MNEMONIC_JRCXZ ||
+			       s->insn->mnemonic == ZYDIS_MNEMONIC_JECXZ ?
+		       bits && !(value & ~bits) :
+		       bits != 0;
+}
+
 static struct err *use(struct bytes_walk *w, const struct dec_step *s,
 		       const struct insn_model *m)
 {
 	struct bytes_regs *r = &w->thread->regs;
+	const struct bytes_flow f = { w, r, s, m };
 	const struct dec_insn *insn = s->insn;
 	struct err *err = NULL;
 
-	if (is_address_unknown(r, insn))
+	if (is_address_unknown(r, insn) || fl_lanes_is_address_unknown(&f))
 		err = tell(w, s, FL_USE_ADDRESS, 0);
+	if (!err && fl_bits_is_end_unknown(&f))
+		err = tell(w, s, FL_USE_BRANCH, 0);
 	if (err || insn->flow == DEC_FLOW_NEXT)
 		return err;
 	if (insn->flow == DEC_FLOW_SYSCALL)
 		return use_syscall(w, s);
 	if (insn->flow == DEC_FLOW_JCC && is_undecided(r, m->condition)) {
 		fl_flow_clear_flags(r);
+		return tell(w, s, FL_USE_BRANCH, 0);
+	}
+	if (insn->flow == DEC_FLOW_JRCX && is_count_unknown(w, s)) {
+		fl_values_put_gpr(r, CAP_RCX, 0);
 		return tell(w, s, FL_USE_BRANCH, 0);
 	}
 	if ((insn->flow == DEC_FLOW_JMP_IND || insn->flow == DEC_FLOW_CALL_IND) &&
@@ -378,7 +400,7 @@ static bool is_concerned(struct bytes_walk *w, const struct dec_step *s)
 	const struct bytes_regs *r = &w->thread->regs;
 	const struct dec_insn *insn = s->insn;
 
-	if (r->live & (insn->gpr_read | insn->gpr_written))
+	if (r->live & fl_values_regs(insn))
 		return true;
 	if (r->vec_live & (uint32_t)(insn->other_read | insn->other_written))
 		return true;
@@ -422,6 +444,8 @@ static bool is_of_state(const struct dec_insn *insn, bool *loads)
 	}
 }
 
+#define MASKS (0xffu << BYTES_MASKS)
+
 static uint64_t address_of(const struct dec_mem *m, const uint64_t *gpr)
 {
 	return m->disp + (m->base < DEC_GPRS ? gpr[m->base] : 0) +
@@ -440,16 +464,18 @@ static struct err *keep_state(struct bytes_walk *w, const struct dec_step *s, bo
 	addr = address_of(&m->address, w->thread->gpr);
 	if (!loads) {
 		memcpy(state->vec, r->vec, sizeof(state->vec));
+		memcpy(state->mask, r->mask, sizeof(state->mask));
+		state->live = r->live & MASKS;
 		state->vec_live = r->vec_live;
 		state->addr = addr;
 	} else {
-		bool is_it = state->addr == addr;
-
-		r->vec_live = is_it ? state->vec_live : 0;
-		if (is_it)
+		fl_values_clear_others(r);
+		if (state->addr == addr) {
 			memcpy(r->vec, state->vec, sizeof(r->vec));
-		else
-			memset(r->vec, 0, sizeof(r->vec));
+			memcpy(r->mask, state->mask, sizeof(r->mask));
+			r->live |= state->live;
+			r->vec_live = state->vec_live;
+		}
 	}
 	return define_memory(w, s);
 }

@@ -6,13 +6,11 @@
  * What becomes of bits without a value in one instruction. Where that is not modelled the result counts as having
  * one: less is told then, nothing wrong.
  */
-#include <string.h>
-
 #include "faultlocate/bytes/values_int.h"
 
 #include "decode/x86/zydis.h"
 
-static uint64_t mask_of(unsigned bytes)
+uint64_t fl_flow_mask_of(unsigned bytes)
 {
 	return bytes >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
 }
@@ -45,7 +43,7 @@ uint64_t fl_values_operand(struct bytes_walk *w, const struct dec_step *s,
 
 	switch (o->kind) {
 	case MODEL_GPR:
-		return w->thread->regs.gpr[o->reg] >> o->shift & mask_of(bytes);
+		return w->thread->regs.gpr[o->reg] >> o->shift & fl_flow_mask_of(bytes);
 	case MODEL_MEM:
 		return bits_at(w, fl_flow_memory(s, false), bytes);
 	case MODEL_VEC:
@@ -56,12 +54,12 @@ uint64_t fl_values_operand(struct bytes_walk *w, const struct dec_step *s,
 	}
 }
 
-static uint64_t bits_of(const struct bytes_flow *f, int op)
+uint64_t fl_flow_bits(const struct bytes_flow *f, int op)
 {
 	return fl_values_operand(f->w, f->s, &f->m->op[op]);
 }
 
-static uint64_t value_in(const struct dec_ref *r, unsigned bytes)
+uint64_t fl_flow_value_in(const struct dec_ref *r, unsigned bytes)
 {
 	uint64_t value = 0;
 
@@ -80,31 +78,32 @@ const struct dec_ref *fl_flow_register(const struct dec_step *s, int reg, bool i
 }
 
 /* What operand @p op holds, before (or behind) the instruction. */
-static uint64_t value_of(const struct bytes_flow *f, int op, bool is_def)
+uint64_t fl_flow_value(const struct bytes_flow *f, int op, bool is_def)
 {
 	const struct model_op *o = &f->m->op[op];
 
 	switch (o->kind) {
 	case MODEL_GPR:
-		return value_in(fl_flow_register(f->s, o->reg, is_def), 8) >> o->shift &
-		       mask_of(o->bytes);
+		return fl_flow_value_in(fl_flow_register(f->s, o->reg, is_def), 8) >>
+			       o->shift &
+		       fl_flow_mask_of(o->bytes);
 	case MODEL_MEM:
-		return value_in(fl_flow_memory(f->s, is_def),
-				o->bytes < 8 ? o->bytes : 8);
+		return fl_flow_value_in(fl_flow_memory(f->s, is_def),
+					o->bytes < 8 ? o->bytes : 8);
 	case MODEL_IMM:
-		return o->imm & mask_of(f->m->op[0].bytes);
+		return o->imm & fl_flow_mask_of(f->m->op[0].bytes);
 	default:
 		return 0;
 	}
 }
 
 /* Parts of a register: 4 bytes clear what is above, fewer leave it. */
-static void put_register(struct bytes_regs *r, int reg, unsigned bytes, unsigned shift,
-			 uint64_t bits)
+void fl_flow_put_register(struct bytes_regs *r, int reg, unsigned bytes, unsigned shift,
+			  uint64_t bits)
 {
-	uint64_t kept = bytes >= 4 ? 0 : r->gpr[reg] & ~(mask_of(bytes) << shift);
+	uint64_t kept = bytes >= 4 ? 0 : r->gpr[reg] & ~(fl_flow_mask_of(bytes) << shift);
 
-	fl_values_put_gpr(r, reg, kept | (bits & mask_of(bytes)) << shift);
+	fl_values_put_gpr(r, reg, kept | (bits & fl_flow_mask_of(bytes)) << shift);
 }
 
 struct err *fl_flow_put(const struct bytes_flow *f, int op, uint64_t bits)
@@ -114,7 +113,7 @@ struct err *fl_flow_put(const struct bytes_flow *f, int op, uint64_t bits)
 
 	switch (o->kind) {
 	case MODEL_GPR:
-		put_register(f->r, o->reg, o->bytes, o->shift, bits);
+		fl_flow_put_register(f->r, o->reg, o->bytes, o->shift, bits);
 		return NULL;
 	case MODEL_MEM:
 		to = fl_flow_memory(f->s, true);
@@ -135,10 +134,10 @@ void fl_flow_clear_flags(struct bytes_regs *r)
 }
 
 /* Of a result of @p bytes. @p has_carry: that and overflow depend on it, too. */
-static void put_flags(struct bytes_regs *r, uint64_t bits, uint64_t value, unsigned bytes,
-		      bool has_carry)
+void fl_flow_put_flags(struct bytes_regs *r, uint64_t bits, uint64_t value,
+		       unsigned bytes, bool has_carry)
 {
-	uint64_t mask = mask_of(bytes);
+	uint64_t mask = fl_flow_mask_of(bytes);
 
 	bits &= mask;
 	r->no_zero = bits && !(value & ~bits & mask);
@@ -164,10 +163,10 @@ static uint64_t summed(uint64_t a, uint64_t va, uint64_t b, uint64_t vb, bool is
 }
 
 /* .. of @p a less @p b, of which @p va and @p vb are without a value. */
-static void put_compared(const struct bytes_flow *f, uint64_t a, uint64_t va, uint64_t b,
-			 uint64_t vb)
+void fl_flow_put_compared(const struct bytes_flow *f, uint64_t a, uint64_t va, uint64_t b,
+			  uint64_t vb)
 {
-	uint64_t mask = mask_of(f->m->op[0].bytes), top = (mask >> 1) + 1, any;
+	uint64_t mask = fl_flow_mask_of(f->m->op[0].bytes), top = (mask >> 1) + 1, any;
 
 	a &= mask;
 	b &= mask;
@@ -187,10 +186,11 @@ static void put_compared(const struct bytes_flow *f, uint64_t a, uint64_t va, ui
 
 static void compare(const struct bytes_flow *f)
 {
-	uint64_t va = f->m->is_same ? 0 : bits_of(f, 0);
-	uint64_t vb = f->m->is_same ? 0 : bits_of(f, 1);
+	uint64_t va = f->m->is_same ? 0 : fl_flow_bits(f, 0);
+	uint64_t vb = f->m->is_same ? 0 : fl_flow_bits(f, 1);
 
-	put_compared(f, value_of(f, 0, false), va, value_of(f, 1, false), vb);
+	fl_flow_put_compared(f, fl_flow_value(f, 0, false), va,
+			     fl_flow_value(f, 1, false), vb);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -229,8 +229,8 @@ static uint64_t shifted(const struct bytes_flow *f, uint64_t bits, unsigned by)
 static uint64_t masked(const struct bytes_flow *f, uint64_t va, uint64_t vb)
 {
 	bool is_inverted = f->m->mnemonic == ZYDIS_MNEMONIC_ANDN;
-	uint64_t a = value_of(f, is_inverted, false);
-	uint64_t b = value_of(f, f->m->n - 1, false);
+	uint64_t a = fl_flow_value(f, is_inverted, false);
+	uint64_t b = fl_flow_value(f, f->m->n - 1, false);
 
 	if (f->m->is_same)
 		return is_inverted ? 0 : va;
@@ -247,7 +247,7 @@ static uint64_t computed(const struct bytes_flow *f)
 {
 	const struct insn_model *m = f->m;
 	int last = m->n ? m->n - 1 : 0, first = m->n > 2 ? 1 : 0;
-	uint64_t va = bits_of(f, first), vb = m->n > 1 ? bits_of(f, last) : 0;
+	uint64_t va = fl_flow_bits(f, first), vb = m->n > 1 ? fl_flow_bits(f, last) : 0;
 
 	switch (m->family) {
 	case MODEL_CARRY:
@@ -257,8 +257,8 @@ static uint64_t computed(const struct bytes_flow *f)
 			return va << 1;
 		if (m->mnemonic == ZYDIS_MNEMONIC_ADD ||
 		    m->mnemonic == ZYDIS_MNEMONIC_SUB)
-			return summed(value_of(f, first, false), va,
-				      value_of(f, last, false), vb,
+			return summed(fl_flow_value(f, first, false), va,
+				      fl_flow_value(f, last, false), vb,
 				      m->mnemonic == ZYDIS_MNEMONIC_SUB);
 		if (m->is_same && m->mnemonic == ZYDIS_MNEMONIC_SBB)
 			return f->r->no_carry ? UINT64_MAX : 0;
@@ -281,19 +281,24 @@ static uint64_t computed(const struct bytes_flow *f)
 static struct err *arithmetic(const struct bytes_flow *f)
 {
 	unsigned bytes = f->m->op[0].bytes < 8 ? f->m->op[0].bytes : 8;
+	bool leaves_carry = f->m->mnemonic == ZYDIS_MNEMONIC_INC ||
+			    f->m->mnemonic == ZYDIS_MNEMONIC_DEC;
+	bool no_carry = f->r->no_carry;
 	uint64_t bits = computed(f), value;
 
 	if (f->m->family == MODEL_TEST) {
-		value = value_of(f, 0, false) & value_of(f, 1, false);
-		put_flags(f->r, bits, value, bytes, false);
+		value = fl_flow_value(f, 0, false) & fl_flow_value(f, 1, false);
+		fl_flow_put_flags(f->r, bits, value, bytes, false);
 		return NULL;
 	}
 	if (f->s->insn->writes_flags)
-		put_flags(f->r, bits, value_of(f, 0, true), bytes,
-			  f->m->family == MODEL_CARRY);
+		fl_flow_put_flags(f->r, bits, fl_flow_value(f, 0, true), bytes,
+				  f->m->family == MODEL_CARRY);
+	if (leaves_carry)
+		f->r->no_carry = no_carry;
 	// Twice the same is a shift, of which the last bit out is the carry.
 	if (f->m->is_same && f->m->mnemonic == ZYDIS_MNEMONIC_ADD &&
-	    bits_of(f, 0) >> (8 * bytes - 1) & 1)
+	    fl_flow_bits(f, 0) >> (8 * bytes - 1) & 1)
 		f->r->no_carry = f->r->no_overflow = true;
 	return fl_flow_put(f, 0, bits);
 }
@@ -321,15 +326,16 @@ static struct err *shift(const struct bytes_flow *f)
 	unsigned bytes = m->op[0].bytes, by = 1;
 	bool is_rotation = m->mnemonic == ZYDIS_MNEMONIC_ROL ||
 			   m->mnemonic == ZYDIS_MNEMONIC_ROR;
-	bool is_by_unknown = m->n > 1 && (uint8_t)bits_of(f, m->n - 1);
-	uint64_t from = bits_of(f, m->n > 2 ? 1 : 0), bits;
+	bool is_by_unknown = m->n > 1 && (uint8_t)fl_flow_bits(f, m->n - 1);
+	uint64_t from = fl_flow_bits(f, m->n > 2 ? 1 : 0), bits;
 
 	if (m->n > 1)
-		by = value_of(f, m->n - 1, false) & (bytes == 8 ? 63 : 31);
-	bits = is_by_unknown ? mask_of(bytes) : shifted(f, from, by);
+		by = fl_flow_value(f, m->n - 1, false) & (bytes == 8 ? 63 : 31);
+	bits = is_by_unknown ? fl_flow_mask_of(bytes) : shifted(f, from, by);
 	if (f->s->insn->writes_flags && (by || is_by_unknown)) {
 		if (!is_rotation)
-			put_flags(f->r, bits, value_of(f, 0, true), bytes, false);
+			fl_flow_put_flags(f->r, bits, fl_flow_value(f, 0, true), bytes,
+					  false);
 		f->r->no_carry = is_by_unknown || is_last_out_unknown(f, from, by);
 		f->r->no_overflow = is_by_unknown || from;
 	}
@@ -340,18 +346,18 @@ static struct err *shift(const struct bytes_flow *f)
 static struct err *shift_double(const struct bytes_flow *f)
 {
 	unsigned bytes = f->m->op[0].bytes, width = 8 * bytes;
-	unsigned by = value_of(f, 2, false) & (bytes == 8 ? 63 : 31);
+	unsigned by = fl_flow_value(f, 2, false) & (bytes == 8 ? 63 : 31);
 	bool is_left = f->m->mnemonic == ZYDIS_MNEMONIC_SHLD;
-	uint64_t a = bits_of(f, 0), b = bits_of(f, 1), bits = a;
+	uint64_t a = fl_flow_bits(f, 0), b = fl_flow_bits(f, 1), bits = a;
 
-	if ((uint8_t)bits_of(f, 2))
+	if ((uint8_t)fl_flow_bits(f, 2))
 		bits = UINT64_MAX;
 	else if (by && by < width)
 		bits = is_left ? a << by | b >> (width - by) :
 				 a >> by | b << (width - by);
 	if (by || bits != a) {
-		put_flags(f->r, bits, value_of(f, 0, true), bytes, false);
-		f->r->no_carry = f->r->no_overflow = (bits | a) & mask_of(bytes);
+		fl_flow_put_flags(f->r, bits, fl_flow_value(f, 0, true), bytes, false);
+		f->r->no_carry = f->r->no_overflow = (bits | a) & fl_flow_mask_of(bytes);
 	}
 	return fl_flow_put(f, 0, bits);
 }
@@ -363,7 +369,7 @@ static struct err *count(const struct bytes_flow *f)
 	uint16_t m = f->m->mnemonic;
 	bool is_upward = m == ZYDIS_MNEMONIC_BSF || m == ZYDIS_MNEMONIC_TZCNT;
 	bool is_bs = m == ZYDIS_MNEMONIC_BSF || m == ZYDIS_MNEMONIC_BSR;
-	uint64_t from = bits_of(f, 1), value = value_of(f, 1, false);
+	uint64_t from = fl_flow_bits(f, 1), value = fl_flow_value(f, 1, false);
 	uint64_t ones = value & ~from, top = UINT64_C(1) << (8 * f->m->op[1].bytes - 1);
 	// Is the first bit that may be one without a value?
 	bool is_unknown = from && (is_upward ? (from & -from) < (ones & -ones) || !ones :
@@ -384,12 +390,13 @@ static struct err *count(const struct bytes_flow *f)
 /* The sum is left in the first operand, which was the first in the second. */
 static struct err *exchange_add(const struct bytes_flow *f)
 {
-	uint64_t a = bits_of(f, 0), b = bits_of(f, 1);
-	uint64_t bits = summed(value_of(f, 0, false), a, value_of(f, 1, false), b, false);
+	uint64_t a = fl_flow_bits(f, 0), b = fl_flow_bits(f, 1);
+	uint64_t bits = summed(fl_flow_value(f, 0, false), a, fl_flow_value(f, 1, false),
+			       b, false);
 	struct err *err;
 
-	put_flags(f->r, bits, value_of(f, 0, true),
-		  f->m->op[0].bytes < 8 ? f->m->op[0].bytes : 8, true);
+	fl_flow_put_flags(f->r, bits, fl_flow_value(f, 0, true),
+			  f->m->op[0].bytes < 8 ? f->m->op[0].bytes : 8, true);
 	err = fl_flow_put(f, 1, a);
 	return err ? err : fl_flow_put(f, 0, bits);
 }
@@ -397,14 +404,14 @@ static struct err *exchange_add(const struct bytes_flow *f)
 /* If rax has what is there, the second operand is put there, otherwise that into rax. */
 static struct err *compare_exchange(const struct bytes_flow *f)
 {
-	uint64_t mask = mask_of(f->m->op[0].bytes), bits = bits_of(f, 0);
-	uint64_t rax = value_in(fl_flow_register(f->s, CAP_RAX, false), 8);
-	uint64_t there = value_of(f, 0, false);
+	uint64_t mask = fl_flow_mask_of(f->m->op[0].bytes), bits = fl_flow_bits(f, 0);
+	uint64_t rax = fl_flow_value_in(fl_flow_register(f->s, CAP_RAX, false), 8);
+	uint64_t there = fl_flow_value(f, 0, false);
 
-	put_compared(f, rax, f->r->gpr[CAP_RAX], there, bits);
+	fl_flow_put_compared(f, rax, f->r->gpr[CAP_RAX], there, bits);
 	if (!((rax ^ there) & mask))
-		return fl_flow_put(f, 0, bits_of(f, 1));
-	put_register(f->r, CAP_RAX, f->m->op[0].bytes, 0, bits);
+		return fl_flow_put(f, 0, fl_flow_bits(f, 1));
+	fl_flow_put_register(f->r, CAP_RAX, f->m->op[0].bytes, 0, bits);
 	return NULL;
 }
 
@@ -413,8 +420,12 @@ static struct err *address(const struct bytes_flow *f)
 {
 	const struct dec_mem *m = &f->m->address;
 	bool has_base = m->base < DEC_GPRS, has_index = m->index < DEC_GPRS;
-	uint64_t a = has_base ? value_in(fl_flow_register(f->s, m->base, false), 8) : 0;
-	uint64_t b = has_index ? value_in(fl_flow_register(f->s, m->index, false), 8) : 0;
+	uint64_t a = has_base ?
+			     fl_flow_value_in(fl_flow_register(f->s, m->base, false), 8) :
+			     0;
+	uint64_t b =
+		has_index ? fl_flow_value_in(fl_flow_register(f->s, m->index, false), 8) :
+			    0;
 	uint64_t va = has_base ? f->r->gpr[m->base] : 0;
 	uint64_t vb = has_index ? f->r->gpr[m->index] * m->scale : 0;
 	uint64_t bits = has_base && m->base == m->index && m->scale == 1 ?
@@ -430,16 +441,17 @@ static struct err *wide(const struct bytes_flow *f)
 	bool is_division = f->m->mnemonic == ZYDIS_MNEMONIC_DIV ||
 			   f->m->mnemonic == ZYDIS_MNEMONIC_IDIV;
 	unsigned bytes = f->m->op[0].bytes;
-	uint64_t bits = bits_of(f, 0) | (f->r->gpr[CAP_RAX] & mask_of(bytes));
+	uint64_t bits = fl_flow_bits(f, 0) |
+			(f->r->gpr[CAP_RAX] & fl_flow_mask_of(bytes));
 
 	if (is_division)
-		bits |= f->r->gpr[CAP_RDX] & mask_of(bytes);
+		bits |= f->r->gpr[CAP_RDX] & fl_flow_mask_of(bytes);
 	bits = bits ? UINT64_MAX : 0;
 	fl_flow_clear_flags(f->r);
 	f->r->no_carry = f->r->no_overflow = bits && !is_division;
-	put_register(f->r, CAP_RAX, bytes > 1 ? bytes : 2, 0, bits);
+	fl_flow_put_register(f->r, CAP_RAX, bytes > 1 ? bytes : 2, 0, bits);
 	if (bytes > 1)
-		put_register(f->r, CAP_RDX, bytes, 0, bits);
+		fl_flow_put_register(f->r, CAP_RDX, bytes, 0, bits);
 	return NULL;
 }
 
@@ -453,30 +465,30 @@ static uint64_t sign_extended(uint64_t bits, unsigned bytes)
 static struct err *extend(const struct bytes_flow *f)
 {
 	if (f->m->lane) { // cbw, cwde, cdqe
-		put_register(f->r, CAP_RAX, 2 * f->m->lane, 0,
-			     sign_extended(f->r->gpr[CAP_RAX], f->m->lane));
+		fl_flow_put_register(f->r, CAP_RAX, 2 * f->m->lane, 0,
+				     sign_extended(f->r->gpr[CAP_RAX], f->m->lane));
 		return NULL;
 	}
-	return fl_flow_put(f, 0, sign_extended(bits_of(f, 1), f->m->op[1].bytes));
+	return fl_flow_put(f, 0, sign_extended(fl_flow_bits(f, 1), f->m->op[1].bytes));
 }
 
 /* A conditional move: which it was is seen by the value that is there then. */
 static struct err *move(const struct bytes_flow *f)
 {
-	uint64_t value = value_of(f, 0, true), from = value_of(f, 1, false);
+	uint64_t value = fl_flow_value(f, 0, true), from = fl_flow_value(f, 1, false);
 
 	if (fl_values_is_undecided(f->r, f->m))
 		return fl_flow_put(f, 0, UINT64_MAX);
-	if (value == from && value != value_of(f, 0, false))
-		return fl_flow_put(f, 0, bits_of(f, 1));
+	if (value == from && value != fl_flow_value(f, 0, false))
+		return fl_flow_put(f, 0, fl_flow_bits(f, 1));
 	if (value != from)
-		return fl_flow_put(f, 0, bits_of(f, 0));
-	return fl_flow_put(f, 0, bits_of(f, 0) & bits_of(f, 1));
+		return fl_flow_put(f, 0, fl_flow_bits(f, 0));
+	return fl_flow_put(f, 0, fl_flow_bits(f, 0) & fl_flow_bits(f, 1));
 }
 
 static struct err *swap(const struct bytes_flow *f)
 {
-	uint64_t a = bits_of(f, 0), b = bits_of(f, 1);
+	uint64_t a = fl_flow_bits(f, 0), b = fl_flow_bits(f, 1);
 	struct err *err = fl_flow_put(f, 0, b);
 
 	return err ? err : fl_flow_put(f, 1, a);
@@ -487,7 +499,7 @@ static struct err *swap(const struct bytes_flow *f)
 static struct err *push(const struct bytes_flow *f)
 {
 	uint64_t bits = f->m->op[0].kind == MODEL_GPR ? f->r->gpr[f->m->op[0].reg] :
-							bits_of(f, 0);
+							fl_flow_bits(f, 0);
 	const struct dec_ref *to = fl_flow_memory(f->s, true);
 
 	return to ? fl_values_write(&f->w->values, to->addr, (const uint8_t *)&bits,
@@ -518,8 +530,10 @@ static struct err *string(const struct bytes_flow *f)
 
 static struct err *to_all(const struct bytes_flow *f)
 {
-	uint64_t bits = bits_of(f, f->m->n > 1 ? 1 : 0);
-	bool any = bits & mask_of(f->m->lane ? f->m->lane : 8);
+	uint64_t bits = fl_flow_bits(f, f->m->n > 1 ? 1 : 0);
+	bool is_sum = f->m->mnemonic == ZYDIS_MNEMONIC_CRC32;
+	bool any = bits & fl_flow_mask_of(f->m->lane ? f->m->lane : 8) ||
+		   (is_sum && fl_flow_bits(f, 0) & UINT32_MAX);
 
 	fl_flow_clear_flags(f->r);
 	f->r->no_zero = any && f->m->mnemonic == ZYDIS_MNEMONIC_POPCNT;
@@ -529,7 +543,7 @@ static struct err *to_all(const struct bytes_flow *f)
 /* ---- all ---------------------------------------------------------------------------------------- */
 
 /* What is not modelled has a value. */
-static struct err *other(const struct bytes_flow *f)
+struct err *fl_flow_other(const struct bytes_flow *f)
 {
 	struct err *err = NULL;
 
@@ -545,6 +559,10 @@ static struct err *other(const struct bytes_flow *f)
 		} else if (d->reg < DEC_REG_K) {
 			memset(f->r->vec[d->reg - DEC_REG_VEC], 0, 64);
 			f->r->vec_live &= ~(1u << (d->reg - DEC_REG_VEC));
+		} else if (d->reg < DEC_REG_FLAGS) {
+			fl_values_put_mask(f->r, d->reg - DEC_REG_K, 0);
+		} else if (d->reg == DEC_REG_X87) {
+			fl_values_clear_x87(f->r);
 		}
 	}
 	if (f->s->insn->writes_flags)
@@ -554,11 +572,15 @@ static struct err *other(const struct bytes_flow *f)
 
 static struct err *flow(const struct bytes_flow *f)
 {
+	if (f->m->family >= MODEL_LANES)
+		return fl_values_flow_lanes(f);
 	if (f->m->family >= MODEL_VECTORS)
 		return fl_values_flow_vector(f);
+	if (f->m->family >= MODEL_BITS)
+		return fl_values_flow_bits(f);
 	switch (f->m->family) {
 	case MODEL_COPY:
-		return fl_flow_put(f, 0, bits_of(f, 1));
+		return fl_flow_put(f, 0, fl_flow_bits(f, 1));
 	case MODEL_SIGN_EXTEND:
 		return extend(f);
 	case MODEL_LEA:
@@ -585,6 +607,8 @@ static struct err *flow(const struct bytes_flow *f)
 		return exchange_add(f);
 	case MODEL_CMPXCHG:
 		return compare_exchange(f);
+	case MODEL_X87:
+		return fl_values_flow_x87(f);
 	case MODEL_WIDE:
 		return wide(f);
 	case MODEL_SWAP:
@@ -605,7 +629,7 @@ static struct err *flow(const struct bytes_flow *f)
 	case MODEL_STRING_FILL:
 		return string(f);
 	default:
-		return other(f);
+		return fl_flow_other(f);
 	}
 }
 

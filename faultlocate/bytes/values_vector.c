@@ -6,13 +6,11 @@
  * .. of vectors: copies and shuffles bit by bit, logic by what is known, arithmetic lane by lane: one bit without a
  * value makes all of its lane so.
  */
-#include <string.h>
-
 #include "faultlocate/bytes/values_int.h"
 
 #include "decode/x86/zydis.h"
 
-#define BYTES 64
+#define BYTES VECTOR_BYTES
 
 static const uint8_t none[BYTES];
 
@@ -24,92 +22,239 @@ static void repeat(uint8_t ret[BYTES], unsigned bytes)
 		ret[i] = ret[i - bytes];
 }
 
-/* The bits of operand @p op. @return how many bytes it has. */
-static unsigned bits_of(const struct bytes_flow *f, int op, uint8_t ret[BYTES])
+/* Where the operand in memory begins: of lanes only those that a mask says are referred to. */
+static uint64_t operand_at(const struct bytes_flow *f, const struct dec_ref *first)
+{
+	const struct dec_mem *m = &f->m->address;
+	const uint64_t *gpr = f->w->thread->gpr;
+
+	if (!f->m->mask || m->is_fs || m->is_gs)
+		return first->addr;
+	return m->disp + (m->base < DEC_GPRS ? gpr[m->base] : 0) +
+	       (m->index < DEC_GPRS ? gpr[m->index] * m->scale : 0);
+}
+
+/* Memory that is referred to, one piece after the other. @return NULL: there is no more. */
+static const struct dec_ref *next_piece(const struct bytes_flow *f, size_t *i,
+					bool is_def, uint64_t at)
+{
+	while (*i < f->s->n_refs) {
+		const struct dec_ref *r = &f->s->refs[(*i)++];
+
+		if (r->is_mem && r->is_def == is_def && r->addr - at < BYTES)
+			return r;
+	}
+	return NULL;
+}
+
+static unsigned room_in(const struct dec_ref *r, uint64_t at)
+{
+	unsigned left = BYTES - (r->addr - at);
+
+	return r->size < left ? r->size : left;
+}
+
+/* @return how many bytes the operand in memory has. */
+static unsigned memory_of(const struct bytes_flow *f, int op, bool is_value,
+			  uint8_t ret[BYTES])
+{
+	const struct dec_ref *r = fl_flow_memory(f->s, false);
+	unsigned bytes = !r || f->m->mask ? f->m->op[op].bytes : room_in(r, r->addr);
+	uint64_t at = r ? operand_at(f, r) : 0;
+
+	for (size_t i = 0; r && (r = next_piece(f, &i, false, at));) {
+		if (!is_value)
+			fl_values_read(&f->w->values, r->addr, ret + (r->addr - at),
+				       room_in(r, at));
+		else if (r->has_value)
+			memcpy(ret + (r->addr - at), r->value, room_in(r, at));
+		if (f->m->is_broadcast)
+			repeat(ret, room_in(r, at));
+	}
+	return bytes;
+}
+
+unsigned fl_vector_bits(const struct bytes_flow *f, int op, uint8_t ret[BYTES])
 {
 	const struct model_op *o = &f->m->op[op];
-	const struct dec_ref *from;
-	unsigned bytes = o->bytes;
-	uint64_t bits;
+	uint64_t bits = 0;
 
 	memset(ret, 0, BYTES);
 	switch (o->kind) {
 	case MODEL_VEC:
 		memcpy(ret, f->r->vec[o->reg], BYTES);
-		break;
+		return o->bytes;
 	case MODEL_MEM:
-		from = fl_flow_memory(f->s, false);
-		bytes = !from ? 0 : from->size < BYTES ? from->size : BYTES;
-		if (bytes)
-			fl_values_read(&f->w->values, from->addr, ret, bytes);
-		if (bytes && f->m->is_broadcast)
-			repeat(ret, bytes);
+		return memory_of(f, op, false, ret);
+	case MODEL_MASK:
+		bits = f->r->mask[o->reg] & fl_flow_mask_of(o->bytes);
+		break;
+	case MODEL_MMX:
+		bits = f->r->mmx[o->reg];
 		break;
 	default:
 		bits = fl_values_operand(f->w, f->s, o);
-		memcpy(ret, &bits, 8);
 		break;
 	}
-	return bytes;
+	memcpy(ret, &bits, 8);
+	return o->bytes;
 }
 
-/* What operand @p op holds before the instruction. */
-static void value_of(const struct bytes_flow *f, int op, uint8_t ret[BYTES])
+/* mm0 is the x87's first register, wherever st(0) is; the image begins with that. */
+static uint64_t mmx_value(const struct bytes_flow *f, int reg)
+{
+	const struct dec_ref *r = fl_flow_register(f->s, DEC_REG_X87, false);
+	uint64_t value = 0;
+
+	if (r && r->has_value)
+		memcpy(&value, r->value + 32 + 16 * ((reg - (r->value[3] >> 3 & 7)) & 7),
+		       8);
+	return value;
+}
+
+uint64_t fl_vector_mask(const struct bytes_flow *f, int k)
+{
+	return fl_flow_value_in(fl_flow_register(f->s, DEC_REG_K + k, false), 8);
+}
+
+void fl_vector_value(const struct bytes_flow *f, int op, uint8_t ret[BYTES])
 {
 	const struct model_op *o = &f->m->op[op];
-	const struct dec_ref *from =
-		o->kind == MODEL_VEC ?
-			fl_flow_register(f->s, DEC_REG_VEC + o->reg, false) :
-		o->kind == MODEL_MEM ? fl_flow_memory(f->s, false) :
-				       NULL;
-	unsigned bytes = !from || !from->has_value ? 0 :
-			 from->size < BYTES	   ? from->size :
-						     BYTES;
+	const struct dec_ref *from;
+	uint64_t value;
 
 	memset(ret, 0, BYTES);
-	if (bytes)
-		memcpy(ret, from->value, bytes);
-	if (bytes && f->m->is_broadcast && o->kind == MODEL_MEM)
-		repeat(ret, bytes);
+	switch (o->kind) {
+	case MODEL_VEC:
+		from = fl_flow_register(f->s, DEC_REG_VEC + o->reg, false);
+		if (from && from->has_value)
+			memcpy(ret, from->value, from->size < BYTES ? from->size : BYTES);
+		return;
+	case MODEL_MEM:
+		memory_of(f, op, true, ret);
+		return;
+	case MODEL_MASK:
+		value = fl_vector_mask(f, o->reg) & fl_flow_mask_of(o->bytes);
+		break;
+	case MODEL_MMX:
+		value = mmx_value(f, o->reg);
+		break;
+	default:
+		value = fl_flow_value(f, op, false);
+		break;
+	}
+	memcpy(ret, &value, 8);
 }
 
-/* The first @p bytes of what it writes have @p bits. */
-static struct err *put(const struct bytes_flow *f, const uint8_t bits[BYTES],
-		       unsigned bytes)
-{
-	const struct model_op *o = &f->m->op[0];
-	const struct dec_ref *to;
-	uint64_t low;
+/* ---- results ------------------------------------------------------------------------------------ */
 
-	if (o->kind == MODEL_VEC) {
-		uint8_t *reg = f->r->vec[o->reg];
-
-		memcpy(reg, bits, bytes);
-		if (bytes < f->m->clears)
-			memset(reg + bytes, 0, f->m->clears - bytes);
-		f->r->vec_live = (f->r->vec_live & ~(1u << o->reg)) |
-				 (uint32_t)(memcmp(reg, none, BYTES) != 0) << o->reg;
-		return NULL;
-	}
-	if (o->kind == MODEL_GPR) {
-		memcpy(&low, bits, 8);
-		return fl_flow_put(f, 0, low);
-	}
-	to = fl_flow_memory(f->s, true);
-	return to ? fl_values_write(&f->w->values, to->addr, bits,
-				    to->size < BYTES ? to->size : BYTES) :
-		    NULL;
-}
-
-static bool any_of(const uint8_t *bits, unsigned bytes)
+bool fl_vector_any(const uint8_t *bits, unsigned bytes)
 {
 	return memcmp(bits, none, bytes) != 0;
 }
 
-/* How much of a vector register it writes. */
-static unsigned width_of(const struct bytes_flow *f)
+/* Is its mask one of lanes of the result, all of which have been computed? */
+static bool has_plain_mask(const struct insn_model *m)
 {
-	return f->m->op[0].bytes < BYTES ? f->m->op[0].bytes : BYTES;
+	return m->mask &&
+	       (m->family < MODEL_LANES_BLEND || m->family == MODEL_LANES_SPREAD);
+}
+
+/* Lanes that the mask leaves out are what they were, or zero; where it has no value they may be either. */
+static void leave_out(const struct bytes_flow *f, uint8_t bits[BYTES], unsigned bytes)
+{
+	const struct insn_model *m = f->m;
+	uint64_t lacks = f->r->mask[m->mask], on = fl_vector_mask(f, m->mask);
+	bool is_lowest = m->family == MODEL_VEC_LOW || m->how == SHUFFLE_LOWEST ||
+			 (m->family == MODEL_VEC_COPY && m->lane);
+	const uint8_t *old = m->op[0].kind == MODEL_VEC && !m->is_zeroing ?
+				     f->r->vec[m->op[0].reg] :
+				     none;
+	unsigned lane = is_lowest ? m->lane : m->mask_lane;
+
+	for (unsigned i = 0, at = 0; lane && at + lane <= bytes; i++, at += lane) {
+		if (lacks >> i & 1)
+			memset(bits + at, 0xff, lane);
+		else if (!(on >> i & 1))
+			memcpy(bits + at, old + at, lane);
+		if (is_lowest)
+			return;
+	}
+}
+
+static void put_vector(const struct bytes_flow *f, int v, const uint8_t *bits,
+		       unsigned bytes)
+{
+	uint32_t live = 1u << v;
+	uint8_t *reg = f->r->vec[v];
+
+	memcpy(reg, bits, bytes);
+	if (bytes < f->m->clears)
+		memset(reg + bytes, 0, f->m->clears - bytes);
+	f->r->vec_live = fl_vector_any(reg, BYTES) ? f->r->vec_live | live :
+						     f->r->vec_live & ~live;
+}
+
+static struct err *put_memory(const struct bytes_flow *f, const uint8_t bits[BYTES])
+{
+	const struct dec_ref *r = fl_flow_memory(f->s, true);
+	uint64_t at = r ? operand_at(f, r) : 0;
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && r && (r = next_piece(f, &i, true, at));)
+		err = fl_values_write(&f->w->values, r->addr, bits + (r->addr - at),
+				      room_in(r, at));
+	return err;
+}
+
+/* A bit for each lane that has any. */
+static uint64_t to_mask(const struct bytes_flow *f, const uint8_t *bits, unsigned bytes)
+{
+	uint64_t ret = 0, lacks = f->r->mask[f->m->mask];
+	unsigned lane = f->m->lane;
+
+	for (unsigned i = 0; i < bytes / lane; i++)
+		ret |= (uint64_t)fl_vector_any(bits + i * lane, lane) << i;
+	return f->m->mask ? (ret | lacks) & (fl_vector_mask(f, f->m->mask) | lacks) : ret;
+}
+
+struct err *fl_vector_put(const struct bytes_flow *f, const uint8_t from[BYTES],
+			  unsigned bytes)
+{
+	const struct model_op *o = &f->m->op[0];
+	uint8_t bits[BYTES] = {};
+	uint64_t low;
+
+	memcpy(bits, from, bytes);
+	if (has_plain_mask(f->m) && !f->m->is_to_mask)
+		leave_out(f, bits, bytes);
+	memcpy(&low, bits, 8);
+	switch (o->kind) {
+	case MODEL_VEC:
+		put_vector(f, o->reg, bits, bytes);
+		return NULL;
+	case MODEL_MASK:
+		if (f->m->is_to_mask)
+			low = to_mask(f, bits, bytes);
+		fl_values_put_mask(f->r, o->reg, low & fl_flow_mask_of(o->bytes));
+		return NULL;
+	case MODEL_MMX:
+		f->r->mmx[o->reg] = low;
+		fl_values_put_x87(f->r);
+		return NULL;
+	case MODEL_GPR:
+		return fl_flow_put(f, 0, low);
+	default:
+		return put_memory(f, bits);
+	}
+}
+
+/* How much of a vector register it writes. */
+unsigned fl_vector_width(const struct bytes_flow *f)
+{
+	unsigned bytes = f->m->op[f->m->is_to_mask ? f->m->first : 0].bytes;
+
+	return bytes < BYTES ? bytes : BYTES;
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -117,13 +262,15 @@ static unsigned width_of(const struct bytes_flow *f)
 static struct err *copy(const struct bytes_flow *f)
 {
 	uint8_t bits[BYTES];
-	unsigned bytes = bits_of(f, 1, bits);
+	unsigned bytes = fl_vector_bits(f, 1, bits);
 
 	if (f->m->op[0].bytes < bytes)
 		bytes = f->m->op[0].bytes;
 	if (f->m->lane && f->m->lane < bytes)
 		bytes = f->m->lane;
-	return put(f, bits, bytes);
+	// What is above it is zero.
+	memset(bits + bytes, 0, BYTES - bytes);
+	return fl_vector_put(f, bits, bytes);
 }
 
 /* Is any bit without a value in the lanes at @p at of the sources? */
@@ -131,7 +278,7 @@ static bool is_lane_unknown(const struct bytes_flow *f, const uint8_t bits[][BYT
 			    unsigned at)
 {
 	for (int op = f->m->first; op <= f->m->last; op++)
-		if (any_of(bits[op] + at, f->m->from ? f->m->from : f->m->lane))
+		if (fl_vector_any(bits[op] + at, f->m->from ? f->m->from : f->m->lane))
 			return true;
 	return false;
 }
@@ -139,19 +286,19 @@ static bool is_lane_unknown(const struct bytes_flow *f, const uint8_t bits[][BYT
 static void take_sources(const struct bytes_flow *f, uint8_t ret[4][BYTES])
 {
 	for (int op = f->m->first; op <= f->m->last; op++)
-		bits_of(f, op, ret[op]);
+		fl_vector_bits(f, op, ret[op]);
 }
 
 static struct err *lanes(const struct bytes_flow *f)
 {
 	uint8_t bits[4][BYTES], ret[BYTES];
-	unsigned lane = f->m->lane, width = width_of(f);
+	unsigned lane = f->m->lane, width = fl_vector_width(f);
 
 	take_sources(f, bits);
 	for (unsigned at = 0; at < width; at += lane)
 		memset(ret + at,
 		       !f->m->is_same && is_lane_unknown(f, bits, at) ? 0xff : 0, lane);
-	return put(f, ret, width);
+	return fl_vector_put(f, ret, width);
 }
 
 static struct err *lowest(const struct bytes_flow *f)
@@ -161,45 +308,47 @@ static struct err *lowest(const struct bytes_flow *f)
 
 	take_sources(f, bits);
 	is_unknown = f->m->op[f->m->last].kind == MODEL_GPR ?
-			     any_of(bits[f->m->last], 8) :
+			     fl_vector_any(bits[f->m->last], 8) :
 			     is_lane_unknown(f, bits, 0);
-	bits_of(f, f->m->base, ret);
+	fl_vector_bits(f, f->m->base, ret);
 	memset(ret, is_unknown ? 0xff : 0, f->m->lane);
-	return put(f, ret, 16);
+	return fl_vector_put(f, ret, 16);
 }
 
-/* Lanes to larger ones, or smaller. */
+/* Lanes to larger ones, or smaller: of the family that widens what is left of them. */
 static struct err *convert(const struct bytes_flow *f)
 {
 	uint8_t bits[BYTES], ret[BYTES] = {};
-	unsigned lane = f->m->lane, from = f->m->from, width = width_of(f);
-	unsigned n = bits_of(f, f->m->last, bits) / from;
+	unsigned lane = f->m->lane, from = f->m->from, width = fl_vector_width(f);
+	unsigned n = fl_vector_bits(f, f->m->last, bits) / from;
 
 	for (unsigned i = 0; i < n && (i + 1) * lane <= width; i++) {
 		if (f->m->family == MODEL_VEC_WIDEN)
-			memcpy(ret + i * lane, bits + i * from, from);
+			memcpy(ret + i * lane, bits + i * from,
+			       from < lane ? from : lane);
 		else
-			memset(ret + i * lane, any_of(bits + i * from, from) ? 0xff : 0,
-			       lane);
+			memset(ret + i * lane,
+			       fl_vector_any(bits + i * from, from) ? 0xff : 0, lane);
 	}
-	return put(f, ret, width);
+	return fl_vector_put(f, ret, width);
 }
 
 /* In each 16 bytes the lower half is of the first source, the upper one of the second. */
 static struct err *narrow(const struct bytes_flow *f, unsigned from)
 {
 	uint8_t bits[4][BYTES], ret[BYTES];
-	unsigned lane = f->m->lane, width = width_of(f);
+	unsigned lane = f->m->lane, width = fl_vector_width(f), unit = f->m->unit;
 
 	take_sources(f, bits);
 	for (unsigned at = 0; at < width; at += lane) {
-		unsigned i = at % 16 / lane, half = 8 / lane;
+		unsigned i = at % unit / lane, half = unit / 2 / lane;
 		const uint8_t *source =
-			bits[i < half ? f->m->first : f->m->last] + at / 16 * 16;
+			bits[i < half ? f->m->first : f->m->last] + at / unit * unit;
 
-		memset(ret + at, any_of(source + i % half * from, from) ? 0xff : 0, lane);
+		memset(ret + at, fl_vector_any(source + i % half * from, from) ? 0xff : 0,
+		       lane);
 	}
-	return put(f, ret, width);
+	return fl_vector_put(f, ret, width);
 }
 
 /* ---- bits --------------------------------------------------------------------------------------- */
@@ -208,10 +357,10 @@ static struct err *narrow(const struct bytes_flow *f, unsigned from)
 static void take_two(const struct bytes_flow *f, uint8_t va[BYTES], uint8_t vb[BYTES],
 		     uint8_t a[BYTES], uint8_t b[BYTES])
 {
-	bits_of(f, f->m->first, va);
-	bits_of(f, f->m->last, vb);
-	value_of(f, f->m->first, a);
-	value_of(f, f->m->last, b);
+	fl_vector_bits(f, f->m->first, va);
+	fl_vector_bits(f, f->m->last, vb);
+	fl_vector_value(f, f->m->first, a);
+	fl_vector_value(f, f->m->last, b);
 }
 
 /* A one that is known decides or, a zero and. */
@@ -234,14 +383,14 @@ static struct err *logic(const struct bytes_flow *f)
 		else
 			ret[i] = (va[i] & (by_b | vb[i])) | (vb[i] & (by_a | va[i]));
 	}
-	return put(f, ret, width_of(f));
+	return fl_vector_put(f, ret, fl_vector_width(f));
 }
 
 /* Lanes that differ in a bit that is known are not equal, whatever the others are. */
 static struct err *equal(const struct bytes_flow *f)
 {
 	uint8_t a[BYTES], b[BYTES], va[BYTES], vb[BYTES], ret[BYTES];
-	unsigned lane = f->m->lane, width = width_of(f);
+	unsigned lane = f->m->lane, width = fl_vector_width(f);
 
 	take_two(f, va, vb, a, b);
 	for (unsigned at = 0; at < width; at += lane) {
@@ -255,7 +404,7 @@ static struct err *equal(const struct bytes_flow *f)
 		}
 		memset(ret + at, is_unknown && !differs ? 0xff : 0, lane);
 	}
-	return put(f, ret, width);
+	return fl_vector_put(f, ret, width);
 }
 
 /* Nothing is less than 0, which has a value, whatever the other one is: strlen() without AVX looks for a terminator in four
@@ -263,23 +412,29 @@ static struct err *equal(const struct bytes_flow *f)
 static struct err *least(const struct bytes_flow *f)
 {
 	uint8_t a[BYTES], b[BYTES], va[BYTES], vb[BYTES], ret[BYTES];
-	unsigned lane = f->m->lane, width = width_of(f);
+	unsigned lane = f->m->lane, width = fl_vector_width(f);
 
 	take_two(f, va, vb, a, b);
 	for (unsigned at = 0; at < width; at += lane) {
-		bool is_least = (!any_of(a + at, lane) && !any_of(va + at, lane)) ||
-				(!any_of(b + at, lane) && !any_of(vb + at, lane));
-		bool is_unknown = any_of(va + at, lane) || any_of(vb + at, lane);
+		bool is_least =
+			(!fl_vector_any(a + at, lane) && !fl_vector_any(va + at, lane)) ||
+			(!fl_vector_any(b + at, lane) && !fl_vector_any(vb + at, lane));
+		bool is_unknown = fl_vector_any(va + at, lane) ||
+				  fl_vector_any(vb + at, lane);
 
 		memset(ret + at, is_unknown && !is_least ? 0xff : 0, lane);
 	}
-	return put(f, ret, width);
+	return fl_vector_put(f, ret, width);
 }
 
 static uint64_t shifted(uint64_t bits, unsigned width, uint64_t by, enum model_shift how)
 {
 	uint64_t top = bits >> (width - 1) & 1;
 
+	if (how >= SHIFT_AROUND) {
+		by = (how == SHIFT_AROUND ? by : width - by % width) % width;
+		return by ? bits << by | bits >> (width - by) : bits;
+	}
 	if (by >= width)
 		return how == SHIFT_ARITHMETIC && top ? UINT64_MAX : 0;
 	if (how == SHIFT_LEFT)
@@ -288,42 +443,45 @@ static uint64_t shifted(uint64_t bits, unsigned width, uint64_t by, enum model_s
 	       (how == SHIFT_ARITHMETIC && top && by ? UINT64_MAX << (width - by) : 0);
 }
 
-/* By a number, or by the lower half of a register. */
+/* By a number, by the lower half of a register, or each lane by another one's. */
 static struct err *shift(const struct bytes_flow *f)
 {
 	const struct insn_model *m = f->m;
 	const struct model_op *count = &m->op[m->n - 1];
-	uint8_t bits[BYTES], by[BYTES], n[BYTES];
-	bool is_unknown = false;
-	uint64_t number = count->imm, lane;
+	uint8_t bits[BYTES], by[BYTES] = {}, n[BYTES] = {};
+	unsigned wide = m->is_each ? m->lane : 8;
 
 	if (count->kind != MODEL_IMM) {
-		bits_of(f, m->n - 1, by);
-		value_of(f, m->n - 1, n);
-		is_unknown = any_of(by, 8);
-		memcpy(&number, n, 8);
+		fl_vector_bits(f, m->n - 1, by);
+		fl_vector_value(f, m->n - 1, n);
 	}
-	bits_of(f, m->base, bits);
-	for (unsigned at = 0; at < width_of(f); at += m->lane) {
-		lane = 0;
+	fl_vector_bits(f, m->base, bits);
+	for (unsigned at = 0; at < fl_vector_width(f); at += m->lane) {
+		unsigned from = m->is_each ? at : 0;
+		uint64_t number = count->imm, lane = 0;
+
+		if (count->kind != MODEL_IMM)
+			memcpy(&number, n + from, wide);
+		if (m->is_each && count->kind != MODEL_IMM && wide < 8)
+			number &= fl_flow_mask_of(wide);
 		memcpy(&lane, bits + at, m->lane);
-		lane = is_unknown ? UINT64_MAX :
-				    shifted(lane, 8 * m->lane, number, m->how);
+		lane = fl_vector_any(by + from, wide) ?
+			       UINT64_MAX :
+			       shifted(lane, 8 * m->lane, number, m->how);
 		memcpy(bits + at, &lane, m->lane);
 	}
-	return put(f, bits, width_of(f));
+	return fl_vector_put(f, bits, fl_vector_width(f));
 }
 
 static struct err *signs(const struct bytes_flow *f)
 {
 	unsigned lane = f->m->lane;
-	uint8_t bits[BYTES];
-	unsigned bytes = bits_of(f, 1, bits);
-	uint64_t ret = 0;
+	uint8_t bits[BYTES], ret[BYTES] = {};
+	unsigned bytes = fl_vector_bits(f, 1, bits);
 
 	for (unsigned i = 0; i < bytes / lane; i++)
-		ret |= (uint64_t)(bits[i * lane + lane - 1] >> 7) << i;
-	return fl_flow_put(f, 0, ret);
+		ret[i / 8] |= bits[i * lane + lane - 1] >> 7 << i % 8;
+	return fl_vector_put(f, ret, 8);
 }
 
 static void compare(const struct bytes_flow *f)
@@ -331,9 +489,9 @@ static void compare(const struct bytes_flow *f)
 	uint8_t a[BYTES], b[BYTES];
 	bool any;
 
-	bits_of(f, 0, a);
-	bits_of(f, 1, b);
-	any = any_of(a, f->m->lane) || any_of(b, f->m->lane);
+	fl_vector_bits(f, 0, a);
+	fl_vector_bits(f, 1, b);
+	any = fl_vector_any(a, f->m->lane) || fl_vector_any(b, f->m->lane);
 	fl_flow_clear_flags(f->r);
 	f->r->no_zero = f->r->no_carry = f->r->no_parity = any;
 }
@@ -344,13 +502,20 @@ static void test(const struct bytes_flow *f)
 	uint8_t a[BYTES], b[BYTES], va[BYTES], vb[BYTES];
 	bool has_both = false, has_one = false, may_both = false, may_one = false;
 
-	bits_of(f, 0, va);
-	bits_of(f, 1, vb);
-	value_of(f, 0, a);
-	value_of(f, 1, b);
-	for (unsigned i = 0; i < width_of(f); i++) {
+	fl_vector_bits(f, 0, va);
+	fl_vector_bits(f, 1, vb);
+	fl_vector_value(f, 0, a);
+	fl_vector_value(f, 1, b);
+	for (unsigned i = 0; i < fl_vector_width(f); i++) {
 		uint8_t v = va[i] | vb[i];
 
+		if (f->m->is_by_sign && i % f->m->lane != f->m->lane - 1u)
+			continue;
+		if (f->m->is_by_sign) {
+			v &= 0x80;
+			a[i] &= 0x80;
+			b[i] &= 0x80;
+		}
 		has_both |= a[i] & b[i] & ~v;
 		has_one |= ~a[i] & b[i] & ~v;
 		may_both |= v & (a[i] | va[i]) & (b[i] | vb[i]);
@@ -370,10 +535,11 @@ struct origin {
 
 static struct origin two_in_turn(const struct insn_model *m, unsigned i, unsigned half)
 {
-	unsigned k = i % 16 / m->lane;
+	unsigned k = i % m->unit / m->lane;
 
-	return (struct origin){ k & 1 ? m->last : m->first,
-				i / 16 * 16 + half + k / 2 * m->lane + i % m->lane };
+	return (struct origin){ k & 1 ? m->last : m->first, i / m->unit * m->unit + half +
+								    k / 2 * m->lane +
+								    i % m->lane };
 }
 
 static struct origin of_insert_single(const struct insn_model *m, unsigned number,
@@ -402,15 +568,19 @@ static struct origin of_words(const struct insn_model *m, unsigned number, unsig
 /* Whence is byte @p i of the result? */
 static struct origin origin_of(const struct insn_model *m, unsigned number, unsigned i)
 {
-	unsigned base = i / 16 * 16, j = i % 16, lane = m->lane, at;
+	unsigned base = i / m->unit * m->unit, j = i % m->unit, lane = m->lane, at, half;
 	const int a = m->first, b = m->last;
 
 	switch ((enum model_shuffle)m->how) {
 	case SHUFFLE_ALIGN:
 		at = j + number;
-		return at < 16 ? (struct origin){ b, base + at } :
-		       at < 32 ? (struct origin){ a, base + at - 16 } :
-				 (struct origin){ -1, 0 };
+		return at < m->unit	? (struct origin){ b, base + at } :
+		       at < 2 * m->unit ? (struct origin){ a, base + at - m->unit } :
+					  (struct origin){ -1, 0 };
+	case SHUFFLE_ALIGN_WHOLE:
+		at = i + number * lane % m->op[0].bytes;
+		return at < m->op[0].bytes ? (struct origin){ b, at } :
+					     (struct origin){ a, at - m->op[0].bytes };
 	case SHUFFLE_BLEND:
 		return (struct origin){ number >> i / lane % 8 & 1 ? b : a, i };
 	case SHUFFLE_BROADCAST:
@@ -437,6 +607,10 @@ static struct origin origin_of(const struct insn_model *m, unsigned number, unsi
 					    (struct origin){ a, i };
 	case SHUFFLE_INSERT_SINGLE:
 		return of_insert_single(m, number, i);
+	case SHUFFLE_JOIN:
+		return i < lane	    ? (struct origin){ b, i } :
+		       i < 2 * lane ? (struct origin){ a, i - lane } :
+				      (struct origin){ -1, 0 };
 	case SHUFFLE_LEFT:
 		return j < number ? (struct origin){ -1, 0 } :
 				    (struct origin){ b, i - number };
@@ -449,6 +623,11 @@ static struct origin origin_of(const struct insn_model *m, unsigned number, unsi
 	case SHUFFLE_PAIR:
 		return (struct origin){ i / 8 & 1 ? b : a,
 					base + 8 * (number >> i / 8 & 1) + i % 8 };
+	case SHUFFLE_PARTS:
+		half = m->op[0].bytes / 2;
+		at = m->op[0].bytes == BYTES ? number >> i / 16 * 2 & 3 :
+					       number >> i / 16 & 1;
+		return (struct origin){ i < half ? a : b, 16 * at + j };
 	case SHUFFLE_QUADS:
 		return (struct origin){
 			b, i / 32 * 32 + 8 * (number >> i / 8 % 4 * 2 & 3) + i % 8
@@ -460,7 +639,7 @@ static struct origin origin_of(const struct insn_model *m, unsigned number, unsi
 		return (struct origin){ j < 8 ? a : b,
 					base + 4 * (number >> j / 4 * 2 & 3) + i % 4 };
 	case SHUFFLE_UNPACK_HIGH:
-		return two_in_turn(m, i, 8);
+		return two_in_turn(m, i, m->unit / 2);
 	case SHUFFLE_UNPACK_LOW:
 		return two_in_turn(m, i, 0);
 	}
@@ -485,69 +664,101 @@ static struct err *shuffle(const struct bytes_flow *f)
 	unsigned number = number_of(f->m);
 
 	for (int op = 0; op <= f->m->last; op++)
-		bits_of(f, op, bits[op]);
+		fl_vector_bits(f, op, bits[op]);
 	for (unsigned i = 0; i < BYTES; i++) {
 		struct origin o = origin_of(f->m, number, i);
 
 		ret[i] = o.op < 0 || o.at >= BYTES ? 0 : bits[o.op][o.at];
 	}
-	return put(f, ret, width_of(f));
+	return fl_vector_put(f, ret, fl_vector_width(f));
+}
+
+/* Does the first source say which lanes, of all of the second? */
+static bool is_by_first(uint16_t mnemonic)
+{
+	return mnemonic >= ZYDIS_MNEMONIC_VPERMB && mnemonic <= ZYDIS_MNEMONIC_VPERMW &&
+	       mnemonic != ZYDIS_MNEMONIC_VPERMILPD &&
+	       mnemonic != ZYDIS_MNEMONIC_VPERMILPS;
+}
+
+/* .. of the lanes of two vectors. */
+static struct err *pick(const struct bytes_flow *f)
+{
+	const struct insn_model *m = f->m;
+	bool is_by_target = m->mnemonic >= ZYDIS_MNEMONIC_VPERMI2B &&
+			    m->mnemonic <= ZYDIS_MNEMONIC_VPERMI2W;
+	unsigned lane = m->lane, width = fl_vector_width(f), n = width / lane;
+	uint8_t bits[2][BYTES], by[BYTES], which[BYTES], ret[BYTES];
+
+	fl_vector_bits(f, is_by_target, bits[0]);
+	fl_vector_bits(f, 2, bits[1]);
+	fl_vector_bits(f, !is_by_target, by);
+	fl_vector_value(f, !is_by_target, which);
+	for (unsigned at = 0; at < width; at += lane) {
+		unsigned k = which[at] % (2 * n);
+
+		if (fl_vector_any(by + at, lane))
+			memset(ret + at, 0xff, lane);
+		else
+			memcpy(ret + at, bits[k / n] + k % n * lane, lane);
+	}
+	return fl_vector_put(f, ret, width);
 }
 
 /* Which of @p range bytes' lanes each is says a register; where that is not known, it may be any. */
 static struct err *permute(const struct bytes_flow *f)
 {
 	const struct insn_model *m = f->m;
-	unsigned lane = m->lane, width = width_of(f);
-	bool is_first = m->mnemonic == ZYDIS_MNEMONIC_VPERMD ||
-			m->mnemonic == ZYDIS_MNEMONIC_VPERMPS; // that says it
-	unsigned range = is_first ? width : 16;
+	unsigned lane = m->lane, width = fl_vector_width(f);
+	bool is_first = is_by_first(m->mnemonic);
+	unsigned range = is_first ? width : m->unit;
 	int index = is_first ? m->first : m->last, from = is_first ? m->last : m->first;
 	uint8_t bits[BYTES], by[BYTES], which[BYTES], ret[BYTES];
 
-	bits_of(f, from, bits);
-	bits_of(f, index, by);
-	value_of(f, index, which);
+	fl_vector_bits(f, from, bits);
+	fl_vector_bits(f, index, by);
+	fl_vector_value(f, index, which);
 	for (unsigned at = 0; at < width; at += lane) {
 		// vpermilpd looks at the second bit.
-		unsigned k = (lane == 8 ? which[at] >> 1 : which[at]) % (range / lane);
+		unsigned k = (lane == 8 && !is_first ? which[at] >> 1 : which[at]) %
+			     (range / lane);
 		const uint8_t *source = bits + at / range * range + k * lane;
 
-		if (any_of(by + at, lane))
+		if (fl_vector_any(by + at, lane))
 			memset(ret + at, 0xff, lane);
-		else if (lane == 1 && which[at] & 0x80)
+		else if (lane == 1 && !is_first && which[at] & 0x80)
 			ret[at] = 0;
 		else
 			memcpy(ret + at, source, lane);
 	}
-	return put(f, ret, width);
+	return fl_vector_put(f, ret, width);
 }
 
 /* The last operand's signs say of which of two each lane is. */
 static struct err *choose(const struct bytes_flow *f)
 {
 	const struct insn_model *m = f->m;
-	unsigned lane = m->lane, width = width_of(f);
+	unsigned lane = m->lane, width = fl_vector_width(f);
 	uint8_t a[BYTES], b[BYTES], by[BYTES], which[BYTES];
 
-	bits_of(f, m->first, a);
-	bits_of(f, m->last - 1, b);
-	bits_of(f, m->last, by);
-	value_of(f, m->last, which);
+	fl_vector_bits(f, m->first, a);
+	fl_vector_bits(f, m->last - 1, b);
+	fl_vector_bits(f, m->last, by);
+	fl_vector_value(f, m->last, which);
 	for (unsigned at = 0; at < width; at += lane) {
 		if (by[at + lane - 1] & 0x80)
 			memset(a + at, 0xff, lane);
 		else if (which[at + lane - 1] & 0x80)
 			memcpy(a + at, b + at, lane);
 	}
-	return put(f, a, width);
+	return fl_vector_put(f, a, width);
 }
 
 static void clear_upper(struct bytes_regs *r)
 {
 	for (int reg = 0; reg < 16; reg++) {
 		memset(r->vec[reg] + 16, 0, BYTES - 16);
-		if (!any_of(r->vec[reg], 16))
+		if (!fl_vector_any(r->vec[reg], 16))
 			r->vec_live &= ~(1u << reg);
 	}
 }
@@ -580,6 +791,8 @@ struct err *fl_values_flow_vector(const struct bytes_flow *f)
 		return shuffle(f);
 	case MODEL_VEC_PERMUTE:
 		return permute(f);
+	case MODEL_VEC_PICK:
+		return pick(f);
 	case MODEL_VEC_CHOOSE:
 		return choose(f);
 	case MODEL_VEC_SIGNS:
