@@ -647,6 +647,9 @@ int dec_blank_step(struct dec_engine *e)
 				       .before = l.gpr,
 				       .gpr = e->ctx->gpr,
 				       .is_quiet = is_quiet || string });
+	// What it is to read has a value, then so has what it is about to return.
+	if (string && !copies(string))
+		dec_blank_define(e, (struct blank_regs){ .own = 1u << CAP_RAX });
 	return v;
 }
 

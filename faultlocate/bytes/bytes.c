@@ -163,6 +163,7 @@ static struct err *enter_string(struct bytes_walk *w, const struct dec_step *s)
 								     NULL;
 }
 
+/* What it returns has a value, whatever it made of what lies behind the text: what it was to read has, or is told of. */
 static struct err *leave_string(struct bytes_walk *w, uint64_t rax)
 {
 	struct hg_string_call *c = &w->thread->string;
@@ -171,6 +172,7 @@ static struct err *leave_string(struct bytes_walk *w, uint64_t rax)
 				    .statement = c->statement };
 	struct err *err = NULL;
 
+	fl_values_put_gpr(&w->thread->regs, CAP_RAX, 0);
 	for (size_t i = 0; i < HG_STRING_READS && !err; i++) {
 		uint64_t start = c->read[i].start, first, size;
 
