@@ -303,10 +303,11 @@ void dec_wire_thread(const struct dec_wire *w, struct dec_thread *ret)
 
 struct err *dec_wire_failure(const struct dec_answer *answer)
 {
-	if (!answer->err_code || !*answer->text)
+	int line = strcspn(answer->text, "\n");
+
+	if (!answer->err_code || !line)
 		return wire_distrust();
-	return err_new(answer->err_code, "%.*s", (int)strcspn(answer->text, "\n"),
-		       answer->text);
+	return err_new(answer->err_code, "%.*s", line, answer->text);
 }
 
 const struct dec_answer *dec_wire_answer(const struct dec_wire *w)
