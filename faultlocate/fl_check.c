@@ -255,6 +255,7 @@ void fl_check_destroy(struct fl_check *c)
 	map_deinit(&c->closed);
 	free(c->reached);
 	vec_deinit(&c->left_words);
+	map_deinit(&c->wide_blocks);
 	arena_deinit(&c->arena);
 	free(c);
 }

@@ -83,6 +83,10 @@ void fl_check_values_are_doubted(struct fl_check *c, uint64_t position);
  * nothing. Ascending. @return NULL or ERR_NOMEM. */
 struct err *fl_check_left_word(struct fl_check *c, uint64_t addr);
 
+/** Of the block that begins at @p start at the end @p bytes are the program's, more than it has asked for. @return NULL or
+ * ERR_NOMEM. */
+struct err *fl_check_wide_block(struct fl_check *c, uint64_t start, uint64_t bytes);
+
 /** @return whether a rule asks what leads to what at the end. */
 bool fl_check_asks_what_is_lost(const struct fl_check *c);
 

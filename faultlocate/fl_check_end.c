@@ -338,16 +338,25 @@ static struct err *spare_childs(struct reach *r)
 	return err;
 }
 
+/* How much of block @p id is the program's? As it was asked for, or as malloc_usable_size() said. */
+static uint64_t usable_bytes(const struct fl_check *c, struct hg_node_id id)
+{
+	const struct hg_node *n = hg_graph_node(c->graph, id);
+	const uint64_t *wide = map_get(&c->wide_blocks, n->start);
+	uint64_t usable = wide ? *wide : hg_access_usable(c->finder, id);
+
+	return usable > n->size ? usable : n->size;
+}
+
 static struct err *look_into_blocks(struct reach *r)
 {
 	struct err *err = NULL;
 
 	while (r->todo.size && !err) {
-		uint32_t id = r->todo.data[--r->todo.size];
-		const struct hg_node *n =
-			hg_graph_node(r->c->graph, (struct hg_node_id){ id });
+		struct hg_node_id id = { r->todo.data[--r->todo.size] };
+		uint64_t start = hg_graph_node(r->c->graph, id)->start;
 
-		err = look_into(r, n->start, n->start + n->size);
+		err = look_into(r, start, start + usable_bytes(r->c, id));
 	}
 	return err;
 }
@@ -490,6 +499,11 @@ bool fl_check_asks_what_is_lost(const struct fl_check *c)
 struct err *fl_check_left_word(struct fl_check *c, uint64_t addr)
 {
 	return vec_add(&c->left_words, addr);
+}
+
+struct err *fl_check_wide_block(struct fl_check *c, uint64_t start, uint64_t bytes)
+{
+	return map_put(&c->wide_blocks, start, bytes) ? &err_nomem : NULL;
 }
 
 static struct err *look_for_leaks(struct fl_check *c, struct dec_machine *m,

@@ -31,6 +31,7 @@ struct fl_check {
 	uint8_t *
 		reached; ///< at the end, by block: 1 a pointer leads to it, 2 a lost block alone
 	VEC(uint64_t) left_words; ///< fl_check_left_word()
+	struct map wide_blocks;	  ///< fl_check_wide_block(): where it begins -> bytes
 	VEC(struct fl_error) errors;
 	struct map seen; ///< hash of rule, statement and callers -> index + 1
 	uint64_t n_unknown, n_childs;

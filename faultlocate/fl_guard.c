@@ -417,6 +417,25 @@ static struct err *start(struct guard *g)
 	return err ?: tell(g);
 }
 
+/* What malloc_usable_size() gave is the program's, too, and may lead to blocks. */
+static struct err *tell_wide_blocks(struct guard *g)
+{
+	struct dec_guarded_block block[BLOCKS];
+	struct err *err = NULL;
+	size_t n = BLOCKS;
+
+	if (!g->is_sound || !fl_check_asks_what_is_lost(g->a->check))
+		return NULL;
+	for (size_t at = 0; n == BLOCKS && !err; at += n) {
+		err = dec_machine_guard_blocks(g->m, at, block, BLOCKS, &n);
+		for (size_t i = 0; i < n && !err; i++)
+			if (block[i].is_wide)
+				err = fl_check_wide_block(g->a->check, block[i].start,
+							  block[i].size);
+	}
+	return err;
+}
+
 /* @return its end in @p w, and in @p ret whether it came there without a doubt. */
 static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 {
@@ -446,7 +465,7 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 	if (!g->is_plain)
 		g->a->is_at_end = g->is_sound && w->end == CAP_END_SIGNAL;
 	*ret = g->is_sound && w->end == CAP_END_EXIT;
-	return NULL;
+	return g->is_plain ? NULL : tell_wide_blocks(g);
 }
 
 #define WORDS 4096 ///< listed at once

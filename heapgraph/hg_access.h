@@ -131,6 +131,9 @@ uint8_t hg_access_family(const struct hg_finder *f, struct hg_node_id id);
 /** @return the node that lives and covers @p addr; {0}: none. */
 struct hg_node_id hg_access_live_at(const struct hg_finder *f, uint64_t addr);
 
+/** @return how many bytes of node @p id malloc_usable_size() said that there are; 0: it was not asked. */
+uint64_t hg_access_usable(const struct hg_finder *f, struct hg_node_id id);
+
 /** @return whether a vfork child, which nobody follows, may have allocated or released a block at @p addr after time
  * @p since: it wrote to where the allocator has something of that. */
 bool hg_access_is_childs(const struct hg_finder *f, uint64_t addr, uint64_t since);

@@ -557,9 +557,8 @@ static struct hg_node_id other_node(const struct hg_finder *f, const struct hg_s
 static bool is_usable(const struct hg_finder *f, const struct hg_suspect *x,
 		      struct hg_node_id id, const struct hg_node *n)
 {
-	const uint64_t *bytes = f->usable.size ? map_get(&f->usable, id.v) : NULL;
-
-	return bytes && x->addr >= n->start && x->addr + x->size <= n->start + *bytes;
+	return x->addr >= n->start &&
+	       x->addr + x->size <= n->start + hg_access_usable(f, id);
 }
 
 struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)

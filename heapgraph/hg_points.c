@@ -244,6 +244,13 @@ struct err *hg_points_usable(struct hg_finder *f, uint64_t bytes)
 	return id && map_put(&f->usable, id, bytes) ? &err_nomem : NULL;
 }
 
+uint64_t hg_access_usable(const struct hg_finder *f, struct hg_node_id id)
+{
+	const uint64_t *bytes = f->usable.size ? map_get(&f->usable, id.v) : NULL;
+
+	return bytes ? *bytes : 0;
+}
+
 uint8_t hg_access_family(const struct hg_finder *f, struct hg_node_id id)
 {
 	uint8_t family = id.v && id.v <= f->families.size ? f->families.data[id.v - 1] :

@@ -352,7 +352,8 @@ static enum child_result child_guard_blocks(uint64_t from, uint64_t max)
 		if (g->nodes.data[i].is_live && !from--) {
 			from = 0;
 			ret[n++] = (struct dec_guarded_block){ g->nodes.data[i].start,
-							       g->nodes.data[i].size };
+							       g->nodes.data[i].size,
+							       g->nodes.data[i].is_wide };
 		}
 	slot->where.log_bytes = n;
 	return CHILD_OK;

@@ -168,6 +168,7 @@ struct err *dec_machine_guard_accesses(struct dec_machine *m, size_t from, uint6
 /** A block that is allocated where the machine stands, as the guard knows. */
 struct dec_guarded_block {
 	uint64_t start, size;
+	bool is_wide; ///< that is more than was asked for: malloc_usable_size() told of it
 };
 
 /** List up to @p max such blocks, behind the first @p from. @return ERR_OS. */

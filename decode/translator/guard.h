@@ -178,7 +178,8 @@ struct guard_node {
 	uint64_t site : 48;  ///< where the allocator returned to
 	uint64_t family : 8; ///< by whom it was allocated; 0: by the allocator itself
 	uint64_t is_live : 1;
-	uint32_t tag;  ///< of a pointer to its start
+	uint64_t is_wide : 1; ///< malloc_usable_size() told of more than was asked for
+	uint32_t tag;	      ///< of a pointer to its start
 	uint32_t next; ///< number of what realloc made of it where it was; 0: nothing
 };
 

@@ -405,6 +405,7 @@ static void widen_node(struct dec_engine *e, uint64_t addr, uint64_t size)
 		return;
 	}
 	n->size = g->rows[number].size = size;
+	n->is_wide = true;
 }
 
 static void leave_allocator(struct dec_engine *e)

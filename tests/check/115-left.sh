@@ -99,4 +99,35 @@ expect_status 1 "$FAULTLINE" check --json "$TMPDIR/c"
 jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" >"$TMPDIR/found"
 echo "$(grep -n '// lost' "$TMPDIR/ended.c" | cut -d: -f1) DEFINITE-LEAK" >"$TMPDIR/want"
 diff "$TMPDIR/want" "$TMPDIR/found" || fail "_exit()"
-exit 0
+
+# A pointer in what malloc_usable_size() gave of a block leads to another, for whoever tells what is lost.
+cat >"$TMPDIR/usable.c" <<'END'
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	static void *volatile kept;
+	void **p = malloc(1), *volatile x;
+
+	memset(p, 0, malloc_usable_size(p));
+	p[1] = malloc(30);
+	kept = p;
+	x = malloc(100); // lost
+	x = NULL;
+	if (argc > 1)
+		abort();
+	return 0;
+}
+END
+gcc -g -O0 -o "$TMPDIR/usable" "$TMPDIR/usable.c" || fail "cannot compile"
+echo "$(grep -n '// lost' "$TMPDIR/usable.c" | cut -d: -f1) DEFINITE-LEAK" >"$TMPDIR/want"
+for argument in '' x; do
+	rm -rf "$TMPDIR/c"
+	want_status=$((${#argument} * 134)) make_capture "$TMPDIR/c" "$TMPDIR/usable" $argument
+	for options in "" "--rules specs/rules/leaks.rules" "--only DEFINITE-LEAK"; do
+		expect_status 1 "$FAULTLINE" check --json $options "$TMPDIR/c"
+		jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" >"$TMPDIR/found"
+		diff "$TMPDIR/want" "$TMPDIR/found" || fail "usable bytes, '$argument' $options"
+	done
+done
