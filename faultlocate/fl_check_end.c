@@ -468,6 +468,13 @@ static bool has_left_executable(const struct fl_check *c, const struct frames *f
 	return c->is_from_start && n == 1;
 }
 
+/* Parts that compilers take out of it, as what ends in abort(), are called main.cold and the like. */
+static bool is_main(const char *function)
+{
+	return function && !strncmp(function, "main", 4) &&
+	       (!function[4] || function[4] == '.');
+}
+
 /* Is main() none of those that are under way, in the thread that began with it? Who looks along the run was told. */
 static bool has_main_returned(const struct fl_check *c, const struct frames *frames)
 {
@@ -482,7 +489,7 @@ static bool has_main_returned(const struct fl_check *c, const struct frames *fra
 
 		dec_symbols_place_bare(frames->symbols,
 				       frames->stack.data[i].return_rip - 1, &place);
-		if (place.function && !strcmp(place.function, "main"))
+		if (is_main(place.function))
 			return false;
 	}
 	return true;

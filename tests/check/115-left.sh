@@ -100,6 +100,25 @@ jq -r '.findings[] | "\(.at.line) \(.rule)"' "$TMPDIR/out" >"$TMPDIR/found"
 echo "$(grep -n '// lost' "$TMPDIR/ended.c" | cut -d: -f1) DEFINITE-LEAK" >"$TMPDIR/want"
 diff "$TMPDIR/want" "$TMPDIR/found" || fail "_exit()"
 
+# What compilers put elsewhere of main(), as it is rare, is main(), too: its frame is there.
+cat >"$TMPDIR/rare.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *volatile x = malloc(100);
+
+	if (argc > 1)
+		abort();
+	free(x);
+	return 0;
+}
+END
+gcc -g -O2 -o "$TMPDIR/rare" "$TMPDIR/rare.c" || fail "cannot compile"
+nm "$TMPDIR/rare" | grep -q ' main\.cold' || fail "nothing of main() is elsewhere"
+rm -rf "$TMPDIR/c"
+want_status=134 make_capture "$TMPDIR/c" "$TMPDIR/rare" x
+expect_status 0 "$FAULTLINE" check "$TMPDIR/c"
+
 # A pointer in what malloc_usable_size() gave of a block leads to another, for whoever tells what is lost.
 cat >"$TMPDIR/usable.c" <<'END'
 #include <malloc.h>
