@@ -319,6 +319,12 @@ static bool is_last_out_unknown(const struct bytes_flow *f, uint64_t bits, unsig
 	}
 }
 
+/* The bits of a count that shifts of @p bytes look at: compilers leave what is in the others. */
+static unsigned count_mask(unsigned bytes)
+{
+	return bytes == 8 ? 63 : 31;
+}
+
 /* Rotations leave all flags but carry and overflow, and a shift by nothing leaves all. */
 static struct err *shift(const struct bytes_flow *f)
 {
@@ -326,11 +332,12 @@ static struct err *shift(const struct bytes_flow *f)
 	unsigned bytes = m->op[0].bytes, by = 1;
 	bool is_rotation = m->mnemonic == ZYDIS_MNEMONIC_ROL ||
 			   m->mnemonic == ZYDIS_MNEMONIC_ROR;
-	bool is_by_unknown = m->n > 1 && (uint8_t)fl_flow_bits(f, m->n - 1);
+	unsigned counted = count_mask(bytes);
+	bool is_by_unknown = m->n > 1 && fl_flow_bits(f, m->n - 1) & counted;
 	uint64_t from = fl_flow_bits(f, m->n > 2 ? 1 : 0), bits;
 
 	if (m->n > 1)
-		by = fl_flow_value(f, m->n - 1, false) & (bytes == 8 ? 63 : 31);
+		by = fl_flow_value(f, m->n - 1, false) & counted;
 	bits = is_by_unknown ? fl_flow_mask_of(bytes) : shifted(f, from, by);
 	if (f->s->insn->writes_flags && (by || is_by_unknown)) {
 		if (!is_rotation)
@@ -346,11 +353,11 @@ static struct err *shift(const struct bytes_flow *f)
 static struct err *shift_double(const struct bytes_flow *f)
 {
 	unsigned bytes = f->m->op[0].bytes, width = 8 * bytes;
-	unsigned by = fl_flow_value(f, 2, false) & (bytes == 8 ? 63 : 31);
+	unsigned counted = count_mask(bytes), by = fl_flow_value(f, 2, false) & counted;
 	bool is_left = f->m->mnemonic == ZYDIS_MNEMONIC_SHLD;
 	uint64_t a = fl_flow_bits(f, 0), b = fl_flow_bits(f, 1), bits = a;
 
-	if ((uint8_t)fl_flow_bits(f, 2))
+	if (fl_flow_bits(f, 2) & counted)
 		bits = UINT64_MAX;
 	else if (by && by < width)
 		bits = is_left ? a << by | b >> (width - by) :

@@ -9,7 +9,7 @@ need_bpf
 
 source=tests/check/programs/bits.c
 grep -n '// expect: ' $source | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' >"$TMPDIR/want"
-[ "$(wc -l <"$TMPDIR/want")" = 5 ] || fail "$source expects something else"
+[ "$(wc -l <"$TMPDIR/want")" = 7 ] || fail "$source expects something else"
 for how in "gcc O0" "gcc O2" "gcc O2 -mbmi -mlzcnt" "clang O0" "clang O2"; do
 	read -r cc level more <<<"$how"
 	$cc -g -$level $more -o "$TMPDIR/bits" $source || fail "cannot compile $source"

@@ -20,6 +20,22 @@ __attribute__((noinline)) static struct shared *same(void *p)
 	return sink;
 }
 
+static int shifted(int by)
+{
+	int one = 1;
+
+	__asm__ volatile("shll %%cl, %0" : "+r"(one) : "c"(by) : "cc");
+	return one;
+}
+
+static long shifted_double(long by)
+{
+	long one = 1;
+
+	__asm__ volatile("shldq %%cl, %1, %0" : "+r"(one) : "r"(0l), "c"(by) : "cc");
+	return one;
+}
+
 int main(void)
 {
 	struct shared *none = same(malloc(sizeof(*none))), *zeroes = same(calloc(1, sizeof(*zeroes)));
@@ -51,6 +67,13 @@ int main(void)
 	if (atomic_fetch_add(&none->lock, 1) == 1 && none->lock == 2)
 		sum++;
 	if (!atomic_compare_exchange_strong(&none->lock, &other, none->value) && other == 2)
+		sum++;
+	// Shifts look at the lowest bits of a count alone: compilers leave a bit field's neighbours in the others.
+	if (shifted(none->many << 5 | 3) == 8 && shifted_double(none->many << 6 | 1) == 2)
+		sum++;
+	if (shifted(none->many << 4 | 3) == 8) // expect: UNINIT-USE
+		sum++;
+	if (shifted_double(none->many << 5 | 1) == 2) // expect: UNINIT-USE
 		sum++;
 	return 0;
 }
