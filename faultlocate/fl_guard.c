@@ -62,7 +62,8 @@ static struct err *add_allocator(struct guard *g)
 			err = vec_add(&g->hooks,
 				      (struct dec_hook){ .rip = entry[i],
 							 .kind = DEC_HOOK_ALLOCATOR,
-							 .which = which_of(f) });
+							 .which = which_of(f),
+							 .times = f->times });
 		g->has_allocator |= n && f->fn != DEC_ALLOCATOR_OTHER;
 	}
 	return err;

@@ -15,7 +15,7 @@ const struct dec_allocator_function dec_allocator[] = {
 	{ "memalign", CAP_HEAP_ALIGNED_ALLOC },
 	{ "valloc", CAP_HEAP_MALLOC },
 	{ "pvalloc", CAP_HEAP_MALLOC },
-	{ "reallocarray", DEC_ALLOCATOR_OTHER },
+	{ "reallocarray", CAP_HEAP_REALLOC, CAP_RDX },
 	{ "malloc_usable_size", DEC_ALLOCATOR_OTHER },
 	{ "malloc_trim", DEC_ALLOCATOR_OTHER },
 	{ "mallinfo", DEC_ALLOCATOR_OTHER },

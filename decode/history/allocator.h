@@ -16,6 +16,7 @@
 struct dec_allocator_function {
 	const char *name;
 	int fn; ///< enum cap_heap_fn that its arguments are those of, or DEC_ALLOCATOR_OTHER
+	uint8_t times; ///< register that the second argument is multiplied with; 0: none
 };
 
 /** All, those of enum cap_heap_fn first, in its order; the last has no name. */

@@ -42,6 +42,12 @@ void dec_heap_calls_deinit(struct heap_calls *h)
 #define WATCH_FN 0x100000000ull
 #define WATCH_USER 0xffffffffull
 #define WATCH_FN_SHIFT 40
+#define WATCH_TIMES_SHIFT 48 // struct dec_allocator_function.times
+
+static enum cap_heap_fn watched_fn(uint64_t value)
+{
+	return value >> WATCH_FN_SHIFT & 0xff;
+}
 
 /* Some address to be watched, and whom to tell. */
 struct heap_watching {
@@ -68,13 +74,14 @@ static struct err *heap_calls_watch(const struct heap_watching *w, uint64_t addr
 }
 
 static struct err *heap_calls_watch_entry(const struct heap_watching *w, uint64_t addr,
-					  enum cap_heap_fn fn)
+					  const struct dec_allocator_function *f)
 {
 	uint64_t *value;
 	struct err *err = heap_calls_watch(w, addr, &value);
 
 	if (!err && !(*value & WATCH_FN))
-		*value |= WATCH_FN | (uint64_t)fn << WATCH_FN_SHIFT;
+		*value |= WATCH_FN | (uint64_t)f->fn << WATCH_FN_SHIFT |
+			  (uint64_t)f->times << WATCH_TIMES_SHIFT;
 	w->h->has_allocator = true;
 	return err;
 }
@@ -101,15 +108,15 @@ static struct err *heap_calls_watch_user(const struct heap_watching *w, uint32_t
 	return NULL;
 }
 
-static struct err *heap_calls_watch_fn(const struct heap_watching *w, const char *name,
-				       enum cap_heap_fn fn)
+static struct err *heap_calls_watch_fn(const struct heap_watching *w,
+				       const struct dec_allocator_function *f)
 {
 	uint64_t entry[16];
-	size_t n = dec_symbols_entries(w->h->symbols, name, entry, 16);
+	size_t n = dec_symbols_entries(w->h->symbols, f->name, entry, 16);
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < n && i < 16; i++)
-		err = heap_calls_watch_entry(w, entry[i], fn);
+		err = heap_calls_watch_entry(w, entry[i], f);
 	return err;
 }
 
@@ -130,7 +137,7 @@ struct err *dec_heap_calls_mapped(struct heap_calls *h,
 	}
 	for (const struct dec_allocator_function *f = dec_allocator; !err && f->name; f++)
 		if (f->fn != DEC_ALLOCATOR_OTHER)
-			err = heap_calls_watch_fn(&w, f->name, f->fn);
+			err = heap_calls_watch_fn(&w, f);
 	if (!err && h->o->resolve)
 		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
 	for (size_t i = h->next.size; !err && i < h->n_user; i++)
@@ -144,7 +151,7 @@ size_t dec_heap_calls_releases(const struct heap_calls *h, uint64_t *ret, size_t
 
 	for (size_t i = 0; i < h->watch.capacity; i++) {
 		const struct map_slot *s = &h->watch.slots[i];
-		uint64_t fn = s->value >> WATCH_FN_SHIFT;
+		enum cap_heap_fn fn = watched_fn(s->value);
 
 		if (s->key == MAP_EMPTY_KEY || !(s->value & WATCH_FN) ||
 		    (fn != CAP_HEAP_FREE && fn != CAP_HEAP_REALLOC &&
@@ -250,9 +257,11 @@ static struct err *heap_calls_release(struct heap_calls *h, const struct heap_ca
 	return DEC_HEAP_TELL(h->ev, release, time, c->arg[0], c->rip, c->rip);
 }
 
-static struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn,
-				    uint64_t rip, const uint64_t *gpr, uint64_t time)
+static struct err *heap_calls_enter(struct heap_calls *h, uint64_t watched, uint64_t rip,
+				    const uint64_t *gpr, uint64_t time)
 {
+	enum cap_heap_fn fn = watched_fn(watched);
+	int times = watched >> WATCH_TIMES_SHIFT;
 	struct heap_call c = {
 		fn,   { gpr[CAP_RDI], gpr[CAP_RSI], gpr[CAP_RDX] }, gpr[CAP_RSP],
 		time, dec_frames_statement(h->frames, rip),	    0,
@@ -260,6 +269,8 @@ static struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn,
 	};
 	const struct cap_info *info = capture_info(h->capture);
 
+	if (times && __builtin_mul_overflow(c.arg[1], gpr[times], &c.arg[1]))
+		c.arg[1] = UINT64_MAX;
 	for (size_t i = 0; i < info->n_heap_sites; i++) {
 		if (h->site_addr[i] != rip)
 			continue;
@@ -292,7 +303,7 @@ struct err *dec_heap_calls_reach(struct heap_calls *h, uint64_t rip, const uint6
 	if (!w)
 		return NULL;
 	if (*w & WATCH_FN)
-		err = heap_calls_enter(h, *w >> WATCH_FN_SHIFT, rip, gpr, time);
+		err = heap_calls_enter(h, *w, rip, gpr, time);
 	for (uint32_t i = *w & WATCH_USER; !err && i; i = h->next.data[i - 1]) {
 		if (h->user[i - 1].is_function &&
 		    vec_add(&h->open_watches,

@@ -236,7 +236,7 @@ static bool asks_for_negative(const struct guard_call *c)
 	};
 	bool is_negative = false;
 
-	for (int i = 0; i < 2 && c->hook.which < CAP_HEAP_FNS; i++)
+	for (int i = 0; i < 2 && c->hook.which < CAP_HEAP_FNS && !c->hook.times; i++)
 		is_negative |= sizes[c->hook.which] >> i & c->arg[i] >> 63;
 	return is_negative;
 }
@@ -271,6 +271,9 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 	call->arg[0] = c->gpr[CAP_RDI];
 	call->arg[1] = c->gpr[CAP_RSI];
 	call->arg[2] = c->gpr[CAP_RDX];
+	if (h->kind == DEC_HOOK_ALLOCATOR && h->times &&
+	    __builtin_mul_overflow(call->arg[1], c->gpr[h->times], &call->arg[1]))
+		call->arg[1] = UINT64_MAX;
 	if (!is_handed)
 		call->family = h->kind == DEC_HOOK_ALLOCATOR ? take_family(e) : 0;
 	if (h->kind == DEC_HOOK_ALLOCATOR) {

@@ -319,6 +319,67 @@ done
 g++ -O1 -s -w -pthread -o "$TMPDIR/families" tests/check/programs/families.cc || fail "cannot compile"
 numbered families 13
 
+# What reallocarray() gives is a block, also where it calls no realloc().
+cat >"$TMPDIR/arrays.c" <<'END'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#ifdef OWN
+#define OF_ITS_OWN __attribute__((noipa))
+static char pool[1 << 16], *next = pool;
+
+static void *get(size_t n)
+{
+	char *p = next;
+
+	*(size_t *)p = n;
+	next += (n + 31) & ~15ul;
+	return p + 16;
+}
+
+static void *resize(void *p, size_t n)
+{
+	size_t *now = get(n), before = p ? ((size_t *)p)[-2] : 0;
+
+	return p ? memcpy(now, p, before < n ? before : n) : now;
+}
+
+OF_ITS_OWN void *malloc(size_t n) { return get(n); }
+OF_ITS_OWN void free(void *p) { (void)p; }
+OF_ITS_OWN void *calloc(size_t n, size_t of) { return memset(get(n * of), 0, n * of); }
+OF_ITS_OWN void *realloc(void *p, size_t n) { return resize(p, n); }
+OF_ITS_OWN void *reallocarray(void *p, size_t n, size_t of)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(n, of, &bytes) ? NULL : resize(p, bytes);
+}
+#endif
+int main(int argc, char **argv)
+{
+	int wrong = argc > 1 ? atoi(argv[1]) : 0;
+	volatile size_t huge = 1ul << 40;
+	int *volatile p = reallocarray(NULL, 5, sizeof(int)), *volatile q;
+
+	memset(p, 0, 20);
+	p = reallocarray(p, 9, sizeof(int));
+	p[8] = 1;
+	if (reallocarray(p, huge, huge))
+		return 2;
+	if (wrong == 1)
+		p[9] = 1;
+	q = reallocarray(p, 20, sizeof(int));
+	free(wrong == 2 ? p : q);
+	if (wrong == 2)
+		free(q);
+	return wrong == 3 && p[0] == 77;
+}
+END
+for how in "" -DOWN; do
+	gcc -O1 -s -fno-builtin -w $how -o "$TMPDIR/arrays" "$TMPDIR/arrays.c" || fail "cannot compile"
+	numbered arrays 3
+done
+
 # Handlers of signals have pointers in registers that the program has others in.
 gcc -O1 -s -fno-builtin -w -o "$TMPDIR/interrupted" tests/check/programs/interrupted.c || fail "cannot compile"
 numbered interrupted 5

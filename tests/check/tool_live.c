@@ -57,7 +57,8 @@ static void tell(struct look *l)
 			check(vec_add(&hooks,
 				      (struct dec_hook){ .rip = entry[i],
 							 .kind = DEC_HOOK_ALLOCATOR,
-							 .which = which }));
+							 .which = which,
+							 .times = f->times }));
 	}
 	check(hg_strings_hooks(l->symbols, &hooks));
 	check(dec_machine_guard_hooks(l->machine, hooks.data, hooks.size));

@@ -157,7 +157,8 @@ static void tell(struct look *l)
 					    .kind = DEC_HOOK_ALLOCATOR,
 					    .which = f->fn == DEC_ALLOCATOR_OTHER ?
 							     DEC_HOOK_OTHER :
-							     f->fn }))
+							     f->fn,
+					    .times = f->times }))
 				check(&err_nomem);
 	}
 	check(hg_strings_hooks(l->symbols, &hooks));
