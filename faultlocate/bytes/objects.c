@@ -631,18 +631,54 @@ static int defined_by(struct bytes_walk *w, const struct dec_step *s)
 	return m && m->op[0].kind == MODEL_GPR && m->op[0].bytes == 8 ? m->op[0].reg : -1;
 }
 
+/* Do @p a and @p b lie in @p o, or at its end? */
+static bool are_of(const struct dec_object *o, uint64_t a, uint64_t b)
+{
+	return o->name && a - o->start <= o->size && b - o->start <= o->size;
+}
+
+/* .. in the variable that a pointer of number @p number is to, or that ends there? */
+static bool are_of_one(const struct bytes_walk *w, uint32_t number, uint64_t a,
+		       uint64_t b)
+{
+	const struct bytes_object *x = number ? &w->objects.all.data[number - 1] : NULL;
+
+	return x && (are_of(&x->around.at, a, b) || are_of(&x->around.before, a, b));
+}
+
+/* Of optimized code, which keeps a variable's end as an address, of whatever is there: that less an address inside of the
+ * variable is how many bytes there are, and no pointer. @p number and @p before: the registers' so far. */
+static void note_bytes_between(struct bytes_walk *w, const struct dec_step *s,
+			       const uint32_t *number, const uint64_t *before)
+{
+	struct hg_derived_regs *r = w->objects.derive.regs;
+	int to = s->insn->mnemonic == ZYDIS_MNEMONIC_SUB ? defined_by(w, s) : -1, by;
+	const struct insn_model *m;
+	uint64_t from;
+
+	if (to < 0 || !r->gpr[to])
+		return;
+	m = fl_bytes_model(w, s->insn);
+	by = m->op[1].kind == MODEL_GPR ? m->op[1].reg : to;
+	from = before[to] - r->value[to];
+	if (are_of_one(w, number[to], before[to], from) ||
+	    (by != to && are_of_one(w, number[by], before[to], from)))
+		hg_derived_set(r, to, 0);
+}
+
 /* An instruction of the user's, which is to be carried on. */
 static void step_own(struct bytes_walk *w, const struct dec_step *s)
 {
 	struct hg_derive *d = &w->objects.derive;
 	struct bytes_before b;
 	uint64_t before[DEC_GPRS], addr;
-	uint32_t other, from;
+	uint32_t number[DEC_GPRS], other, from;
 	bool is_literal = fl_objects_is_literal(w, s->insn->rip), is_new,
 	     is_fixed = false, is_member = false;
 	int reg = 0;
 
 	memcpy(before, d->regs->value, sizeof(before));
+	memcpy(number, d->regs->gpr, sizeof(number));
 	is_new = makes_pointer(w, s, &reg, &addr);
 	if (is_literal) {
 		is_member = !is_new && makes_member(w, s, &reg, &from, &addr);
@@ -665,6 +701,8 @@ static void step_own(struct bytes_walk *w, const struct dec_step *s)
 	}
 	if (is_literal)
 		fl_made_end(w, s, &b, is_fixed);
+	else
+		note_bytes_between(w, s, number, before);
 	if (s->insn->gpr_written)
 		fl_dynamic_step(w, s);
 }
