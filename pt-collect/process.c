@@ -66,14 +66,8 @@ static bool on_our_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid)
  * execute the instruction for ever. */
 static bool is_spared(const struct ptc_process *p, const siginfo_t *si)
 {
-	char line[256];
-	const char *last;
-
-	if (!p->index || p->threads.size != 1 || si->si_code <= 0 ||
-	    !ptc_status_line(p->tracee.pid, p->tracee.pid, "NSpid", line))
-		return false;
-	last = strrchr(line, '\t');
-	return last && atoi(last) == 1;
+	return p->index && p->threads.size == 1 && si->si_code > 0 &&
+	       ptc_is_first(p->tracee.pid);
 }
 
 /** Its history is over. Not traced, it dies of the same fault once more. */

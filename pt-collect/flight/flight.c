@@ -370,7 +370,7 @@ static void on_signal(struct ptc_process *p, struct ptc_thread *t, int signo)
 			on_trigger(p, t);
 		else
 			ptrace(PTRACE_CONT, t->tid, NULL, NULL);
-	} else if (!ptc_signal_kills(t->tid, signo)) {
+	} else if (!ptc_signal_kills(p->tracee.pid, t->tid, &si)) {
 		ptrace(PTRACE_CONT, t->tid, NULL, (long)signo);
 	} else if (is_freezing) {
 		rest(t, signo); // another snapshot's

@@ -42,8 +42,8 @@ enum ptc_delivery {
 enum ptc_delivery ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si,
 			     int *status);
 
-/** Would signal @p signo end the process of thread @p tid? */
-bool ptc_signal_kills(pid_t tid, int signo);
+/** Would signal @p si end process @p pid, of whose threads @p tid is? */
+bool ptc_signal_kills(pid_t pid, pid_t tid, const siginfo_t *si);
 
 /** A vfork child of thread @p parent is about to run in the process' memory, or is done
  * with it: what it wrote there becomes an input (vfork.c). */

@@ -56,16 +56,47 @@ static enum fate default_fate(int signo)
 	return FATE_KILLS;
 }
 
+/** Does @p si come of what the thread itself executed? */
+static bool is_fault(const siginfo_t *si)
+{
+	switch (si->si_signo) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+	case SIGSYS:
+		return si->si_code > 0;
+	}
+	return false;
+}
+
+/**
+ * The first process of a name space gets no signal from there that it has no handler for; of a
+ * fault it dies. From outside SIGSTOP stops it (and SIGKILL, which nobody is shown, kills it): the
+ * sender has no number there.
+ */
+static bool is_kept_from(pid_t pid, const siginfo_t *si)
+{
+	bool is_from_outside = si->si_code > 0 || !si->si_pid;
+
+	return !is_fault(si) && !(si->si_signo == SIGSTOP && is_from_outside) &&
+	       ptc_is_first(pid);
+}
+
 /** As one look tells it: another thread may be changing it. */
-static enum fate fate_of(pid_t tid, int signo)
+static enum fate fate_of(pid_t pid, pid_t tid, const siginfo_t *si)
 {
 	static const char *const fields[] = { "SigCgt", "SigIgn" };
+	int signo = si->si_signo;
 	uint64_t masks[2];
+	enum fate fate;
 
 	ptc_status_masks(tid, fields, masks, 2);
 	if (masks[0] >> (signo - 1) & 1)
 		return FATE_HANDLED;
-	return masks[1] >> (signo - 1) & 1 ? FATE_IGNORED : default_fate(signo);
+	fate = masks[1] >> (signo - 1) & 1 ? FATE_IGNORED : default_fate(signo);
+	return fate != FATE_IGNORED && is_kept_from(pid, si) ? FATE_IGNORED : fate;
 }
 
 static bool is_pending(pid_t tid, int signo)
@@ -73,9 +104,9 @@ static bool is_pending(pid_t tid, int signo)
 	return ptc_status_number(tid, tid, "SigPnd", 16) >> (signo - 1) & 1;
 }
 
-bool ptc_signal_kills(pid_t tid, int signo)
+bool ptc_signal_kills(pid_t pid, pid_t tid, const siginfo_t *si)
 {
-	return fate_of(tid, signo) == FATE_KILLS;
+	return fate_of(pid, tid, si) == FATE_KILLS;
 }
 
 /** Bytes of the frame at @p rsp. */
@@ -169,7 +200,7 @@ enum ptc_delivery ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *
 	// theirs, and not what it was. (Of other processes a turn tells: ptc_pending_switch().)
 	if (!p->has_threads || (p->is_joined && p->threads.size == 1))
 		ev.signature = ptc_signature_read(p->tracee.pid, &ev.regs);
-	switch (fate_of(tid, si->si_signo)) {
+	switch (fate_of(p->tracee.pid, tid, si)) {
 	case FATE_HANDLED:
 		*status = log_handled(p, t, &ev);
 		return *status ? PTC_DELIVERY_OVERTAKEN : PTC_DELIVERY_DONE;

@@ -101,6 +101,17 @@ bool ptc_is_ended(pid_t pid, pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
+bool ptc_is_first(pid_t pid)
+{
+	const char *last;
+	char line[256];
+
+	if (!ptc_status_line(pid, pid, "NSpid", line))
+		return false;
+	last = strrchr(line, '\t');
+	return atoi(last ? last + 1 : line) == 1;
+}
+
 uint64_t ptc_stat_number(pid_t pid, unsigned field)
 {
 	_cleanup_fclose_ FILE *f = NULL;

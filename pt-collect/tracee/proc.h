@@ -44,6 +44,9 @@ void ptc_status_masks(pid_t tid, const char *const *fields, uint64_t *ret, size_
 /** Thread @p tid has ended, though somebody may still have to wait for it. */
 bool ptc_is_ended(pid_t pid, pid_t tid);
 
+/** Is @p pid the first process of a name space of them? */
+bool ptc_is_first(pid_t pid);
+
 /** Fields of /proc/PID/stat, by their numbers in proc(5). */
 #define PTC_STAT_PARENT 4
 #define PTC_STAT_MAJOR_FAULTS 12
