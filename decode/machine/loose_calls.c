@@ -570,7 +570,7 @@ static enum dec_verdict call_kill(const struct call *c)
 	bool is_self =
 		(c->nr == SYS_kill && c->a[0] == capture_info(c->r->capture)->pid) ||
 		(c->nr != SYS_kill &&
-		 c->a[c->nr == SYS_tgkill] == dec_threads_current(c->r)->tid);
+		 c->a[c->nr == SYS_tgkill] == dec_threads_current(c->r)->number);
 
 	if (!is_self)
 		return left(c, "it sends a signal to another");
@@ -616,7 +616,7 @@ static enum dec_verdict call_constant(const struct call *c)
 	uint64_t to = 0;
 
 	if (c->nr == SYS_gettid)
-		return give(c, dec_threads_current(c->r)->tid);
+		return give(c, dec_threads_current(c->r)->number);
 	if (c->nr == SYS_getpid)
 		return give(c, capture_info(c->r->capture)->pid);
 	if (!k)
@@ -656,7 +656,7 @@ static enum dec_verdict call_other(const struct call *c)
 		return give(c, 0);
 	case SYS_set_tid_address:
 		dec_threads_current(c->r)->clear_child_tid = c->a[0];
-		return give(c, dec_threads_current(c->r)->tid);
+		return give(c, dec_threads_current(c->r)->number);
 	case SYS_madvise:
 		return do_memory(c, 0);
 	case SYS_rseq:

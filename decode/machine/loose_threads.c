@@ -79,8 +79,8 @@ static void be_born(struct dec_replay *r, struct replay_thread *t)
 		return;
 	t->is_born = true;
 	if (t->set_child_tid)
-		err_destroy(dec_guest_write(&r->guest, t->set_child_tid, &t->tid,
-					    sizeof(t->tid)));
+		err_destroy(dec_guest_write(&r->guest, t->set_child_tid, &t->number,
+					    sizeof(t->number)));
 }
 
 enum dec_verdict dec_loose_go_on(struct dec_replay *r, struct replay_thread *t)

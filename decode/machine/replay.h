@@ -27,6 +27,7 @@
 /** A thread of the guest. */
 struct replay_thread {
 	uint32_t tid;
+	uint32_t number; ///< as the program says: another in a name space of its own
 	bool is_born;	 ///< it has registers: its own return from clone came
 	bool has_parent; ///< what it inherits is known
 	bool is_in_call; ///< at a system call whose event has not come yet
@@ -44,7 +45,7 @@ struct replay_thread {
 	uint64_t futex;	     ///< for this word to be woken; 0: for its time
 	uint32_t futex_bits; ///< by one of these
 	uint64_t until_ns;   ///< not longer; 0: for ever
-	uint32_t child; ///< born, while the clone call of this one is not over; 0: none
+	uint32_t child; ///< number of one born while the clone call is not over; 0: none
 	uint64_t set_child_tid; ///< word that gets its number when it begins; 0: none
 	// While another one runs:
 	uint64_t gpr[CAP_GPRS];

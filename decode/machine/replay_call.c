@@ -391,6 +391,8 @@ static enum dec_verdict replay_complete(struct dec_replay *r)
 		dec_threads_name(r, c->gpr[CAP_RSI]);
 	if (nr == SYS_set_tid_address)
 		t->clear_child_tid = c->gpr[CAP_RDI];
+	if (nr == SYS_set_tid_address || nr == SYS_gettid)
+		t->number = r->next.ret;
 	if (nr == SYS_set_robust_list)
 		t->robust_list = c->gpr[CAP_RDI];
 	r->has_mapped |= replay_is_module(r, nr);

@@ -40,7 +40,7 @@ static struct replay_thread *threads_add(struct dec_replay *r, uint32_t tid)
 		t = vec_push(&r->threads);
 	if (!t)
 		return NULL;
-	*t = (struct replay_thread){ .tid = tid };
+	*t = (struct replay_thread){ .tid = tid, .number = tid };
 	r->guest.is_in_company |= r->threads.size > 1;
 	return t;
 }
@@ -185,11 +185,52 @@ static struct replay_thread *threads_parent(struct dec_replay *r)
 	return NULL;
 }
 
+/* @return @p size bytes that the event at hand wrote at @p addr; NULL: it did not. */
+static const uint8_t *threads_written(const struct dec_replay *r, uint64_t addr,
+				      uint64_t size)
+{
+	for (size_t i = 0; i < r->next.n_writes; i++) {
+		const struct cap_write *w = &r->next.writes[i];
+
+		if (addr >= w->addr && addr - w->addr < w->size &&
+		    size <= w->size - (addr - w->addr))
+			return w->data + (addr - w->addr);
+	}
+	return NULL;
+}
+
+/* The thread whose birth is at hand and whose parent's call, which is over, told another number of
+ * it: its stack tells which it is. */
+static struct replay_thread *threads_renumbered(struct dec_replay *r)
+{
+	uint64_t rsp = r->next.regs.gpr[CAP_RSP];
+
+	return vec_find(&r->threads, t,
+			t->has_parent && !t->is_born && !t->has_ended &&
+				t->gpr[CAP_RSP] == rsp);
+}
+
 bool dec_threads_can_begin(struct dec_replay *r)
 {
 	const struct replay_thread *t = dec_threads_find(r, r->next.tid);
 
-	return (t && t->has_parent) || threads_parent(r);
+	return (t && t->has_parent) || threads_parent(r) || threads_renumbered(r);
+}
+
+/* The number that the program knows the thread by whose birth is at hand, and whose parent is
+ * still in the call: one of the words that this writes has it. */
+static uint32_t threads_number(struct dec_replay *r)
+{
+	const struct clone_args args = threads_clone_args(r, r->next.regs.gpr);
+	uint64_t at = args.flags & CLONE_PARENT_SETTID ? args.parent_tid :
+		      args.flags & CLONE_CHILD_SETTID  ? args.child_tid :
+							 0;
+	const uint8_t *word = threads_written(r, at, sizeof(uint32_t));
+	uint32_t number = r->next.tid;
+
+	if (at && word)
+		memcpy(&number, word, sizeof(number));
+	return number;
 }
 
 /* @t inherits from the thread whose place is @from: the call with registers @gpr is the
@@ -247,6 +288,11 @@ void dec_threads_tell_parent(struct dec_replay *r, const uint64_t *gpr, uint32_t
 			dec_guest_write(&r->guest, args.parent_tid, &tid, sizeof(tid)));
 }
 
+static struct replay_thread *threads_numbered(struct dec_replay *r, uint32_t number)
+{
+	return vec_find(&r->threads, t, t->number == number && !t->has_ended);
+}
+
 enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr)
 {
 	uint32_t born = dec_threads_current(r)->child;
@@ -256,7 +302,7 @@ enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr)
 	if (!threads_is_clone(nr) || r->next.ret <= 0 ||
 	    !(threads_clone_args(r, r->next.regs.gpr).flags & CLONE_THREAD))
 		return DEC_GO;
-	t = dec_threads_find(r, r->next.ret);
+	t = threads_numbered(r, r->next.ret);
 	// It may have ended by now. Another will have that number, and nothing of this one.
 	if (!t && born == r->next.ret)
 		return DEC_GO;
@@ -271,17 +317,24 @@ enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr)
 
 enum dec_verdict dec_threads_birth(struct dec_replay *r)
 {
-	struct replay_thread *t = dec_threads_find(r, r->next.tid);
+	struct replay_thread *t = dec_threads_find(r, r->next.tid), *other = NULL;
 
+	if (!t || !t->has_parent)
+		other = threads_renumbered(r);
 	if (!t)
-		t = threads_add(r, r->next.tid);
+		t = other ? other : threads_add(r, r->next.tid);
 	if (!t)
 		return dec_replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+	if (other) {
+		*t = *other;
+		t->tid = r->next.tid;
+		other->has_ended = t != other;
+	}
 	if (!t->has_parent) {
 		struct replay_thread *parent = threads_parent(r); // still in the call
 
 		threads_inherit(r, t, parent - r->threads.data, r->next.regs.gpr);
-		parent->child = t->tid;
+		parent->child = t->number = threads_number(r);
 	}
 	memcpy(t->gpr, r->next.regs.gpr, sizeof(t->gpr));
 	t->gpr[CAP_RAX] = 0;
@@ -339,12 +392,12 @@ static enum dec_verdict threads_leave_robust(struct dec_replay *r,
 		if (!threads_read(r, at, &next, sizeof(next)))
 			return DEC_GO;
 		if (at != ((uint64_t)head.list_op_pending & ~1ull))
-			v = threads_owner_died(r, at + head.futex_offset, t->tid);
+			v = threads_owner_died(r, at + head.futex_offset, t->number);
 		at = next & ~1ull;
 	}
 	at = (uint64_t)head.list_op_pending & ~1ull;
 	if (v == DEC_GO && at)
-		v = threads_owner_died(r, at + head.futex_offset, t->tid);
+		v = threads_owner_died(r, at + head.futex_offset, t->number);
 	return v;
 }
 
@@ -526,20 +579,6 @@ static bool threads_signature_matches(struct dec_replay *r)
 #define FPSTATE_XMM 160
 #define FPSTATE_IN_USE 512
 #define FPSTATE_BYTES 576 // as far as is looked at here
-
-/* @return @p size bytes that the event at hand wrote at @p addr; NULL: it did not. */
-static const uint8_t *threads_written(const struct dec_replay *r, uint64_t addr,
-				      uint64_t size)
-{
-	for (size_t i = 0; i < r->next.n_writes; i++) {
-		const struct cap_write *w = &r->next.writes[i];
-
-		if (addr >= w->addr && addr - w->addr < w->size &&
-		    size <= w->size - (addr - w->addr))
-			return w->data + (addr - w->addr);
-	}
-	return NULL;
-}
 
 /* A handler's frame tells the vector registers of where its signal landed: in a loop that
  * computes in these alone, nothing else does. */
