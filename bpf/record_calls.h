@@ -14,6 +14,7 @@
 #define NR_OPEN 2
 #define NR_SHMAT 30
 #define NR_RT_SIGRETURN 15
+#define NR_RT_SIGTIMEDWAIT 128
 #define NR_SCHED_SETAFFINITY 203
 #define NR_OPENAT 257
 #define NR_PROCESS_VM_WRITEV 311
@@ -688,6 +689,35 @@ __attribute__((noinline)) int note_others(__s64 ret, __u64 id)
 	return 0;
 }
 
+#define SIGNAL_BIT(signo) (1ull << ((signo)-1))
+/* SIGCHLD, SIGURG and SIGWINCH; SIGCONT and the four that stop */
+#define SIGNALS_LIVED \
+	(SIGNAL_BIT(17) | SIGNAL_BIT(23) | SIGNAL_BIT(28) | 0x1full << (SIGCONT - 1))
+#define SIGNAL_UNKILLABLE 0x40u
+
+/*
+ * sigtimedwait() gave @signo. If the thread does not block that and nobody handles it, it has ended the process when
+ * it was sent; but of who is traced the kernel asks the tracer first, and until then this call takes it
+ * away. It comes once more, before the next instruction.
+ */
+__attribute__((noinline)) int end_by_waited(__s64 signo)
+{
+	const struct task_struct *t = bpf_get_current_task_btf();
+	__u64 h = (__u64)BPF_CORE_READ(t, sighand);
+	__u64 handler = 1, at = signo - 1;
+
+	if (at >= 64 || SIGNAL_BIT(signo) & (SIGNALS_LIVED | t->blocked.sig[0]) ||
+	    t->signal->flags & SIGNAL_UNKILLABLE)
+		return 0;
+	// Of each the handler is the first member.
+	at = h + bpf_core_field_offset(struct sighand_struct, action) +
+	     at * bpf_core_type_size(struct k_sigaction);
+	bpf_probe_read_kernel(&handler, sizeof(handler), (void *)at);
+	if (!handler)
+		bpf_send_signal_thread(signo);
+	return 0;
+}
+
 /* So that they keep the task's stack (see record_probes.h), which read_plain() needs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -717,6 +747,8 @@ static __always_inline void end_call(const struct task_struct *task,
 	if (bits & REC_THREADED)
 		note_runs(id >> 32, id);
 	set_call_state((__u32)id, ret == -ENOSYS ? REC_CALL_ENOSYS : REC_CALL_NONE);
+	if (nr == NR_RT_SIGTIMEDWAIT && ret > 0 && !is_32_bit(task))
+		end_by_waited(ret);
 	d = bpf_map_lookup_elem(&descs, &nr);
 	if (d && d->flags & DESC_PLAIN && has_plain_end(ret) && !(bits & REC_SHARING) &&
 	    !is_32_bit(task) && !(d->use && bits & REC_WRITING) &&

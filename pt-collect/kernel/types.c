@@ -29,7 +29,8 @@ static const char *const wanted[] = {
 	"sigpending",	  "pt_regs",	   "uprobe_task", "futex_sched_data",
 	"files_struct",	  "fdtable",	   "file",	  "address_space",
 	"rb_root_cached", "rb_root",	   "inode",	  "super_block",
-	"vm_area_struct", "proc_inode",	   "pid",	  "upid"
+	"vm_area_struct", "proc_inode",	   "pid",	  "upid",
+	"sighand_struct", "k_sigaction"
 };
 
 /** Numbers of our types; then come the copies, then arrays. */
