@@ -19,16 +19,23 @@
 
 #define TYPED "typed_raw_tp" ///< section of programs whose tracepoint has types
 
+/** The verifier says each instruction, and at the end what is wrong. */
+#define LIBBPF_LINES 12
+
 /** libbpf's talk: its warnings are debugging for us, the user gets one line. */
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	char text[512];
+	_cleanup_free_ char *text = NULL;
+	size_t n = 0;
 
-	if (level > LIBBPF_WARN || !log_is_on(LOG_DEBUG, LOG_ROOM))
+	if (level > LIBBPF_WARN || !log_is_on(LOG_DEBUG, LOG_ROOM) ||
+	    vasprintf(&text, fmt, ap) < 0)
 		return 0;
-	vsnprintf(text, sizeof(text), fmt, ap);
-	text[strcspn(text, "\n")] = 0;
-	log_debug("%s", text);
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		n++;
+	for (char *at = text, *line; (line = strsep(&at, "\n")); n--)
+		if (*line && n <= LIBBPF_LINES)
+			log_debug("%s", line);
 	return 0;
 }
 
