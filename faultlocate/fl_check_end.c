@@ -92,17 +92,9 @@ static bool is_next_chunk(const struct reach *r, struct hg_node_id id, uint64_t 
 /* Was what the word at @p at holds left there by who had the memory before, and the word never written since? */
 static bool is_left_word(const struct fl_check *c, uint64_t at)
 {
-	size_t low = 0, high = c->left_words.size;
+	size_t i = vec_rank(c->left_words.size, k, c->left_words.data[k] < at);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->left_words.data[middle] < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < c->left_words.size && c->left_words.data[low] == at;
+	return i < c->left_words.size && c->left_words.data[i] == at;
 }
 
 /* There is @p value at @p from, 0: in a register. */
@@ -253,9 +245,8 @@ static bool is_first_thread(const struct frames *frames)
 	       (frames->thread == 1 && !frames->threads.data[0].stack.size);
 }
 
-#define STACK_BYTES \
-	(8ull       \
-	 << 20) ///< below the first thread's stack is nothing else for longer than that
+// Below the first thread's stack is nothing else for longer than that.
+#define STACK_BYTES (8ull << 20)
 
 /* Is there memory from @p at up to @p end without a gap? */
 static bool is_one_piece(struct reach *r, uint64_t at, uint64_t end)

@@ -348,10 +348,18 @@ struct err *dec_machine_guard_hooks(struct dec_machine *m, const struct dec_hook
 	return err;
 }
 
-/* Take the last answer's list of things of @p bytes each, of which @p max were asked for. */
-static struct err *take_listed(struct dec_machine *m, const struct dec_answer *answer,
-			       void *ret, size_t bytes, size_t max, size_t *n)
+/* Have the child list what @p command asks for, from @p from on: things of @p bytes each, up to @p max of them. */
+static struct err *ask_list(struct dec_machine *m, enum child_command command,
+			    uint64_t from, void *ret, size_t bytes, size_t max, size_t *n)
 {
+	const struct dec_answer *answer;
+	struct err *err;
+
+	if (max > CHILD_DATA_BYTES / bytes)
+		max = CHILD_DATA_BYTES / bytes;
+	err = dec_wire_ask(m->wire, command, from, max, &answer);
+	if (err)
+		return err;
 	*n = answer->result == CHILD_OK ? answer->where.log_bytes : 0;
 	if (*n > max)
 		return err_new(ERR_FORMAT, "the guard lists more than it was asked for");
@@ -362,37 +370,19 @@ static struct err *take_listed(struct dec_machine *m, const struct dec_answer *a
 struct err *dec_machine_guard_blocks(struct dec_machine *m, size_t from,
 				     struct dec_guarded_block *ret, size_t max, size_t *n)
 {
-	const struct dec_answer *answer;
-	struct err *err;
-
-	if (max > CHILD_DATA_BYTES / sizeof(*ret))
-		max = CHILD_DATA_BYTES / sizeof(*ret);
-	err = dec_wire_ask(m->wire, CHILD_GUARD_BLOCKS, from, max, &answer);
-	return err ?: take_listed(m, answer, ret, sizeof(*ret), max, n);
+	return ask_list(m, CHILD_GUARD_BLOCKS, from, ret, sizeof(*ret), max, n);
 }
 
 struct err *dec_machine_guard_accesses(struct dec_machine *m, size_t from, uint64_t *ret,
 				       size_t max, size_t *n)
 {
-	const struct dec_answer *answer;
-	struct err *err;
-
-	if (max > CHILD_DATA_BYTES / sizeof(*ret))
-		max = CHILD_DATA_BYTES / sizeof(*ret);
-	err = dec_wire_ask(m->wire, CHILD_GUARD_ACCESSES, from, max, &answer);
-	return err ?: take_listed(m, answer, ret, sizeof(*ret), max, n);
+	return ask_list(m, CHILD_GUARD_ACCESSES, from, ret, sizeof(*ret), max, n);
 }
 
 struct err *dec_machine_guard_left(struct dec_machine *m, uint64_t from, uint64_t *ret,
 				   size_t max, size_t *n)
 {
-	const struct dec_answer *answer;
-	struct err *err;
-
-	if (max > CHILD_DATA_BYTES / sizeof(*ret))
-		max = CHILD_DATA_BYTES / sizeof(*ret);
-	err = dec_wire_ask(m->wire, CHILD_GUARD_LEFT, from, max, &answer);
-	return err ?: take_listed(m, answer, ret, sizeof(*ret), max, n);
+	return ask_list(m, CHILD_GUARD_LEFT, from, ret, sizeof(*ret), max, n);
 }
 
 /* The program maps memory where the child has its own, or is to touch that. A fresh child, whose
