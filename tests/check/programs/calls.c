@@ -69,7 +69,7 @@ KEEP static void without_value(void)
 	sendto(udp, m, 8, 0, (struct sockaddr *)in, sizeof(*in)); // expect: UNINIT-USE
 	connect(udp, (struct sockaddr *)in, sizeof(*in)); // expect: UNINIT-USE
 	un->sun_family = AF_UNIX;
-	bind(pair[0], (struct sockaddr *)un, sizeof(*un)); // expect: UNINIT-USE
+	bind(udp, (struct sockaddr *)un, sizeof(*un)); // expect: UNINIT-USE
 	setsockopt(udp, SOL_SOCKET, SO_RCVBUF, blank(4), 4); // expect: UNINIT-USE
 	t[0].tv_sec = t[1].tv_sec = 0;
 	clock_nanosleep(CLOCK_MONOTONIC, 0, t, NULL); // expect: UNINIT-USE
