@@ -149,7 +149,7 @@ $(foreach r,csource faultlocate/repair suppress-hw/fixes,$(call object_of,$(call
 # What runs while vector registers are the guest's (decode/translator/guard_door.c).
 DOOR := base/map $(addprefix decode/translator/,guard guard_calls guard_door guard_nodes guard_parts blank) \
 	$(addprefix decode/machine/,guest replay)
-$(DOOR:%=$(B)/%.o): ROOM_CFLAGS += -mgeneral-regs-only
+$(DOOR:%=$(B)/%.o): ROOM_CFLAGS += -mgeneral-regs-only -fno-stack-protector
 # .. unless what the compiler makes of a copy may call the C library, as clang's may.
 $(B)/decode/translator/guard.o: ROOM_CFLAGS += $(if $(SAN)$(DEBUG),-DGUARD_HAS_NO_DOOR)
 

@@ -53,7 +53,6 @@
 #define CTX_BLANK 0xda8
 #define CTX_BLANK_HOOK 0xdac
 #define CTX_BLANK_CALL 0xdb0
-#define CTX_ALLOCATOR_RSP 0xdd8
 #define CTX_STRING_CALL 0xde0
 #define CTX_GUARD_TAG 0xdf0
 #define CTX_DOOR 0xdf8
@@ -71,7 +70,8 @@
 #define CTX_MUTE_SPILL 0xd90
 #define CTX_VECTORS 0x153000
 #define CTX_BLANK_BITS 0x153900
-#define CTX_BYTES 0x155000
+#define CTX_UNGUARDED_TARGETS 0x155000
+#define CTX_BYTES 0x1d5000
 
 // Bits of lacks: what this CPU or kernel has not.
 #define CTX_LACKS_FSGSBASE 1 ///< the fs base goes through arch_prctl
@@ -135,7 +135,7 @@ struct dec_ctx {
 	uint32_t blank;		 ///< registers: blank.h
 	uint32_t blank_hook;
 	uint64_t blank_call[5]; ///< rsp, rdi, rsi, rdx, return address
-	uint64_t allocator_rsp; ///< with no more it is entered by itself: guard.c
+	uint64_t pad7;
 	/** The last call of a string function by a pointer, perhaps under way: rsp, return address. */
 	uint64_t string_call[2];
 	uint32_t guard_tag; ///< that emitted code has no register for
@@ -168,7 +168,8 @@ struct dec_ctx {
 	uint8_t vectors
 		[CTX_BLANK_BITS -
 		 CTX_VECTORS]; ///< .. while C runs that was come to by dec_exit_quick
-	uint8_t blank_bits[CTX_BYTES - CTX_BLANK_BITS]; ///< struct blank_bits
+	uint8_t blank_bits[CTX_UNGUARDED_TARGETS - CTX_BLANK_BITS]; ///< struct blank_bits
+	uint64_t unguarded_targets[65536]; ///< as targets, of unguarded blocks
 };
 
 /** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
@@ -223,7 +224,6 @@ CTX_PIN(blank_low, CTX_BLANK_LOW);
 CTX_PIN(blank_hook, CTX_BLANK_HOOK);
 CTX_PIN(blank_call, CTX_BLANK_CALL);
 CTX_PIN(blank_lanes, CTX_BLANK_LANES);
-CTX_PIN(allocator_rsp, CTX_ALLOCATOR_RSP);
 CTX_PIN(string_call, CTX_STRING_CALL);
 CTX_PIN(guard_tag, CTX_GUARD_TAG);
 CTX_PIN(door, CTX_DOOR);
@@ -235,6 +235,7 @@ CTX_PIN(nat_calls, CTX_NAT_CALLS);
 CTX_PIN(muted, CTX_MUTED);
 CTX_PIN(vectors, CTX_VECTORS);
 CTX_PIN(blank_bits, CTX_BLANK_BITS);
+CTX_PIN(unguarded_targets, CTX_UNGUARDED_TARGETS);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
 
 /** @return a new context, all zeros; private memory. NULL: no memory. */

@@ -199,6 +199,7 @@ void dec_engine_flush(struct dec_engine *e)
 {
 	dec_engine_settle_x87(e); // while the blocks still tell whose the address is
 	map_deinit(&e->block_of);
+	map_deinit(&e->unguarded_of);
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
 	map_deinit(&e->checked_pages);
@@ -211,6 +212,8 @@ void dec_engine_flush(struct dec_engine *e)
 		dec_engine_arena_empty(&e->arenas.data[i]);
 	for (size_t i = 0; i < 65536; i++)
 		e->ctx->targets[i] = e->ctx->miss;
+	for (size_t i = 0; e->guard && i < 65536; i++)
+		e->ctx->unguarded_targets[i] = e->ctx->miss;
 	e->is_flushed = true;
 	e->n_flushes++;
 }
@@ -270,10 +273,12 @@ void dec_engine_arm(struct dec_engine *e, struct engine_block *b, bool is_on)
 /* Arm the block at @p rip, when there is one already. */
 static void engine_arm_at(struct dec_engine *e, uint64_t rip, bool is_on)
 {
-	uint64_t *known = map_get(&e->block_of, rip);
+	for (int i = 0; i < 2; i++) {
+		uint64_t *known = map_get(dec_engine_blocks(e, i), rip);
 
-	if (known)
-		dec_engine_arm(e, &e->blocks.data[*known], is_on);
+		if (known)
+			dec_engine_arm(e, &e->blocks.data[*known], is_on);
+	}
 }
 
 void dec_engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
@@ -602,8 +607,9 @@ static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way 
 
 	for (uint32_t i = 0; b && i < b->n_exits; i++) {
 		struct engine_exit *x = &e->exits.data[b->first_exit + i];
+		struct map *blocks = dec_engine_blocks(e, b->is_unguarded);
 		uint64_t *to = x->kind == ENGINE_EXIT_DIRECT && !x->pending ?
-				       map_get(&e->block_of, x->rip) :
+				       map_get(blocks, x->rip) :
 				       NULL;
 
 		if (to && !e->blocks.data[*to].is_checked)
@@ -618,7 +624,7 @@ static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way 
  * perhaps no place for a block near it: the address may be any. */
 static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip, enum engine_way way)
 {
-	uint64_t *known = map_get(&e->block_of, rip);
+	uint64_t *known = map_get(dec_engine_blocks(e, dec_guard_rests(e->guard)), rip);
 
 	if (known && dec_engine_is_current(e, *known))
 		return *known;
@@ -785,7 +791,8 @@ static uint32_t engine_continuation(struct dec_engine *e, uint32_t exit_id, uint
 static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 {
 	const struct engine_block *b = &e->blocks.data[to];
-	uint64_t *slot = &e->ctx->targets[b->rip & 0xffff];
+	uint64_t *targets = b->is_unguarded ? e->ctx->unguarded_targets : e->ctx->targets;
+	uint64_t *slot = &targets[b->rip & 0xffff];
 	struct engine_exit *x;
 
 	if (b->is_checked)

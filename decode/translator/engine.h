@@ -133,7 +133,9 @@ struct engine_block {
 	uint8_t nat_reg;    ///< register in spill[2] (nat.c), where bit n of
 	uint32_t nat_held;  ///< this is set while instruction n executes; DEC_REG_NONE
 	uint8_t n_exits;
-	bool is_gone; ///< dec_engine_forget() was here: its entries lead elsewhere
+	bool is_gone;	     ///< dec_engine_forget() was here: its entries lead elsewhere
+	bool is_unguarded;   ///< of what runs while the guard rests (dec_guard_rests())
+	uint32_t stop_event; ///< of the guard, that it begins with: index + 1; 0: none
 	/** Its page may change unseen (dec_world.code_seen): it is entered from C alone, which compares what it was made of
 	 * (so many bytes, kept from there on) with what is there, and ends behind a store. */
 	bool is_checked;
@@ -210,6 +212,7 @@ struct dec_engine {
 	uint64_t halt_at;
 	enum dec_log_mode mode;
 	struct map block_of;	 ///< guest rip -> block index
+	struct map unguarded_of; ///< .. of those that are unguarded
 	uint8_t scratch_hint[3]; ///< scratch of the block that leads to the next one made
 	struct map single_of;  ///< guest rip -> block of that one instruction, not logged
 	struct map breaks;     ///< guest addresses of breakpoints -> 1
@@ -350,6 +353,12 @@ void dec_engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t 
 
 /** Drop all translated code. */
 void dec_engine_flush(struct dec_engine *e);
+
+/** @return where blocks are to be found by their addresses: those that are @p is_unguarded, or the others. */
+static inline struct map *dec_engine_blocks(struct dec_engine *e, bool is_unguarded)
+{
+	return is_unguarded ? &e->unguarded_of : &e->block_of;
+}
 
 /** Append a control record of @p size bytes (header included, multiple of 8) to the log
  * and @return it, its id and size set; NULL when nothing is logged. */

@@ -111,6 +111,7 @@ static struct engine_gone *forget_find(struct dec_engine *e,
 		const struct engine_block *was = &e->blocks.data[g->block];
 
 		if (was->is_carried == block->is_carried &&
+		    was->is_unguarded == block->is_unguarded &&
 		    was->pending == block->pending && !was->fast == !block->fast &&
 		    !memcmp(was->scratch, block->scratch, sizeof(was->scratch)))
 			return g;
@@ -150,6 +151,8 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 		    !forget_note(e, made))
 			return false;
 	}
+	if (block->stop_event)
+		dec_guard_forget_stop(e->guard, block->stop_event - 1);
 	block->is_gone = true;
 	e->n_gone++;
 	return true;
@@ -191,6 +194,7 @@ void dec_engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t 
 static void forget_names(struct dec_engine *e, uint32_t b)
 {
 	forget_name(&e->block_of, e->blocks.data[b].rip, b);
+	forget_name(&e->unguarded_of, e->blocks.data[b].rip, b);
 	forget_name(&e->single_of, e->blocks.data[b].rip, b);
 }
 

@@ -132,9 +132,18 @@ static struct err *add_stop(struct dec_engine *e, uint64_t rip)
 	return NULL;
 }
 
+bool dec_guard_is_stop(struct dec_guard *g, uint64_t rip)
+{
+	uint64_t *known = &g->known_stops[rip % 16];
+
+	if (*known != rip && map_get(&g->stops, rip))
+		*known = rip;
+	return *known == rip;
+}
+
 struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip)
 {
-	return map_get(&e->guard->stops, rip) ? NULL : add_stop(e, rip);
+	return dec_guard_is_stop(e->guard, rip) ? NULL : add_stop(e, rip);
 }
 
 bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip)
@@ -696,6 +705,27 @@ static void leave_block(struct dec_engine *e, const struct engine_block *b,
 	e->ctx->exit_id = DEC_EXIT_GUARD;
 }
 
+/* Block @p b begins at a stop. @return as dec_guard_event(). */
+static uint8_t *at_beginning(struct dec_engine *e, const struct engine_block *b)
+{
+	struct dec_guard *g = e->guard;
+	struct guard_event *ev = &g->events.data[e->ctx->guard_event];
+	uint8_t *to = NULL;
+
+	e->ctx->rip = b->rip;
+	stop(e);
+	if (g->doubt == DEC_DOUBT_ASKS)
+		e->is_flushed = true; // there is no exit that it would go on from
+	if (!e->is_flushed && !g->doubt)
+		to = dec_guard_go_on(e, ev);
+	if (to)
+		return to;
+	g->passed = g->doubt ? 0 : b->rip;
+	e->ctx->budget[0] -= b->pending;
+	e->ctx->exit_id = DEC_EXIT_GUARD;
+	return NULL;
+}
+
 uint8_t *dec_guard_event(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
@@ -703,13 +733,14 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	const struct engine_block b = e->blocks.data[ev.block];
 	struct dec_ctx *c = e->ctx;
 	// A function begins before that register is borrowed.
-	bool has_far = b.far_reg != DEC_REG_NONE && ev.kind != GUARD_EVENT_STRING &&
-		       ev.kind != GUARD_EVENT_CALL;
+	bool has_far = b.far_reg != DEC_REG_NONE && ev.kind != GUARD_EVENT_STRING;
 	uint64_t borrowed[3], now = e->now;
 	int64_t budget[CTX_CELLS];
 	int n = 0;
 
 	g->n_events[ev.kind]++;
+	if (ev.kind == GUARD_EVENT_CALL)
+		return at_beginning(e, &b);
 	guard_swap_scratch(e, &b, borrowed, true);
 	if (has_far)
 		c->gpr[b.far_reg] = c->spill[3];
@@ -718,6 +749,7 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	case GUARD_EVENT_STEP:
 	case GUARD_EVENT_RUN:
 	case GUARD_EVENT_MOVE:
+	case GUARD_EVENT_MOVS:
 	case GUARD_EVENT_BLANK:
 		memcpy(budget, c->budget, sizeof(budget));
 		n = do_steps(e, &b, &ev);
@@ -731,20 +763,11 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 		c->tag[ev.reg] = dec_guard_recall(g, borrowed[0], c->gpr[ev.reg]);
 		break;
 	case GUARD_EVENT_STRING:
-		dec_guard_enter_function(e, ev.rip);
+		dec_guard_enter_function(e, &g->hook.data[ev.hook - 1]);
 		break;
 	case GUARD_EVENT_BACKWARD:
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, ev.rip);
 		break;
-	case GUARD_EVENT_CALL:
-		stop(e);
-		if (g->doubt == DEC_DOUBT_ASKS)
-			e->is_flushed = true; // there is no exit that it would go on from
-		if (!e->is_flushed)
-			break;
-		g->passed = g->doubt ? 0 : ev.rip;
-		c->budget[0] -= ev.pending;
-		return NULL;
 	default:
 		dec_guard_doubt(e, DEC_DOUBT_CALL, ev.rip);
 	}

@@ -12,6 +12,10 @@
  * It decides one way only: what it lets pass is right by the rules of heapgraph/hg_access.h; what it does
  * not is a suspicion, of which it stops (dec_guard.doubt), and the log has to tell.
  *
+ * While the allocator is at work the guard rests, unless what has no value is followed: other blocks, unguarded (engine.h), are
+ * the code then. Where a function of the allocator begins, or returns to, both kinds begin with an event, and C goes on in the
+ * other kind.
+ *
  * A tag is the offset of its node's row in a table: {start, size}. Row 0 has all memory. A row that is
  * freed has none. Where rows and what finds shadow words lie is below 2 GiB, as the context.
  *
@@ -188,6 +192,7 @@ enum guard_event_kind {
 	GUARD_EVENT_RUN,      ///< do this one, and those behind it in its block
 	GUARD_EVENT_BACKWARD, ///< rep stos went down: that is not followed
 	GUARD_EVENT_MOVE, ///< as STEP, where a pointer to a block with parts is led on: tag, where to: the first scratch registers
+	GUARD_EVENT_MOVS, ///< as STEP, of rep movs with elements of 1 << reg bytes
 	GUARD_EVENT_BLANK, ///< as STEP, where it reads what has no value: a function of strings may, behind their end
 	GUARD_EVENT_LOOK,  ///< at the operand of a branch
 	GUARD_EVENT_WORD, ///< of a register that was loaded: whose pointer is it? Its address: first scratch
@@ -199,20 +204,26 @@ enum guard_event_kind {
 
 struct guard_event {
 	uint32_t block;
-	uint32_t hook; ///< CALL: which is there: index + 1; 0: none
+	uint32_t hook; ///< CALL, STRING: which is there: index + 1; 0: none
 	uint64_t rip;
 	uint8_t *resume;
 	uint8_t *
-		passed; ///< where it goes on before the instruction; BLANK: as if that had a value; MOVE: with the tag
+		passed; ///< where it goes on before the instruction; BLANK: as if that had a value; MOVE: with the tag; MOVS: words
+			///< have their tags
 	uint8_t kind, reg, index;
 	bool is_counted;     ///< the block is, where it leaves
 	bool has_kept_flags; ///< when it leaves
-	int8_t pending; ///< CALL: instructions that are not counted yet, or were already (below 0)
+	// CALL:
+	bool is_unguarded; ///< its block is
+	int8_t pending;	   ///< of that
+	uint32_t
+		other; ///< event of one at the same place that is, if it is not: index + 1; 0: not known
 };
 
 /** A call under way of the allocator, or of a resolver. */
 struct guard_call {
 	bool is_open;
+	bool is_unguarded; ///< it is open, of the allocator, and what has no value is not followed
 	struct dec_hook hook;
 	uint64_t rsp, returns, arg[3];
 	uint64_t gpr[16];
@@ -281,6 +292,8 @@ struct dec_guard {
 	struct {
 		uint32_t *slots;
 		uint32_t size, capacity; ///< a power of two; size <= 3/4 of it
+		uint32_t last_number;	 ///< what was found last, at
+		uint64_t last;
 	} live;
 	VEC(uint32_t) free_rows;  ///< of nodes that are gone, and no pointer is to
 	VEC(uint32_t) free_parts; ///< rows of parts of such: tags
@@ -309,7 +322,8 @@ struct dec_guard {
 	VEC(struct dec_hook) own; ///< pieces of code, ascending
 	struct guard_fill fill;
 	struct map stops; ///< where functions of the allocator begin, or return to -> 1
-	uint64_t passed;  ///< what there is to do at this one was done; 0: none
+	uint64_t known_stops[16]; ///< some of them, by their low bits
+	uint64_t passed;	  ///< what there is to do at this one was done; 0: none
 	struct guard_call call;
 	struct guard_family family;
 	VEC(struct guard_thread) threads; ///< that ran before
@@ -331,6 +345,13 @@ enum {
 	DEC_GUARD_LEAVES_ROOM = 8, ///< below 2 GiB, where it can
 	DEC_GUARD_FEW_ROWS = 16,   ///< what is gone is looked for all the time: a test's
 };
+
+/** While the allocator is at work nothing is looked at, so that code needs no more than it does without a guard (NULL), unless
+ * what has no value is followed. @return whether it is so now. */
+static inline bool dec_guard_rests(const struct dec_guard *g)
+{
+	return g && g->call.is_unguarded;
+}
 
 /** @return the piece of a library's code that @p rip is in (DEC_HOOK_FOREIGN); NULL: it is of none. */
 static inline const struct dec_hook *dec_guard_foreign(const struct dec_guard *g,
@@ -388,6 +409,9 @@ bool dec_guard_at_stop(struct dec_engine *e);
 /** Emitted code left with an event. @return where it goes on; NULL: in doubt, or nowhere: all code was dropped, and
  * the guest stands at rip. */
 uint8_t *dec_guard_event(struct dec_engine *e);
+
+/** The block that begins with event @p event is dropped. */
+void dec_guard_forget_stop(struct dec_guard *g, uint32_t event);
 
 /** @return whether it is to stop at @p rip: blocks begin there. */
 bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip);
@@ -479,6 +503,9 @@ static inline uint32_t dec_guard_move_at(uint32_t tag, uint32_t site)
 /** @return which registers the beginning of the block needs; which @p insn does beside its own. */
 uint32_t dec_guard_used_first(const struct translation *t);
 uint32_t dec_guard_used(const struct translation *t, const struct dec_insn *insn);
+
+/** Where the block begins C looks, if that is a stop: before anything is borrowed or counted. */
+void dec_guard_stop(struct translation *t);
 
 /** Borrow the registers; who has them for another block already goes in behind that. */
 void dec_guard_borrow(struct translation *t);

@@ -102,10 +102,10 @@ static void enter_fill(struct dec_engine *e, uint64_t bytes, bool is_filler)
 	memcpy(&g->fill.returns, (const void *)g->fill.rsp, 8);
 }
 
-void dec_guard_enter_function(struct dec_engine *e, uint64_t rip)
+void dec_guard_enter_function(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
-	const struct dec_hook *h = &g->hook.data[*map_get(&g->hooks, rip) - 1];
+	uint64_t rip = e->ctx->rip;
 	const uint64_t at[2] = { e->ctx->gpr[CAP_RDI], e->ctx->gpr[CAP_RSI] };
 	const uint32_t tag[2] = { e->ctx->tag[CAP_RDI], e->ctx->tag[CAP_RSI] };
 	bool is_text = h->extent[1] == DEC_EXTENT_TEXT;
@@ -184,7 +184,7 @@ static void check_release(struct dec_engine *e, const struct dec_hook *h)
 }
 
 /* A function of family @p h begins, if none is under way that has called it. */
-static void enter_family(struct dec_engine *e, const struct dec_hook *h)
+void dec_guard_enter_family(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct guard_family *f = &e->guard->family;
 
@@ -201,7 +201,7 @@ static void enter_family(struct dec_engine *e, const struct dec_hook *h)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 }
 
-static void leave_family(struct dec_engine *e)
+void dec_guard_leave_family(struct dec_engine *e)
 {
 	struct guard_family *f = &e->guard->family;
 
@@ -252,7 +252,50 @@ static uint64_t release(struct dec_guard *g, uint64_t addr)
 	return size;
 }
 
-static void enter_call(struct dec_engine *e, const struct dec_hook *h)
+static uint64_t two_tags(const struct dec_ctx *c, int r)
+{
+	uint64_t two;
+
+	memcpy(&two, &c->tag[r], sizeof(two));
+	return two;
+}
+
+/* What has a tag, as most have none: the allocator is at work now. */
+static void keep_regs(struct dec_engine *e)
+{
+	struct guard_call *call = &e->guard->call;
+	const struct dec_ctx *c = e->ctx;
+
+#pragma GCC unroll 8
+	for (int r = 0; r < DEC_GPRS; r += 2)
+		if (two_tags(c, r))
+			memcpy(&call->gpr[r], &c->gpr[r], 2 * sizeof(*c->gpr));
+	if (dec_guard_rests(e->guard))
+		return;
+	memcpy(call->tag, c->tag, sizeof(call->tag));
+	call->vec_tags = c->vec_tags;
+}
+
+/* .. and has returned: what is as it was is what it was. */
+static void bring_regs(struct dec_engine *e, bool was_at_rest)
+{
+	const struct guard_call *call = &e->guard->call;
+	struct dec_ctx *c = e->ctx;
+
+	if (!was_at_rest) {
+		memcpy(c->tag, call->tag, sizeof(call->tag));
+		c->vec_tags = call->vec_tags; // as the log has it, whatever they hold
+	}
+#pragma GCC unroll 8
+	for (int r = 0; r < DEC_GPRS; r += 2) {
+		if (!two_tags(c, r))
+			continue;
+		c->tag[r] = c->gpr[r] == call->gpr[r] ? c->tag[r] : 0;
+		c->tag[r + 1] = c->gpr[r + 1] == call->gpr[r + 1] ? c->tag[r + 1] : 0;
+	}
+}
+
+void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
 	struct dec_ctx *c = e->ctx;
@@ -262,7 +305,7 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 	bool is_handed = call->is_open && c->gpr[CAP_RSP] == call->rsp &&
 			 call->hook.kind == DEC_HOOK_ALLOCATOR;
 
-	if (call->is_open && c->gpr[CAP_RSP] < call->rsp)
+	if (guard_is_within(call, c->gpr[CAP_RSP]))
 		return;
 	call->is_open = true;
 	call->hook = *h;
@@ -276,6 +319,7 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 		call->arg[1] = UINT64_MAX;
 	if (!is_handed)
 		call->family = h->kind == DEC_HOOK_ALLOCATOR ? take_family(e) : 0;
+	call->is_unguarded = h->kind == DEC_HOOK_ALLOCATOR && !g->blank;
 	if (h->kind == DEC_HOOK_ALLOCATOR) {
 		if (h->which == CAP_HEAP_FREE || h->which == CAP_HEAP_REALLOC)
 			check_release(e, h);
@@ -287,14 +331,13 @@ static void enter_call(struct dec_engine *e, const struct dec_hook *h)
 			dec_blank_enter(e, h->which);
 		if (g->blank)
 			dec_blank_died(g->blank, call->arg[0], size);
-		if (!is_handed) {
-			memcpy(call->gpr, c->gpr, sizeof(call->gpr));
-			memcpy(call->tag, c->tag, sizeof(call->tag));
-			call->vec_tags = c->vec_tags;
+		if (!is_handed)
+			keep_regs(e);
+		if (!dec_guard_rests(g)) {
+			guard_fill(c->tag, 0, sizeof(c->tag));
+			c->vec_tags = 0;
+			dec_guard_show_spans(e);
 		}
-		guard_fill(c->tag, 0, sizeof(c->tag));
-		c->vec_tags = 0;
-		dec_guard_show_spans(e);
 	}
 	if (h->kind != DEC_HOOK_ALLOCATOR)
 		dec_engine_set_break(e, call->returns, true);
@@ -411,7 +454,7 @@ static void widen_node(struct dec_engine *e, uint64_t addr, uint64_t size)
 	n->is_wide = true;
 }
 
-static void leave_allocator(struct dec_engine *e)
+static void leave_allocator(struct dec_engine *e, bool was_at_rest)
 {
 	const struct guard_call *call = &e->guard->call;
 	uint64_t rax = e->ctx->gpr[CAP_RAX], addr, size;
@@ -424,27 +467,27 @@ static void leave_allocator(struct dec_engine *e)
 		born(e, addr, size);
 	if (call->hook.which == DEC_HOOK_USABLE)
 		widen_node(e, call->arg[0], rax);
-	for (int r = 0; r < DEC_GPRS; r++) // without branches
-		e->ctx->tag[r] = -(uint32_t)(e->ctx->gpr[r] == call->gpr[r]) &
-				 call->tag[r];
-	e->ctx->vec_tags = call->vec_tags; // as the log has it, whatever they hold
+	bring_regs(e, was_at_rest);
 	e->ctx->tag[CAP_RAX] = e->guard->nodes.data[dec_guard_live_at(e->guard, rax)].tag;
 }
 
-static void leave_call(struct dec_engine *e)
+void dec_guard_leave_call(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
-	bool is_allocator = g->call.hook.kind == DEC_HOOK_ALLOCATOR;
+	bool is_allocator = g->call.hook.kind == DEC_HOOK_ALLOCATOR, was_at_rest;
 	uint64_t addr, size;
 	struct dec_hook h;
 
-	if (is_allocator && find_made(e, &addr, &size) && addr &&
+	if (is_allocator && g->parts.size && find_made(e, &addr, &size) && addr &&
 	    !dec_guard_parts_known(e, g->call.returns, size))
 		return;
-	g->call.is_open = false;
+	was_at_rest = dec_guard_rests(g);
+	g->call.is_open = g->call.is_unguarded = false;
 	if (is_allocator) {
-		leave_allocator(e);
-		dec_guard_show_spans(e);
+		leave_allocator(e, was_at_rest);
+		if (!was_at_rest || e->ctx->low_span != g->span ||
+		    e->ctx->high_span != g->high_span)
+			dec_guard_show_spans(e);
 		return;
 	}
 	h = g->call.hook;
@@ -454,28 +497,58 @@ static void leave_call(struct dec_engine *e)
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 }
 
-bool dec_guard_at(struct dec_engine *e, const struct dec_hook *h)
+/* Know the event of the other block that begins where @p ev is, if it can be entered behind that. */
+static void find_other(struct dec_engine *e, struct guard_event *ev)
+{
+	uint64_t *known = map_get(dec_engine_blocks(e, !ev->is_unguarded), ev->rip);
+	const struct engine_block *b = known ? &e->blocks.data[*known] : NULL;
+
+	if (!b || b->is_checked || !b->stop_event || b->async_over)
+		return;
+	ev->other = b->stop_event;
+	e->guard->events.data[ev->other - 1].other = ev - e->guard->events.data + 1;
+}
+
+uint8_t *dec_guard_go_on(struct dec_engine *e, struct guard_event *ev)
 {
 	struct dec_guard *g = e->guard;
-	uint64_t rip = e->ctx->rip;
+
+	if (dec_guard_rests(g) == ev->is_unguarded)
+		return ev->resume;
+	if (!ev->other)
+		find_other(e, ev);
+	if (!ev->other) {
+		g->passed = ev->rip;
+		return NULL;
+	}
+	e->ctx->budget[0] -= ev->pending; // the other has none
+	return g->events.data[ev->other - 1].resume;
+}
+
+void dec_guard_forget_stop(struct dec_guard *g, uint32_t event)
+{
+	uint32_t other = g->events.data[event].other;
+
+	if (other)
+		g->events.data[other - 1].other = 0;
+}
+
+bool dec_guard_at_stop(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	uint64_t rip = e->ctx->rip, *known = map_get(&g->hooks, rip);
+	const struct dec_hook *h = known ? &g->hook.data[*known - 1] : NULL;
 
 	if (g->doubt)
 		return false;
 	if (g->call.is_open && rip == g->call.returns &&
 	    e->ctx->gpr[CAP_RSP] > g->call.rsp)
-		leave_call(e);
+		dec_guard_leave_call(e);
 	if (g->family.family && rip == g->family.returns)
-		leave_family(e);
+		dec_guard_leave_family(e);
 	if (h && (h->kind == DEC_HOOK_ALLOCATOR || h->is_resolver))
-		enter_call(e, h);
+		dec_guard_enter_call(e, h);
 	if (h && h->kind == DEC_HOOK_FAMILY && !g->call.is_open)
-		enter_family(e, h);
+		dec_guard_enter_family(e, h);
 	return !g->doubt;
-}
-
-bool dec_guard_at_stop(struct dec_engine *e)
-{
-	const uint64_t *h = map_get(&e->guard->hooks, e->ctx->rip);
-
-	return dec_guard_at(e, h ? &e->guard->hook.data[*h - 1] : NULL);
 }

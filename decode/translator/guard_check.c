@@ -368,6 +368,7 @@ void dec_guard_enter_string(struct translation *t)
 	const struct dec_hook *h = string_of(t);
 	uint8_t s0 = const_scratch(t)[0], *jump;
 	struct dec_emit *o = &t->out;
+	uint32_t n;
 
 	if (!h)
 		return;
@@ -380,5 +381,7 @@ void dec_guard_enter_string(struct translation *t)
 		check_count(t, h);
 	else if (is_text(t->e->guard, h))
 		check_text(t, h);
-	dec_guard_leave(t, dec_guard_make_event(t, GUARD_EVENT_STRING, t->block->rip, 0));
+	n = dec_guard_make_event(t, GUARD_EVENT_STRING, t->block->rip, 0);
+	t->e->guard->events.data[n].hook = h - t->e->guard->hook.data + 1;
+	dec_guard_leave(t, n);
 }

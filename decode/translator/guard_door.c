@@ -18,7 +18,7 @@ void dec_guard_open_door(struct dec_engine *e)
 }
 
 /* May realloc() have moved what it was given? */
-static bool may_move(const struct dec_guard *g, const struct guard_call *call)
+static bool may_move(struct dec_guard *g, const struct guard_call *call)
 {
 	const struct guard_node *n = &g->nodes.data[dec_guard_live_at(g, call->arg[0])];
 
@@ -29,7 +29,7 @@ static bool may_move(const struct dec_guard *g, const struct guard_call *call)
 /* May the allocator's call that is under way return? */
 static bool may_leave(const struct dec_engine *e)
 {
-	const struct dec_guard *g = e->guard;
+	struct dec_guard *g = e->guard;
 	const struct guard_call *call = &g->call;
 	uint64_t addr = e->ctx->gpr[CAP_RAX], size = call->arg[0], is_high;
 
@@ -57,7 +57,7 @@ static bool may_leave(const struct dec_engine *e)
 
 static bool may_release(const struct dec_engine *e)
 {
-	const struct dec_guard *g = e->guard;
+	struct dec_guard *g = e->guard;
 	uint64_t addr = e->ctx->gpr[CAP_RDI];
 	uint32_t number = dec_guard_live_at(g, addr), tag = e->ctx->tag[CAP_RDI];
 	const struct guard_node *n = &g->nodes.data[number];
@@ -70,16 +70,16 @@ static bool may_release(const struct dec_engine *e)
 /* May function @p h of the allocator's, or one that calls it, begin? */
 static bool may_enter(const struct dec_engine *e, const struct dec_hook *h)
 {
-	const struct dec_guard *g = e->guard;
+	struct dec_guard *g = e->guard;
 	const uint64_t *gpr = e->ctx->gpr;
 
-	if (g->call.is_open && gpr[CAP_RSP] < g->call.rsp)
+	if (guard_is_within(&g->call, gpr[CAP_RSP]))
 		return true; // it is the allocator's own, and nothing
 	if (g->call.is_open)
 		return false;
 	if (h->kind == DEC_HOOK_FAMILY && h->is_once) // where it returns to is no stop
 		return true;
-	if (!map_get(&g->stops, guard_word_at(gpr[CAP_RSP])))
+	if (!dec_guard_is_stop(g, guard_word_at(gpr[CAP_RSP])))
 		return false;
 	if (h->kind == DEC_HOOK_FAMILY)
 		return true;
@@ -109,7 +109,15 @@ static bool at_call(struct dec_engine *e, const struct guard_event *ev)
 
 	if (g->passed || (leaves && !may_leave(e)) || (h && (leaves || !may_enter(e, h))))
 		return false;
-	return dec_guard_at(e, h);
+	if (leaves)
+		dec_guard_leave_call(e);
+	if (g->family.family && ev->rip == g->family.returns)
+		dec_guard_leave_family(e);
+	if (h && h->kind == DEC_HOOK_ALLOCATOR)
+		dec_guard_enter_call(e, h);
+	else if (h && h->kind == DEC_HOOK_FAMILY && !g->call.is_open)
+		dec_guard_enter_family(e, h);
+	return !g->doubt;
 }
 
 /* Whose pointer is it, if it is any? */
@@ -122,6 +130,23 @@ static bool at_word(struct dec_engine *e, const struct guard_event *ev, uint64_t
 		return false;
 	e->ctx->tag[ev->reg] = dec_guard_recall(e->guard, addr, value);
 	return true;
+}
+
+// Of more there is the less to be won.
+enum { MOVS_MOST = 4096 };
+
+/* What is accessed is right; then words have their tags, and the guest moves them. */
+static bool at_movs(struct dec_engine *e, const struct guard_event *ev)
+{
+	const struct dec_ctx *c = e->ctx;
+	uint64_t n = c->gpr[CAP_RCX] << ev->reg;
+	uint32_t tag[2] = { c->tag[CAP_RDI], c->tag[CAP_RSI] };
+
+	return c->gpr[CAP_RCX] <= MOVS_MOST && !c->tag[CAP_RCX] && !(c->rflags & 0x400) &&
+	       !dec_guard_has_parts(tag[0]) && !dec_guard_has_parts(tag[1]) &&
+	       dec_guard_is_right(e->guard, tag[0], c->gpr[CAP_RDI], n) &&
+	       dec_guard_is_right(e->guard, tag[1], c->gpr[CAP_RSI], n) &&
+	       dec_guard_copy_words(e->guard, c->gpr[CAP_RDI], c->gpr[CAP_RSI], n);
 }
 
 static bool at_move(struct dec_engine *e, const struct guard_event *ev,
@@ -145,13 +170,13 @@ static uint8_t *out(const struct dec_engine *e)
 static bool see_to(struct dec_engine *e, const struct guard_event *ev, uint64_t addr)
 {
 	switch (ev->kind) {
-	case GUARD_EVENT_CALL:
-		return at_call(e, ev);
 	case GUARD_EVENT_STRING:
-		dec_guard_enter_function(e, ev->rip);
+		dec_guard_enter_function(e, &e->guard->hook.data[ev->hook - 1]);
 		return !e->guard->doubt;
 	case GUARD_EVENT_WORD:
 		return at_word(e, ev, addr);
+	case GUARD_EVENT_MOVS:
+		return at_movs(e, ev);
 	default:
 		return false;
 	}
@@ -161,19 +186,23 @@ uint8_t *dec_guard_door(void)
 {
 	struct dec_engine *e = engine;
 	struct dec_guard *g = e->guard;
-	const struct guard_event *ev = &g->events.data[e->ctx->guard_event];
-	const struct engine_block *b = &e->blocks.data[ev->block];
-	bool has_far = b->far_reg != DEC_REG_NONE && ev->kind == GUARD_EVENT_WORD;
+	struct guard_event *ev = &g->events.data[e->ctx->guard_event];
+	const struct engine_block *b;
 	uint64_t borrowed[3];
 	bool is_done;
 
 	// A doubt is listed then.
-	if (g->doubt || has_far || g->is_patient)
+	if (g->doubt || g->is_patient)
 		return out(e);
 	if (ev->kind == GUARD_EVENT_BLANK)
 		return dec_blank_may_pass(e, ev->rip) ? ev->passed : out(e);
-	guard_swap_scratch(e, b, borrowed, true);
 	e->ctx->rip = ev->rip;
+	if (ev->kind == GUARD_EVENT_CALL)
+		return (at_call(e, ev) ? dec_guard_go_on(e, ev) : NULL) ?: out(e);
+	b = &e->blocks.data[ev->block];
+	if (b->far_reg != DEC_REG_NONE && ev->kind == GUARD_EVENT_WORD)
+		return out(e);
+	guard_swap_scratch(e, b, borrowed, true);
 	if (ev->kind == GUARD_EVENT_MOVE)
 		is_done = at_move(e, ev, borrowed);
 	else
@@ -182,5 +211,5 @@ uint8_t *dec_guard_door(void)
 	if (!is_done)
 		return out(e);
 	g->n_events[ev->kind]++;
-	return ev->kind == GUARD_EVENT_MOVE ? ev->passed : ev->resume;
+	return ev->passed ?: ev->resume;
 }

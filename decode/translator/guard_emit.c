@@ -551,25 +551,20 @@ static bool is_stack_step(const struct dec_insn *insn)
 	return insn->gpr_written == RSP_BIT && insn->gpr_read == RSP_BIT;
 }
 
-/* Where the block begins C looks, unless the allocator calls itself. Its instructions were counted there, or what was pending was not. */
-static void stop_here(struct translation *t)
+void dec_guard_stop(struct translation *t)
 {
-	uint64_t *h = map_get(&t->e->guard->hooks, t->block->rip);
-	enum dec_hook_kind kind = h ? t->e->guard->hook.data[*h - 1].kind : DEC_HOOK_NONE;
+	struct dec_guard *g = t->e->guard;
+	uint64_t *h = map_get(&g->hooks, t->block->rip);
 	uint32_t n;
-	uint8_t *jump;
 
-	if (kind == DEC_HOOK_ALLOCATOR || kind == DEC_HOOK_FAMILY) {
-		dec_guard_keep_flags(t, 0);
-		emit_ctx_op(&t->out, OP_CMP, CAP_RSP, CTX_ALLOCATOR_RSP);
-		jump = emit_jcc_rel(&t->out, CC_A);
-	} else {
-		jump = emit_jmp_rel(&t->out);
-	}
-	n = dec_guard_make_event(t, GUARD_EVENT_CALL, t->block->rip, 0);
-	t->e->guard->events.data[n].hook = h ? *h : 0;
-	t->e->guard->events.data[n].pending = t->debit_at ? t->block->pending : -t->n;
-	emit_patch_rel(jump, t->cold.p);
+	if (!dec_guard_stops_at(g, t->block->rip))
+		return;
+	t->first_event = n = dec_guard_make_event(t, GUARD_EVENT_CALL, t->block->rip, 0);
+	t->block->stop_event = n + 1;
+	g->events.data[n].hook = h ? *h : 0;
+	g->events.data[n].is_unguarded = t->block->is_unguarded;
+	g->events.data[n].pending = t->block->pending;
+	emit_patch_rel(emit_jmp_rel(&t->out), t->cold.p);
 	dec_guard_leave(t, n);
 	resume_here(t);
 }
@@ -590,8 +585,6 @@ void dec_guard_open(struct translation *t)
 {
 	t->zero = RSP_BIT;
 	t->first_event = t->e->guard->events.size;
-	if (dec_guard_stops_at(t->e->guard, t->block->rip))
-		stop_here(t);
 	if (!t->e->guard->is_without_pointers) {
 		dec_guard_enter_string(t);
 		resume_here(t);
@@ -728,7 +721,8 @@ void dec_guard_before(struct translation *t, int i)
 		return;
 	}
 	if (!g->is_without_pointers && !is_branch && is_step(insn)) {
-		step_always(t, i);
+		if (g->blank || !dec_guard_before_movs(t, i))
+			step_always(t, i);
 		forget_zero(t, insn);
 		settle_flags(t, insn);
 		return;

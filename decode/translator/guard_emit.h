@@ -280,7 +280,10 @@ bool dec_guard_is_word_move(const struct dec_insn *insn);
  * are to. */
 void dec_guard_moves_between(struct translation *t, int i);
 
-/* ---- rep stos (guard_stos.c) --------------------------------------------------------------------- */
+/* ---- rep stos, rep movs (guard_stos.c) ------------------------------------------------------------ */
+
+/** Is it rep movs? Before it C copies the tags, or does it all. */
+bool dec_guard_before_movs(struct translation *t, int i);
 
 /** Is @p insn rep stos, of elements of 1 << *@p shift bytes, and can it be looked at here? */
 bool dec_guard_is_stos(struct translation *t, const struct dec_insn *insn, int *shift);

@@ -94,6 +94,9 @@ static inline void guard_swap_scratch(struct dec_engine *e, const struct engine_
 /** Blocks that begin at @p rip begin with an event: breakpoints leave several times for one. @return ERR_NOMEM. */
 struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip);
 
+/** @return whether they do. Of what is asked for often. */
+bool dec_guard_is_stop(struct dec_guard *g, uint64_t rip);
+
 /* ---- guard_nodes.c ---------------------------------------------------------------------------- */
 
 /** @return the shadow of the word at @p addr; NULL: there is none, nor is it @p is_made. */
@@ -103,11 +106,14 @@ uint64_t *dec_guard_shadow(struct dec_guard *g, uint64_t addr, bool is_made);
 void dec_guard_put_word(struct dec_guard *g, uint64_t addr, uint64_t value, uint32_t tag);
 uint32_t dec_guard_word_tag(struct dec_guard *g, uint64_t addr, uint64_t value);
 
+/** Words of @p n bytes at @p from go to @p to, in this order, with their tags. @return false: there is no shadow for one. */
+bool dec_guard_copy_words(struct dec_guard *g, uint64_t to, uint64_t from, uint64_t n);
+
 /** Of nothing in [start, end) anything is known. */
 void dec_guard_forget_words(struct dec_guard *g, uint64_t start, uint64_t end);
 
 /** @return the number of the node that begins at @p start, and lives; 0: none. */
-uint32_t dec_guard_live_at(const struct dec_guard *g, uint64_t start);
+uint32_t dec_guard_live_at(struct dec_guard *g, uint64_t start);
 
 /** May one more begin without more memory for that? */
 static inline bool guard_live_has_room(const struct dec_guard *g)
@@ -144,11 +150,26 @@ bool dec_guard_is_right(struct dec_guard *g, uint32_t tag, uint64_t addr, uint64
 
 /* ---- guard_calls.c ----------------------------------------------------------------------------- */
 
-/** A function begins that reads as a hook at @p rip says. */
-void dec_guard_enter_function(struct dec_engine *e, uint64_t rip);
+/** A function begins that reads as @p h says. */
+void dec_guard_enter_function(struct dec_engine *e, const struct dec_hook *h);
 
-/** As dec_guard_at_stop(), where hook @p h is (NULL: none). */
-bool dec_guard_at(struct dec_engine *e, const struct dec_hook *h);
+/** Function @p h of the allocator's begins (within its own nothing happens), or the one under way has returned. */
+void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h);
+void dec_guard_leave_call(struct dec_engine *e);
+
+/** Function @p h, that calls the allocator for a family, begins; the one under way has returned, if it is that one. */
+void dec_guard_enter_family(struct dec_engine *e, const struct dec_hook *h);
+void dec_guard_leave_family(struct dec_engine *e);
+
+/** Is a function that begins with @p rsp the allocator's own, for @p call? One that allocates knows what of itself, though it
+ * goes on as another: realloc(NULL) does as malloc(). */
+static inline bool guard_is_within(const struct guard_call *call, uint64_t rsp)
+{
+	bool knows = call->hook.kind == DEC_HOOK_ALLOCATOR &&
+		     call->hook.which < CAP_HEAP_FNS;
+
+	return call->is_open && (rsp < call->rsp || (rsp == call->rsp && knows));
+}
 
 /** @return for which family the allocator is called now; 0: for itself. */
 uint8_t dec_guard_family(const struct dec_engine *e);
@@ -163,6 +184,10 @@ static inline bool guard_is_told_right(const struct dec_guard *g,
 	       dec_guard_new_size(n->size, f->align) ==
 		       dec_guard_new_size(f->told, f->align);
 }
+
+/** Event @p ev, of a block's beginning, was seen to, with all of the guest's registers in the context. @return where it goes on;
+ * NULL: from the address, with g->passed set, as the guard began to rest, or rests no more, and there is no such block. */
+uint8_t *dec_guard_go_on(struct dec_engine *e, struct guard_event *ev);
 
 /* ---- guard_door.c ------------------------------------------------------------------------------ */
 

@@ -36,9 +36,13 @@ static uint32_t live_slot(const struct dec_guard *g, uint64_t start)
 	return i;
 }
 
-uint32_t dec_guard_live_at(const struct dec_guard *g, uint64_t start)
+uint32_t dec_guard_live_at(struct dec_guard *g, uint64_t start)
 {
-	return g->live.capacity ? g->live.slots[live_slot(g, start)] : 0;
+	if (start == g->live.last)
+		return g->live.last_number;
+	g->live.last = start;
+	g->live.last_number = g->live.capacity ? g->live.slots[live_slot(g, start)] : 0;
+	return g->live.last_number;
 }
 
 static bool live_grow(struct dec_guard *g)
@@ -66,7 +70,9 @@ static bool live_put(struct dec_guard *g, uint32_t n)
 
 	if (!guard_live_has_room(g) && !live_grow(g))
 		return false;
-	slot = &g->live.slots[live_slot(g, g->rows[n].start)];
+	g->live.last = g->rows[n].start;
+	g->live.last_number = n;
+	slot = &g->live.slots[live_slot(g, g->live.last)];
 	g->live.size += !*slot;
 	*slot = n;
 	return true;
@@ -88,6 +94,8 @@ static void live_remove(struct dec_guard *g, uint64_t start)
 	}
 	g->live.slots[hole] = 0;
 	g->live.size--;
+	g->live.last = start;
+	g->live.last_number = 0;
 }
 
 /* ---- words -------------------------------------------------------------------------------------- */
@@ -145,6 +153,22 @@ uint32_t dec_guard_word_tag(struct dec_guard *g, uint64_t addr, uint64_t value)
 	const uint64_t *word = addr % 8 ? NULL : dec_guard_shadow(g, addr, false);
 
 	return word && (uint32_t)*word == (uint32_t)value ? *word >> 32 : 0;
+}
+
+bool dec_guard_copy_words(struct dec_guard *g, uint64_t to, uint64_t from, uint64_t n)
+{
+	for (uint64_t k = 0; k + 8 <= n && to % 8 == 0; k += 8) {
+		const uint64_t *word = from % 8 ? NULL :
+						  dec_guard_shadow(g, from + k, false);
+		uint64_t *at = dec_guard_shadow(g, to + k, false);
+		uint64_t now = word && *word >> 32 ? *word : 0;
+
+		if (now && !at)
+			return false;
+		if (at && *at != now)
+			*at = now;
+	}
+	return true;
 }
 
 // So many values are kept as no pointers, and so often all words are looked through for one that is now.
@@ -259,11 +283,6 @@ void dec_guard_show_spans(struct dec_engine *e)
 	e->ctx->low_span = is_at_work ? 0 : g->span;
 	e->ctx->high_span = is_at_work ? 0 : g->high_span;
 	e->ctx->heap_span = 0;
-	// One that allocates knows what of itself, though it goes on as another: realloc(NULL) does as malloc().
-	e->ctx->allocator_rsp = 0;
-	if (is_at_work)
-		e->ctx->allocator_rsp =
-			g->call.rsp - 8 * (g->call.hook.which >= CAP_HEAP_FNS);
 	if (!is_at_work && (low_end || high_end))
 		e->ctx->heap_span = (high_end > low_end ? high_end : low_end) - start;
 }

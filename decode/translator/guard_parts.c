@@ -344,7 +344,8 @@ uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n)
 {
 	struct dec_guard *g = e->guard;
 	const struct guard_node *node = &g->nodes.data[n];
-	const uint64_t *class = class_of(e, node->site, node->size);
+	const uint64_t *class = g->parts.size ? class_of(e, node->site, node->size) :
+						NULL;
 	struct bounds own = { 0, node->size }, other = own, unused = own;
 
 	if (!class || !*class)

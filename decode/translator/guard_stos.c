@@ -2,8 +2,8 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Emitted code around rep stos, by which compilers clear structs. What it leaves is no pointer, as what mov of a constant
- * does is none; and it has a value.
+ * Emitted code around rep stos, by which compilers clear structs, and rep movs, by which they copy them. What the one leaves is
+ * no pointer, as what mov of a constant does is none; and it has a value. Of the other C copies the tags, in front.
  */
 #include "decode/translator/guard_emit.h"
 
@@ -15,6 +15,26 @@ bool dec_guard_is_stos(struct translation *t, const struct dec_insn *insn, int *
 	*shift = p[1] == 0xaa ? 0 : is_wide ? 3 : 2;
 	return p[0] == 0xf3 && (p[1 + is_wide] == 0xab || p[1] == 0xaa) &&
 	       insn->len == 2 + is_wide && const_scratch(t)[2] != DEC_REG_NONE;
+}
+
+bool dec_guard_before_movs(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+	const uint8_t *p = insn->bytes;
+	bool is_wide = p[1] == 0x48;
+	uint32_t n;
+
+	if (p[0] != 0xf3 || (p[1 + is_wide] != 0xa5 && p[1] != 0xa4) ||
+	    insn->len != 2 + is_wide)
+		return false;
+	emit_patch_rel(emit_jmp_rel(&t->out), t->cold.p);
+	n = dec_guard_make_event(t, GUARD_EVENT_MOVS, insn->rip,
+				 p[1] == 0xa4 ? 0 :
+				 is_wide      ? 3 :
+						2);
+	dec_guard_leave(t, n);
+	t->e->guard->events.data[n].passed = t->out.p;
+	return true;
 }
 
 /* Is all that the pointer in rdi is to be led over its node's? */

@@ -507,13 +507,15 @@ void dec_translation_open(struct translation *t)
 		dec_translation_check(t);
 	if (!t->n)
 		return;
+	if (t->is_guarded || t->block->is_unguarded)
+		dec_guard_stop(t);
 	dec_translation_mute_release(t);
 	if (t->is_logged)
 		translation_borrow(t);
 	if (t->is_guarded)
 		dec_guard_borrow(t);
-	// The fast entry would pass by the check for the signal, or the way out.
-	if (async || t->is_release)
+	// The fast entry would pass by the check for the signal, or the ways out.
+	if (async || t->is_release || t->block->stop_event)
 		t->block->fast = NULL;
 	if (!t->debit_at)
 		dec_translation_check(t);

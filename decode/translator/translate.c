@@ -135,7 +135,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			return;
 		}
 		if (t->n && (map_get(&e->watched, rip) || map_get(&e->asyncs, rip) ||
-			     (t->is_guarded && dec_guard_stops_at(e->guard, rip))))
+			     (e->guard && dec_guard_stops_at(e->guard, rip))))
 			break;
 		translation_see_page(t, (rip + 14) >> 12);
 		*insn = *dec_engine_insn(e, rip);
@@ -264,7 +264,8 @@ static void translation_indirect(struct translation *t)
 		return;
 	}
 	emit_bytes(o, "\x41\x0f\xb7\xcb", 4); // movzx ecx, r11w
-	emit_ctx_jmp_entry(o, CTX_TARGETS);
+	emit_ctx_jmp_entry(o,
+			   t->block->is_unguarded ? CTX_UNGUARDED_TARGETS : CTX_TARGETS);
 }
 
 /* Where such branches come whose targets have this block's slot. Is it this block? Then on
@@ -309,6 +310,7 @@ static bool translation_is_carried(const struct translation *t, enum engine_way 
 
 	if (way != ENGINE_WAY_INDIRECT || t->e->mode != DEC_LOG_NONE || t->is_guarded ||
 	    t->e->nat || map_get(&t->e->asyncs, t->block->rip) ||
+	    (t->e->guard && dec_guard_stops_at(t->e->guard, t->block->rip)) ||
 	    (last != DEC_FLOW_RET && last != DEC_FLOW_JMP_IND &&
 	     last != DEC_FLOW_CALL_IND))
 		return false;
@@ -621,11 +623,13 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
 	t.out = emit_start(arena->cursor, e->ctx);
 	t.cold = emit_start(arena->cold, e->ctx);
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
-	t.is_guarded = e->guard && !t.is_logged && !is_single;
+	t.block->is_unguarded = !t.is_logged && !is_single && dec_guard_rests(e->guard);
+	t.is_guarded = e->guard && !t.is_logged && !is_single && !t.block->is_unguarded;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	t.is_mutable = t.is_logged && e->mutes;
 	translation_decode(&t, rip);
-	if (t.is_guarded && t.has_special && !t.n && t.special_kind != ENGINE_EXIT_STOP &&
+	if (e->guard && !is_single && t.has_special && !t.n &&
+	    t.special_kind != ENGINE_EXIT_STOP &&
 	    dec_guard_stops_at(e->guard, rip)) // has no block
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, rip);
 	t.block->guest_bytes = translation_end(&t) - rip;
@@ -667,8 +671,9 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
 	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
 	dec_engine_remember(e, arena, t.block - e->blocks.data);
 	if (!pending)
-		map_put(is_single ? &e->single_of : &e->block_of, rip,
-			t.block - e->blocks.data);
+		map_put(is_single ? &e->single_of :
+				    dec_engine_blocks(e, t.block->is_unguarded),
+			rip, t.block - e->blocks.data);
 	e->n_translated++;
 	return t.block - e->blocks.data;
 }
