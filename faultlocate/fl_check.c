@@ -495,16 +495,15 @@ static struct err *found(struct fl_check *c, struct frames *frames, size_t i,
 	return fl_check_add(c, frames, &e);
 }
 
-/* What operator delete was told, as new asks the allocator for it; which may have more for the alignment's sake. */
+/* What operator delete was told; new may have asked the allocator for more, and the block have that. */
 static void take_told(const struct fl_check *c, const struct hg_point *p,
 		      struct spec_bug_world *w)
 {
 	uint64_t size = p->node[0].v ? hg_graph_node(c->graph, p->node[0])->size : 0;
 
 	w->is_told = p->is_told;
-	w->told = dec_guard_new_size(p->told, 0);
-	if (p->align &&
-	    dec_guard_new_size(size, p->align) == dec_guard_new_size(p->told, p->align))
+	w->told = p->told;
+	if (dec_guard_new_size(size, p->align) == dec_guard_new_size(p->told, p->align))
 		w->told = size;
 }
 

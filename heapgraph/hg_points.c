@@ -20,38 +20,6 @@ static const int syscall_argument[HG_POINT_VALUES] = {
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-/* operator new and delete, as they are mangled; what follows (sizes, alignment, nothrow) is theirs. */
-static const struct operator
-{
-	const char *name;
-	uint8_t family;
-	uint8_t size; ///< register: how much operator new was asked for; 0: it is not told
-	uint8_t align; ///< .. to be aligned to
-}
-operators[] = {
-	{ "_Znwm", HG_FAMILY_NEW, 0, 0 },
-	{ "_ZnwmRKSt9nothrow_t", HG_FAMILY_NEW, 0, 0 },
-	{ "_ZnwmSt11align_val_t", HG_FAMILY_NEW, 0, 0 },
-	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW, 0, 0 },
-	{ "_ZdlPv", HG_FAMILY_NEW, 0, 0 },
-	{ "_ZdlPvm", HG_FAMILY_NEW, CAP_RSI, 0 },
-	{ "_ZdlPvRKSt9nothrow_t", HG_FAMILY_NEW, 0, 0 },
-	{ "_ZdlPvSt11align_val_t", HG_FAMILY_NEW, 0, 0 },
-	{ "_ZdlPvmSt11align_val_t", HG_FAMILY_NEW, CAP_RSI, CAP_RDX },
-	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW, 0, 0 },
-	{ "_Znam", HG_FAMILY_NEW_ARRAY, 0, 0 },
-	{ "_ZnamRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
-	{ "_ZnamSt11align_val_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
-	{ "_ZnamSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
-	{ "_ZdaPv", HG_FAMILY_NEW_ARRAY, 0, 0 },
-	{ "_ZdaPvm", HG_FAMILY_NEW_ARRAY, CAP_RSI, 0 },
-	{ "_ZdaPvRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
-	{ "_ZdaPvSt11align_val_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
-	{ "_ZdaPvmSt11align_val_t", HG_FAMILY_NEW_ARRAY, CAP_RSI, CAP_RDX },
-	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY, 0, 0 },
-};
-
-#define N_OPERATORS (sizeof(operators) / sizeof(*operators))
 #define ENTRIES_MAX 16
 
 #define SLOTS_MAX 256 // a module has one or two
@@ -60,6 +28,11 @@ operators[] = {
 #define POINT_FUNCTION 0x100
 #define POINT_MOVE 0xff
 #define MOVE UINT32_MAX // as an open call's number
+
+static uint8_t family_of(const struct dec_allocator_operator *o)
+{
+	return o->is_array ? HG_FAMILY_NEW_ARRAY : HG_FAMILY_NEW;
+}
 
 const char *const hg_points_copies[] = { "memcpy", "__memcpy_chk", NULL };
 
@@ -135,36 +108,13 @@ static struct err *add_function(struct hg_finder *f, struct dec_symbols *symbols
 	return NULL;
 }
 
-/* Are they one library's, and not the user's? Only of those is it known that they call the allocator once, and what for. */
-static bool are_a_librarys(struct dec_symbols *symbols, const char *exe)
-{
-	const char *of = NULL;
-	uint64_t entry[ENTRIES_MAX];
-
-	for (size_t k = 0; k < N_OPERATORS; k++) {
-		size_t n = dec_symbols_entries(symbols, operators[k].name, entry,
-					       ENTRIES_MAX);
-
-		for (size_t i = 0; i < n && i < ENTRIES_MAX; i++) {
-			const char *module = dec_symbols_module(symbols, entry[i]);
-
-			if (!module || (exe && !strcmp(module, exe)) ||
-			    (of && strcmp(module, of)) ||
-			    dec_symbols_has_debug(symbols, entry[i]))
-				return false;
-			of = module;
-		}
-	}
-	return true;
-}
-
 struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols)
 {
 	struct err *err = NULL;
 
-	f->has_librarys_new = are_a_librarys(symbols, f->frames->exe);
-	for (size_t i = 0; i < N_OPERATORS && !err; i++)
-		err = add_entries(f, symbols, operators[i].name, i);
+	f->has_librarys_new = dec_allocator_has_librarys_new(symbols, f->frames->exe);
+	for (size_t i = 0; i < dec_allocator_n_operators && !err; i++)
+		err = add_entries(f, symbols, dec_allocator_operators[i].name, i);
 	map_deinit(
 		&f->slots); // a module may have gone, and another lie where its slots were
 	for (size_t i = 0; f->judge.point && i < f->judge.n_functions && !err; i++)
@@ -174,18 +124,18 @@ struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols)
 
 struct err *hg_points_hooks(struct dec_symbols *symbols, const char *exe, hg_hooks *ret)
 {
-	bool is_once = are_a_librarys(symbols, exe);
+	bool is_once = dec_allocator_has_librarys_new(symbols, exe);
 	struct err *err = NULL;
 	uint64_t entry[ENTRIES_MAX];
 
-	for (size_t k = 0; k < N_OPERATORS && !err; k++) {
-		const struct operator* o = & operators[k];
+	for (size_t k = 0; k < dec_allocator_n_operators && !err; k++) {
+		const struct dec_allocator_operator *o = &dec_allocator_operators[k];
 		size_t n = dec_symbols_entries(symbols, o->name, entry, ENTRIES_MAX);
 
 		for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++)
 			err = vec_add(ret, (struct dec_hook){ .rip = entry[i],
 							      .kind = DEC_HOOK_FAMILY,
-							      .which = o->family,
+							      .which = family_of(o),
 							      .limit = o->size,
 							      .times = o->align,
 							      .is_once = is_once });
@@ -364,14 +314,15 @@ struct err *hg_points_call(struct hg_finder *f, const struct dec_step *s)
 		       NULL;
 }
 
-static void enter_operator(struct hg_finder *f, const struct operator* o, uint64_t rsp)
+static void enter_operator(struct hg_finder *f, const struct dec_allocator_operator *o,
+			   uint64_t rsp)
 {
 	const uint64_t *value = f->derive.regs->value;
 	struct thread *t = f->thread;
 
-	t->family = o->family;
+	t->family = family_of(o);
 	t->family_rsp = rsp;
-	t->is_told = o->size && f->has_librarys_new;
+	t->is_told = o->is_delete && o->size && f->has_librarys_new;
 	t->told = value[o->size];
 	t->align = o->align ? value[o->align] : 0;
 }
@@ -386,7 +337,7 @@ struct err *hg_points_enter(struct hg_finder *f, const struct dec_step *s)
 		return NULL;
 	if (*known < POINT_MOVE) {
 		if (!t->family || rsp > t->family_rsp)
-			enter_operator(f, &operators[*known], rsp);
+			enter_operator(f, &dec_allocator_operators[*known], rsp);
 		return NULL;
 	}
 	return enter(f, s, *known == POINT_MOVE ? MOVE : *known - POINT_FUNCTION, rsp);

@@ -3,7 +3,7 @@
 
 #include "decode/history/allocator.h"
 
-#include <stddef.h>
+#include <string.h>
 
 const struct dec_allocator_function dec_allocator[] = {
 	[CAP_HEAP_MALLOC] = { "malloc", CAP_HEAP_MALLOC },
@@ -24,3 +24,53 @@ const struct dec_allocator_function dec_allocator[] = {
 	{ "malloc_info", DEC_ALLOCATOR_OTHER },
 	{ NULL, 0 },
 };
+
+const struct dec_allocator_operator dec_allocator_operators[] = {
+	{ "_Znwm", false, false, CAP_RDI, 0 },
+	{ "_ZnwmRKSt9nothrow_t", false, false, CAP_RDI, 0 },
+	{ "_ZnwmSt11align_val_t", false, false, CAP_RDI, CAP_RSI },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", false, false, CAP_RDI, CAP_RSI },
+	{ "_ZdlPv", true, false, 0, 0 },
+	{ "_ZdlPvm", true, false, CAP_RSI, 0 },
+	{ "_ZdlPvRKSt9nothrow_t", true, false, 0, 0 },
+	{ "_ZdlPvSt11align_val_t", true, false, 0, 0 },
+	{ "_ZdlPvmSt11align_val_t", true, false, CAP_RSI, CAP_RDX },
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", true, false, 0, 0 },
+	{ "_Znam", false, true, CAP_RDI, 0 },
+	{ "_ZnamRKSt9nothrow_t", false, true, CAP_RDI, 0 },
+	{ "_ZnamSt11align_val_t", false, true, CAP_RDI, CAP_RSI },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", false, true, CAP_RDI, CAP_RSI },
+	{ "_ZdaPv", true, true, 0, 0 },
+	{ "_ZdaPvm", true, true, CAP_RSI, 0 },
+	{ "_ZdaPvRKSt9nothrow_t", true, true, 0, 0 },
+	{ "_ZdaPvSt11align_val_t", true, true, 0, 0 },
+	{ "_ZdaPvmSt11align_val_t", true, true, CAP_RSI, CAP_RDX },
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", true, true, 0, 0 },
+};
+
+const size_t dec_allocator_n_operators =
+	sizeof(dec_allocator_operators) / sizeof(*dec_allocator_operators);
+
+#define ENTRIES_MAX 16
+
+bool dec_allocator_has_librarys_new(struct dec_symbols *symbols, const char *exe)
+{
+	const char *of = NULL;
+	uint64_t entry[ENTRIES_MAX];
+
+	for (size_t k = 0; k < dec_allocator_n_operators; k++) {
+		size_t n = dec_symbols_entries(symbols, dec_allocator_operators[k].name,
+					       entry, ENTRIES_MAX);
+
+		for (size_t i = 0; i < n && i < ENTRIES_MAX; i++) {
+			const char *module = dec_symbols_module(symbols, entry[i]);
+
+			if (!module || (exe && !strcmp(module, exe)) ||
+			    (of && strcmp(module, of)) ||
+			    dec_symbols_has_debug(symbols, entry[i]))
+				return false;
+			of = module;
+		}
+	}
+	return true;
+}

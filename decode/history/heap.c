@@ -31,6 +31,7 @@
 /* What is one thread's own, while another one runs. */
 struct heap_thread {
 	struct heap_call call;
+	struct heap_new new;
 	heap_open_watches open_watches;
 };
 
@@ -122,8 +123,10 @@ static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
 		if (!vec_push(&h->threads))
 			return &err_nomem;
 	t = h->threads.data;
-	t[from] = (struct heap_thread){ h->calls.call, h->calls.open_watches };
+	t[from] = (struct heap_thread){ h->calls.call, h->calls.new,
+					h->calls.open_watches };
 	h->calls.call = t[h->frames.thread].call;
+	h->calls.new = t[h->frames.thread].new;
 	h->calls.open_watches = t[h->frames.thread].open_watches;
 	t[h->frames.thread].open_watches = (heap_open_watches){};
 	return NULL;

@@ -10,6 +10,7 @@
 
 #include "decode/history/allocator.h"
 #include "decode/history/heap_mute.h"
+#include "decode/translator/guard.h"
 
 struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
 				struct dec_symbols *symbols,
@@ -43,11 +44,14 @@ void dec_heap_calls_deinit(struct heap_calls *h)
 #define WATCH_USER 0xffffffffull
 #define WATCH_FN_SHIFT 40
 #define WATCH_TIMES_SHIFT 48 // struct dec_allocator_function.times
+#define WATCH_NEW_SHIFT 56   // 1 + index in dec_allocator_operators
 
 static enum cap_heap_fn watched_fn(uint64_t value)
 {
 	return value >> WATCH_FN_SHIFT & 0xff;
 }
+
+#define ENTRIES_MAX 16 // of one name
 
 /* Some address to be watched, and whom to tell. */
 struct heap_watching {
@@ -111,12 +115,41 @@ static struct err *heap_calls_watch_user(const struct heap_watching *w, uint32_t
 static struct err *heap_calls_watch_fn(const struct heap_watching *w,
 				       const struct dec_allocator_function *f)
 {
-	uint64_t entry[16];
-	size_t n = dec_symbols_entries(w->h->symbols, f->name, entry, 16);
+	uint64_t entry[ENTRIES_MAX];
+	size_t n = dec_symbols_entries(w->h->symbols, f->name, entry, ENTRIES_MAX);
 	struct err *err = NULL;
 
-	for (size_t i = 0; !err && i < n && i < 16; i++)
+	for (size_t i = 0; !err && i < n && i < ENTRIES_MAX; i++)
 		err = heap_calls_watch_entry(w, entry[i], f);
+	return err;
+}
+
+static struct err *heap_calls_watch_new(const struct heap_watching *w, size_t index)
+{
+	uint64_t entry[ENTRIES_MAX], *value;
+	size_t n = dec_symbols_entries(w->h->symbols, dec_allocator_operators[index].name,
+				       entry, ENTRIES_MAX);
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < n && i < ENTRIES_MAX; i++) {
+		err = heap_calls_watch(w, entry[i], &value);
+		if (!err && !(*value >> WATCH_NEW_SHIFT))
+			*value |= (index + 1) << WATCH_NEW_SHIFT;
+	}
+	return err;
+}
+
+/* Of a library's own it is known what they ask the allocator for. */
+static struct err *heap_calls_watch_news(const struct heap_watching *w)
+{
+	struct heap_calls *h = w->h;
+	struct err *err = NULL;
+
+	h->has_librarys_new = dec_allocator_has_librarys_new(h->symbols, h->frames->exe);
+	for (size_t i = 0; !err && h->has_librarys_new && i < dec_allocator_n_operators;
+	     i++)
+		if (!dec_allocator_operators[i].is_delete)
+			err = heap_calls_watch_new(w, i);
 	return err;
 }
 
@@ -138,6 +171,8 @@ struct err *dec_heap_calls_mapped(struct heap_calls *h,
 	for (const struct dec_allocator_function *f = dec_allocator; !err && f->name; f++)
 		if (f->fn != DEC_ALLOCATOR_OTHER)
 			err = heap_calls_watch_fn(&w, f);
+	if (!err)
+		err = heap_calls_watch_news(&w);
 	if (!err && h->o->resolve)
 		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
 	for (size_t i = h->next.size; !err && i < h->n_user; i++)
@@ -257,6 +292,28 @@ static struct err *heap_calls_release(struct heap_calls *h, const struct heap_ca
 	return DEC_HEAP_TELL(h->ev, release, time, c->arg[0], c->rip, c->rip);
 }
 
+static void heap_calls_enter_new(struct heap_calls *h,
+				 const struct dec_allocator_operator *o,
+				 const uint64_t *gpr)
+{
+	if (h->has_librarys_new)
+		h->new = (struct heap_new){ gpr[CAP_RSP], gpr[o->size],
+					    o->align ? gpr[o->align] : 0 };
+}
+
+// Operator new calls the allocator out of no more than this.
+#define NEW_FRAME_BYTES 1024
+
+/* Call @p c is operator new's, if that is under way. */
+static void heap_calls_take_new(struct heap_calls *h, struct heap_call *c)
+{
+	const struct heap_new *n = &h->new;
+
+	if (n->rsp && c->rsp <= n->rsp && n->rsp - c->rsp <= NEW_FRAME_BYTES)
+		dec_guard_new_asks(c->fn, c->arg, n->size, n->align);
+	h->new.rsp = 0;
+}
+
 static struct err *heap_calls_enter(struct heap_calls *h, uint64_t watched, uint64_t rip,
 				    const uint64_t *gpr, uint64_t time)
 {
@@ -277,6 +334,7 @@ static struct err *heap_calls_enter(struct heap_calls *h, uint64_t watched, uint
 		if (vec_add(&h->seen, c))
 			return &err_nomem;
 	}
+	heap_calls_take_new(h, &c);
 	c.rip = heap_calls_caller(h, fn, c.arg, c.rip);
 	if (h->call.is_open && c.rsp < h->call.rsp)
 		return NULL;
@@ -302,6 +360,9 @@ struct err *dec_heap_calls_reach(struct heap_calls *h, uint64_t rip, const uint6
 
 	if (!w)
 		return NULL;
+	if (*w >> WATCH_NEW_SHIFT)
+		heap_calls_enter_new(
+			h, &dec_allocator_operators[(*w >> WATCH_NEW_SHIFT) - 1], gpr);
 	if (*w & WATCH_FN)
 		err = heap_calls_enter(h, *w, rip, gpr, time);
 	for (uint32_t i = *w & WATCH_USER; !err && i; i = h->next.data[i - 1]) {

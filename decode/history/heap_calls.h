@@ -26,6 +26,11 @@ struct heap_call {
 	bool is_open;
 };
 
+/** The last operator new that was entered. */
+struct heap_new {
+	uint64_t rsp, size, align; ///< rsp: 0: none, or it has asked the allocator
+};
+
 /** A watched function that has not returned. */
 struct heap_open_watch {
 	uint64_t rsp;
@@ -47,8 +52,10 @@ struct heap_calls {
 	struct heap_mute *mute;	  ///< is told of blocks; NULL: nobody is
 	bool has_unseen;	  ///< see struct dec_run
 	struct heap_call call;	  ///< the outermost one, while is_open
+	struct heap_new new;
 	heap_open_watches open_watches;
-	struct map watch;   ///< address -> allocator function, first user watch
+	bool has_librarys_new; ///< operator new is a library's
+	struct map watch;      ///< address -> allocator function, first user watch
 	VEC(uint32_t) next; ///< of each user watch: 1 + the next one at its address, or 0
 	bool has_allocator; ///< one of its functions was found
 	const struct dec_watch *user;

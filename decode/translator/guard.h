@@ -95,7 +95,7 @@ struct dec_hook {
 	bool is_array;	  ///< of PART; else it is a struct
 	bool is_of_structs; ///< .. or an array of such
 	bool is_once; ///< FAMILY: as a library's, it does so once, if at all, and then returns; it may be told a size (limit: in
-		      ///< which register; times: in which the alignment is)
+		///< which register; times: in which the alignment is), new what it is to have
 	uint32_t
 		such; ///< of PART: a number for what is the same in all elements of an array; 0: there is one
 	uint64_t end, start; ///< start: of PART; of CLASS of one struct a number for it
@@ -242,7 +242,7 @@ struct guard_family {
 	uint64_t rsp, returns;
 	uint8_t family; ///< 0: there is none
 	bool is_once;	///< it counts as over when it has called it
-	bool is_told; ///< .. how much operator new was asked for, and with which alignment (0: none)
+	bool is_told; ///< .. how much operator new is, or was, asked for, and with which alignment (0: none)
 	uint64_t told, align;
 };
 
@@ -271,6 +271,20 @@ static inline uint64_t dec_guard_new_size(uint64_t n, uint64_t align)
 	n += !n;
 	return align & (align - 1) ? n :
 				     (n + (align ? align - 1 : 0)) & -(align + !align);
+}
+
+/** Function @p fn of the allocator (enum cap_heap_fn) is called with arguments @p arg for operator new of @p n: the block has
+ * that, not what that asked for, which is put there. (Not all libraries ask for a multiple of the alignment.) */
+static inline void dec_guard_new_asks(int fn, uint64_t arg[3], uint64_t n, uint64_t align)
+{
+	uint64_t *bytes = fn == CAP_HEAP_MALLOC		? &arg[0] :
+			  fn == CAP_HEAP_ALIGNED_ALLOC	? &arg[1] :
+			  fn == CAP_HEAP_POSIX_MEMALIGN ? &arg[2] :
+							  NULL;
+
+	if (bytes && *bytes >= n &&
+	    dec_guard_new_size(*bytes, align) == dec_guard_new_size(n, align))
+		*bytes = n;
 }
 
 struct dec_guard {

@@ -324,6 +324,8 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 		if (h->which == CAP_HEAP_FREE || h->which == CAP_HEAP_REALLOC)
 			check_release(e, h);
 		if (asks_for_negative(call))
+	if (call->family && g->family.is_told && !is_handed)
+		dec_guard_new_asks(h->which, call->arg, g->family.told, g->family.align);
 			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 		if (h->which == CAP_HEAP_FREE)
 			size = release(g, call->arg[0]);
