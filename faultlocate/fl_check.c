@@ -540,10 +540,12 @@ static struct err *follow_descriptors(struct fl_check *c, const struct hg_point 
 	return NULL;
 }
 
-/* Memory that was not seen to be allocated, where that may have been before, or is no allocator's. */
+/* Memory that was not seen to be allocated, where that may have been before, or is no allocator's, or by what nobody knows of the
+ * allocator. */
 static bool is_unknown(const struct fl_check *c, const struct hg_point *p)
 {
-	return p->kind == HG_POINT_RELEASE && !p->node[0].v && !c->is_from_start;
+	return p->kind == HG_POINT_RELEASE &&
+	       (p->is_strangers || (!p->node[0].v && !c->is_from_start));
 }
 
 /* May a child in its parent's memory have allocated it? */

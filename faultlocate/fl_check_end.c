@@ -202,7 +202,7 @@ static struct err *look_at_root(struct reach *r, struct dec_range range)
 		err = look_into(r, range.start, end);
 	}
 	range.start = end; // the heap may follow
-	if (!err && !is_heap(r->c, &range))
+	if (!err && (hg_access_has_strangers(r->c->finder) || !is_heap(r->c, &range)))
 		err = look_into(r, range.start, range.end);
 	r->is_root = false;
 	r->is_allocators = false;
@@ -311,8 +311,8 @@ static bool is_live(const struct hg_node *n)
 	return n->died == UINT64_MAX;
 }
 
-/* What a vfork child may have released is not lost. */
-static struct err *spare_childs(struct reach *r)
+/* What a vfork child may have released is not lost, nor what a function of the allocator may have that nobody knows. */
+static struct err *spare_unknown(struct reach *r)
 {
 	struct err *err = NULL;
 
@@ -321,7 +321,8 @@ static struct err *spare_childs(struct reach *r)
 			hg_graph_node(r->c->graph, (struct hg_node_id){ id });
 
 		if (!is_live(n) || r->c->reached[id] ||
-		    !hg_access_is_childs(r->c->finder, n->start, n->born))
+		    (!hg_access_is_childs(r->c->finder, n->start, n->born) &&
+		     !hg_access_is_lent(r->c->finder, (struct hg_node_id){ id })))
 			continue;
 		r->c->reached[id] = 1;
 		err = vec_add(&r->todo, id);
@@ -388,7 +389,7 @@ static struct err *reach_all(struct fl_check *c, struct dec_machine *m,
 	find_dead_stack(r, frames);
 	err = look_at_roots(r);
 	if (!err)
-		err = spare_childs(r);
+		err = spare_unknown(r);
 	if (!err)
 		err = look_into_blocks(r);
 	if (!err)

@@ -69,6 +69,15 @@ static struct err *add_allocator(struct guard *g)
 	return err;
 }
 
+static struct err *add_stranger(void *ctx, uint64_t entry)
+{
+	struct guard *g = ctx;
+
+	return vec_add(&g->hooks, (struct dec_hook){ .rip = entry,
+						     .kind = DEC_HOOK_ALLOCATOR,
+						     .which = DEC_HOOK_STRANGER });
+}
+
 /* Calls of function @p name, of hg_points_copies, are known by the slots they go through, if it has a resolver. */
 static struct err *add_slots(struct guard *g, const char *name)
 {
@@ -265,6 +274,7 @@ static struct err *tell_calls(struct guard *g)
 
 static struct err *tell(struct guard *g)
 {
+	const char *exe = capture_info(g->a->capture)->exe;
 	struct err *err;
 
 	g->hooks.size = 0;
@@ -272,10 +282,12 @@ static struct err *tell(struct guard *g)
 		return tell_calls(g);
 	if (is_beyond(g))
 		return err_new(ERR_UNSUPPORTED, "this program is beyond the guard");
-	// Operator new and delete; first of all.
-	err = hg_points_hooks(g->a->symbols, capture_info(g->a->capture)->exe, &g->hooks);
+	err = add_allocator(g);
+	// What else such have, as operator new, is no other library's.
 	if (!err)
-		err = add_allocator(g);
+		err = dec_allocator_strangers(g->a->symbols, exe, add_stranger, g);
+	if (!err)
+		err = hg_points_hooks(g->a->symbols, exe, &g->hooks);
 	if (!err)
 		err = add_copies(g);
 	if (!err)

@@ -161,14 +161,19 @@ static struct err *note_releases(struct fl_analysis *a)
 	const struct hg_release *r, *first = NULL;
 	_cleanup_free_ char *text = NULL;
 	struct dec_place place = {};
+	bool is_first_known = false;
 	size_t size;
 	FILE *out;
 
 	for (size_t i = 0; (r = hg_graph_unknown_free(g, i)); i++) {
-		if (r->node.v || fl_release_is_allocators(a, r))
+		bool is_known = r->node.v || fl_release_is_allocators(a, r);
+
+		if (is_known)
 			n -= r->count;
-		else if (!first)
+		if (!first || (is_first_known && !is_known)) {
 			first = r;
+			is_first_known = is_known;
+		}
 	}
 	// Rules judge what they can.
 	if (a->check && a->check != a->own_check)

@@ -8,6 +8,7 @@
 
 #include "decode/history/allocator.h"
 #include "decode/machine/call_args.h"
+#include "decode/symbols/object.h"
 #include "heapgraph/hg_derive_int.h"
 
 #define PAGE_BYTES 4096u
@@ -279,7 +280,7 @@ static void follow_return(struct hg_finder *f, uint64_t rsp)
 	struct thread *t = f->thread;
 
 	if (t->allocator_rsp && rsp >= t->allocator_rsp) {
-		t->allocator_rsp = 0;
+		t->allocator_rsp = t->stranger = 0;
 		t->is_back = true;
 		hg_derive_leave(&f->derive);
 	}
@@ -363,18 +364,43 @@ static struct err *look_at(struct hg_finder *f, const struct dec_step *s)
 	return err;
 }
 
+/* Is the function at @p rip, which is entered, called by its own module? */
+static bool is_for_itself(const struct hg_finder *f, uint64_t rip)
+{
+	const struct frames *frames = f->frames;
+
+	return frames->stack.size &&
+	       dec_symbols_same_module(
+		       frames->symbols, rip,
+		       frames->stack.data[frames->stack.size - 1].return_rip);
+}
+
 static struct err *enter_allocator(struct hg_finder *f, const struct dec_step *s,
 				   uint64_t rsp)
 {
 	const uint64_t *known = map_get(&f->entries, s->insn->rip);
 	struct err *err;
 
-	if (!known)
+	if (!known || (*known == HG_STRANGER &&
+		       (f->thread->stranger || is_for_itself(f, s->insn->rip))))
 		return NULL;
+	// What is known of the allocator's goes on where a stranger calls it.
+	f->thread->stranger = *known == HG_STRANGER ? s->insn->rip : 0;
 	f->thread->allocator_rsp = rsp;
 	hg_derive_enter(&f->derive);
-	err = hg_points_allocator(f, s, *known - 1);
+	err = f->thread->stranger ? hg_points_stranger(f, s) :
+				    hg_points_allocator(f, s, *known - 1);
 	return err ?: hg_points_enter(f, s);
+}
+
+/* What a stranger calls of the user's is as ever, and so is what it does then. */
+static void leave_stranger(struct hg_finder *f, uint64_t rip)
+{
+	struct thread *t = f->thread;
+
+	if (dec_frames_is_own(f->frames, rip) &&
+	    !dec_symbols_same_module(f->frames->symbols, t->stranger, rip))
+		t->stranger = t->allocator_rsp = 0;
 }
 
 static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
@@ -387,7 +413,9 @@ static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 		err = take_result(f);
 	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
 		t->string.rsp = 0;
-	if (!err && !t->allocator_rsp && t->has_jumped)
+	if (t->stranger && t->has_jumped)
+		leave_stranger(f, s->insn->rip);
+	if (!err && (!t->allocator_rsp || t->stranger) && t->has_jumped)
 		err = enter_allocator(f, s, rsp);
 	if (t->allocator_rsp)
 		hg_derive_skip(&f->derive, s);
@@ -396,19 +424,31 @@ static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 	return err ? err : follow_flow(f, s->insn, s->position, rsp);
 }
 
+static struct err *add_stranger(void *ctx, uint64_t entry)
+{
+	struct hg_finder *f = ctx;
+
+	return map_put(&f->entries, entry, HG_STRANGER) ? &err_nomem : NULL;
+}
+
 /* Modules were mapped: look for the functions in them that are to be known. */
 static struct err *find_entries(struct hg_finder *f, struct dec_symbols *symbols)
 {
 	uint64_t entry[16];
+	struct err *err =
+		dec_allocator_strangers(symbols, f->frames->exe, add_stranger, f);
 
-	for (const struct dec_allocator_function *a = dec_allocator; a->name; a++) {
+	for (const struct dec_allocator_function *a = dec_allocator; a->name && !err;
+	     a++) {
 		size_t n = dec_symbols_entries(symbols, a->name, entry, 16);
 
 		for (size_t i = 0; i < n && i < 16; i++)
 			if (map_put(&f->entries, entry[i], a - dec_allocator + 1))
 				return &err_nomem;
 	}
-	return hg_points_find(f, symbols) ?: hg_strings_add(&f->strings, symbols);
+	if (!err)
+		err = hg_points_find(f, symbols);
+	return err ?: hg_strings_add(&f->strings, symbols);
 }
 
 struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_step *s)
@@ -488,6 +528,16 @@ bool hg_access_wants_steps(const struct hg_finder *f)
 
 // glibc keeps that much in front of a block, and so much in it when it is free; others less.
 #define ALLOCATORS 16
+
+bool hg_access_is_lent(const struct hg_finder *f, struct hg_node_id id)
+{
+	return f->lent.size && map_get(&f->lent, id.v);
+}
+
+bool hg_access_has_strangers(const struct hg_finder *f)
+{
+	return f->strange_at;
+}
 
 bool hg_access_is_childs(const struct hg_finder *f, uint64_t addr, uint64_t since)
 {
@@ -624,6 +674,7 @@ void hg_access_destroy(struct hg_finder *f)
 	map_deinit(&f->slots);
 	map_deinit(&f->usable);
 	map_deinit(&f->stayed);
+	map_deinit(&f->lent);
 	vec_deinit(&f->threads);
 	hg_derive_deinit(&f->derive);
 	hg_strings_deinit(&f->strings);

@@ -134,6 +134,13 @@ struct hg_node_id hg_access_live_at(const struct hg_finder *f, uint64_t addr);
 /** @return how many bytes of node @p id malloc_usable_size() said that there are; 0: it was not asked. */
 uint64_t hg_access_usable(const struct hg_finder *f, struct hg_node_id id);
 
+/** @return whether node @p id was given to a function of its allocator that nobody knows, which may have released it, and given its
+ * memory out again. */
+bool hg_access_is_lent(const struct hg_finder *f, struct hg_node_id id);
+
+/** @return whether such a function was called. */
+bool hg_access_has_strangers(const struct hg_finder *f);
+
 /** @return whether a vfork child, which nobody follows, may have allocated or released a block at @p addr after time
  * @p since: it wrote to where the allocator has something of that. */
 bool hg_access_is_childs(const struct hg_finder *f, uint64_t addr, uint64_t since);

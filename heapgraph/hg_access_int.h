@@ -38,6 +38,7 @@ struct thread {
 	struct hg_node_id resized; ///< that the allocator is to resize; {0}: none
 	VEC(struct hg_open_call) open;
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
+	uint64_t stranger;	///< .. by this function of it that nobody knows; 0: not
 	bool is_back;		///< it returned just before
 	bool has_jumped;    ///< the last instruction was not followed by its neighbour
 	uint64_t call_size; ///< rdx at the last call out of the user's code
@@ -105,7 +106,11 @@ struct hg_finder {
 	struct hg_strings strings;
 	VEC(struct thread) threads; ///< as derive's
 	struct thread *thread;
-	struct map entries;    ///< of the allocator -> index in dec_allocator + 1
+	struct map
+		entries; ///< of the allocator -> index in dec_allocator + 1, or HG_STRANGER
+	uint64_t strange_at; ///< when a stranger was called last; 0: never
+	struct map
+		lent; ///< nodes that such were given: whether they live they may know -> 1
 	bool has_librarys_new; ///< operator new and delete are one library's
 	struct map points;     ///< of functions that somebody is told of (hg_points.c)
 	struct map slots;      ///< .. that are known by the slots they are called through
@@ -126,6 +131,8 @@ struct hg_finder {
 	VEC(struct hg_handler) handlers;
 	VEC(struct hg_childs) childs;
 };
+
+#define HG_STRANGER UINT32_MAX ///< of dec_allocator_strangers()
 
 /** An access by a pointer, before it is known whether it is wrong, and new. */
 struct hg_suspect {
@@ -247,6 +254,9 @@ struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols);
 
 /** Function number @p fn (of dec_allocator) of the allocator is entered, by nothing of its own. */
 struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, int fn);
+
+/** A function of the allocator that nobody knows is entered by others. */
+struct err *hg_points_stranger(struct hg_finder *f, const struct dec_step *s);
 
 /** It told that node thread->asked (0: none was asked about) has @p bytes, perhaps more than requested. */
 struct err *hg_points_usable(struct hg_finder *f, uint64_t bytes);

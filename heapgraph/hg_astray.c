@@ -567,7 +567,8 @@ struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 	const struct hg_node *n = hg_graph_node(f->graph, from);
 	int64_t offset = x->addr - n->start;
 
-	if (offset < -HG_DERIVE_REACH || offset > (int64_t)n->size + HG_DERIVE_REACH)
+	if (offset < -HG_DERIVE_REACH || offset > (int64_t)n->size + HG_DERIVE_REACH ||
+	    hg_access_is_lent(f, from))
 		return NULL;
 	if (hg_graph_lives(f->graph, from)) {
 		if (hg_astray_is_inside(f, x->derivation, x->addr, x->size))

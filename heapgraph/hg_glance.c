@@ -425,7 +425,7 @@ static bool is_due(struct hg_finder *f, const struct frames *frames,
 {
 	const struct thread *t = f->thread;
 
-	if (!t || f->derive.regs->tid != g->tid || t->is_back ||
+	if (!t || f->derive.regs->tid != g->tid || t->is_back || t->stranger ||
 	    f->n_mapped != frames->n_mapped ||
 	    (t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp) ||
 	    hg_recorder_is_due(f->recorder, g->position + g->n_ran))

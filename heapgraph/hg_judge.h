@@ -46,6 +46,7 @@ struct hg_point {
 	bool is_told; ///< RELEASE: operator delete was, how much new was asked for, and
 	uint64_t told, align; ///< .. with which alignment (0: none)
 	bool is_resize;	      ///< RELEASE: by realloc
+	bool is_strangers; ///< RELEASE: a function of the allocator that nobody knows may have given it out
 	bool is_write;
 	uint64_t size;
 	const char *function; ///< TEXT: strcpy, ..

@@ -211,13 +211,57 @@ uint8_t hg_access_family(const struct hg_finder *f, struct hg_node_id id)
 
 /* ---- points ----------------------------------------------------------------------------------- */
 
+/* Nothing is where somebody has it, or where no allocator gives it out. */
+static bool is_nowhere(const struct hg_finder *f, uint64_t addr)
+{
+	const struct frames *frames = f->frames;
+	uint64_t rsp = f->derive.regs->value[CAP_RSP], start, end;
+	bool is_on_stack = frames->stack.size && addr >= rsp &&
+			   addr <= frames->stack.data[0].rsp;
+
+	return !is_on_stack && !dec_symbols_extent(frames->symbols, addr, &start, &end);
+}
+
+/* May a stranger have given out what is released at @p addr, which was @p node's, or is by the pointer (@p is_derived)? */
+static bool is_strangers(const struct hg_finder *f, uint64_t addr, struct hg_node_id node,
+			 bool is_derived)
+{
+	const struct hg_node *n = node.v ? hg_graph_node(f->graph, node) : NULL;
+
+	if (!f->strange_at || (n && hg_access_is_lent(f, node)))
+		return f->strange_at;
+	return !is_derived && is_nowhere(f, addr) &&
+	       (!n || (n->died != UINT64_MAX && n->died < f->strange_at));
+}
+
+struct err *hg_points_stranger(struct hg_finder *f, const struct dec_step *s)
+{
+	static const int where[] = { CAP_RDI, CAP_RSI };
+
+	f->thread->asked = 0;
+	f->thread->is_releasing = true; // whatever it returns
+	f->thread->resized = (struct hg_node_id){};
+	f->strange_at = s->position;
+	for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++) {
+		uint64_t addr = f->derive.regs->value[where[i]];
+		struct hg_node_id id = hg_graph_covers(f->graph, addr);
+
+		if (id.v && hg_graph_node(f->graph, id)->start == addr &&
+		    map_put(&f->lent, id.v, 1))
+			return &err_nomem;
+	}
+	return NULL;
+}
+
 struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, int fn)
 {
 	struct hg_point p = { .kind = HG_POINT_RELEASE,
 			      .position = s->position,
 			      .pc = s->insn->rip,
 			      .family = family_now(f) };
+	const uint64_t *known = map_get(&f->points, s->insn->rip);
 	struct hg_node_id live;
+	bool is_derived, is_operator;
 
 	f->thread->allocating = p.family;
 	f->thread->asked = !strcmp(dec_allocator[fn].name, "malloc_usable_size") ?
@@ -230,6 +274,7 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 	    !f->derive.regs->value[CAP_RDI])
 		return NULL;
 	p.is_resize = fn == CAP_HEAP_REALLOC;
+	is_operator = known && *known < POINT_MOVE;
 	p.is_told = p.family != HG_FAMILY_MALLOC && f->thread->is_told;
 	p.told = f->thread->told;
 	p.align = f->thread->align;
@@ -238,8 +283,12 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 	if (p.node[0].v && live.v != p.node[0].v &&
 	    hg_astray_is_successor(f, p.node[0], live))
 		p.node[0] = live;
-	if (!p.node[0].v)
+	is_derived = p.node[0].v;
+	if (!is_derived)
 		p.node[0].v = hg_graph_ended_at(f->graph, p.value[0]);
+	if (is_operator) // it is both: who is meant nobody knows
+		p.family = hg_access_family(f, p.node[0]);
+	p.is_strangers = is_strangers(f, p.value[0], p.node[0], is_derived);
 	if (p.is_resize)
 		f->thread->resized = p.node[0];
 	return tell(f, &p);

@@ -25,7 +25,7 @@ static bool is_fit(const struct hg_finder *f, const struct frames *frames,
 {
 	const struct thread *t = f->thread;
 
-	return t && f->derive.regs->tid == g->tid && !t->is_back &&
+	return t && f->derive.regs->tid == g->tid && !t->is_back && !t->stranger &&
 	       f->n_mapped == frames->n_mapped;
 }
 

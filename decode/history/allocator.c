@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "decode/symbols/object.h"
+
 const struct dec_allocator_function dec_allocator[] = {
 	[CAP_HEAP_MALLOC] = { "malloc", CAP_HEAP_MALLOC },
 	[CAP_HEAP_CALLOC] = { "calloc", CAP_HEAP_CALLOC },
@@ -73,4 +75,38 @@ bool dec_allocator_has_librarys_new(struct dec_symbols *symbols, const char *exe
 		}
 	}
 	return true;
+}
+
+/* Is it the C library, or the dynamic linker, which may have an allocator, too? */
+static bool is_c_librarys(struct dec_symbols *symbols, uint64_t entry)
+{
+	static const char *const names[] = { "__libc_start_main", "__tls_get_addr" };
+	uint64_t of[ENTRIES_MAX];
+
+	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
+		size_t n = dec_symbols_entries(symbols, names[k], of, ENTRIES_MAX);
+
+		for (size_t i = 0; i < n && i < ENTRIES_MAX; i++)
+			if (dec_symbols_same_module(symbols, of[i], entry))
+				return true;
+	}
+	return false;
+}
+
+struct err *dec_allocator_strangers(struct dec_symbols *symbols, const char *exe,
+				    struct err *(*fn)(void *ctx, uint64_t entry),
+				    void *ctx)
+{
+	uint64_t entry[ENTRIES_MAX];
+	size_t n = dec_symbols_entries(symbols, "free", entry, ENTRIES_MAX);
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++) {
+		const char *module = dec_symbols_module(symbols, entry[i]);
+
+		if (module && (!exe || strcmp(module, exe)) &&
+		    !is_c_librarys(symbols, entry[i]))
+			err = dec_symbols_linked(symbols, entry[i], fn, ctx);
+	}
+	return err;
 }

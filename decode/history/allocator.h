@@ -39,6 +39,13 @@ extern const size_t dec_allocator_n_operators;
  * of @p exe (NULL: not known) are. Only of such is it known that they call the allocator once, and what for. */
 bool dec_allocator_has_librarys_new(struct dec_symbols *symbols, const char *exe);
 
+/** Call @p fn with the functions of allocators that are neither the C library's nor @p exe's (NULL: not known), which have more
+ * of them than any C library (mimalloc's mi_zalloc()); with some that are in dec_allocator, too. What they allocate, and what
+ * of their arguments they release, nobody knows. @return what @p fn does. */
+struct err *dec_allocator_strangers(struct dec_symbols *symbols, const char *exe,
+				    struct err *(*fn)(void *ctx, uint64_t entry),
+				    void *ctx);
+
 /** All, those of enum cap_heap_fn first, in its order; the last has no name. */
 extern const struct dec_allocator_function dec_allocator[];
 

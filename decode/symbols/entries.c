@@ -222,6 +222,23 @@ size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *re
 	return find_entries(s, name, LINKED, ret, max);
 }
 
+struct err *dec_symbols_linked(struct dec_symbols *s, uint64_t rip,
+			       struct err *(*fn)(void *ctx, uint64_t entry), void *ctx)
+{
+	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, rip);
+	struct err *err = NULL;
+
+	if (m)
+		dec_sym_unit_need_symbols(m->unit);
+	for (size_t i = 0; m && i < m->unit->symbols.size && !err; i++) {
+		const struct dec_sym_symbol *symbol = &m->unit->symbols.data[i];
+
+		if (!symbol->is_static && !symbol->is_resolver)
+			err = fn(ctx, symbol->addr + m->bias);
+	}
+	return err;
+}
+
 size_t dec_symbols_methods(struct dec_symbols *s, const char *name, uint64_t *ret,
 			   size_t max)
 {

@@ -104,8 +104,8 @@ struct dec_hook {
 /** dec_hook.which of parts that pointers are meant for where they are meant for the same of another element. */
 enum { DEC_HOOK_AS_SUCH = 0xff };
 
-/** dec_hook.which of functions of the allocator that allocate nothing; of malloc_usable_size(). */
-enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe };
+/** dec_hook.which of functions of the allocator that allocate nothing; of malloc_usable_size(); of those that nobody knows. */
+enum { DEC_HOOK_OTHER = 0xff, DEC_HOOK_USABLE = 0xfe, DEC_HOOK_STRANGER = 0xfd };
 
 #define GUARD_REGION (1ull << GUARD_REGION_SHIFT) ///< bytes, whose shadow is in one piece
 #define GUARD_REGION_SHIFT 28

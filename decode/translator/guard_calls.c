@@ -139,6 +139,15 @@ void dec_guard_enter_function(struct dec_engine *e, const struct dec_hook *h)
 
 /* ---- calls of the allocator --------------------------------------------------------------------- */
 
+/* Is function @p h called by its own module? */
+static bool is_for_itself(const struct dec_engine *e, const struct dec_hook *h)
+{
+	const struct dec_hook *own = dec_guard_foreign(e->guard, h->rip);
+
+	return own &&
+	       dec_guard_foreign(e->guard, guard_word_at(e->ctx->gpr[CAP_RSP])) == own;
+}
+
 /* So much of a thread's stack is looked through from where it begins. */
 #define BEGINNING (16u << 10)
 
@@ -147,10 +156,8 @@ void dec_guard_enter_function(struct dec_engine *e, const struct dec_hook *h)
 static bool is_at_end_of_thread(struct dec_engine *e, const struct dec_hook *h)
 {
 	uint64_t rsp = e->ctx->gpr[CAP_RSP], start = e->ctx->fs_base;
-	const struct dec_hook *own = dec_guard_foreign(e->guard, h->rip);
 
-	if (!own || dec_guard_foreign(e->guard, guard_word_at(rsp)) != own ||
-	    start - rsp > BEGINNING || rsp % 8 ||
+	if (!is_for_itself(e, h) || start - rsp > BEGINNING || rsp % 8 ||
 	    e->world.avail(e->world.ctx, rsp, PROT_READ) < start - rsp)
 		return false;
 	for (uint64_t at = rsp; at + 8 <= start; at += 8)
@@ -307,6 +314,11 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 
 	if (guard_is_within(call, c->gpr[CAP_RSP]))
 		return;
+	if (h->kind == DEC_HOOK_ALLOCATOR && h->which == DEC_HOOK_STRANGER) {
+		if (!is_for_itself(e, h))
+			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
+		return;
+	}
 	call->is_open = true;
 	call->hook = *h;
 	call->rsp = c->gpr[CAP_RSP];
@@ -320,12 +332,12 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 	if (!is_handed)
 		call->family = h->kind == DEC_HOOK_ALLOCATOR ? take_family(e) : 0;
 	call->is_unguarded = h->kind == DEC_HOOK_ALLOCATOR && !g->blank;
+	if (call->family && g->family.is_told && !is_handed)
+		dec_guard_new_asks(h->which, call->arg, g->family.told, g->family.align);
 	if (h->kind == DEC_HOOK_ALLOCATOR) {
 		if (h->which == CAP_HEAP_FREE || h->which == CAP_HEAP_REALLOC)
 			check_release(e, h);
 		if (asks_for_negative(call))
-	if (call->family && g->family.is_told && !is_handed)
-		dec_guard_new_asks(h->which, call->arg, g->family.told, g->family.align);
 			dec_guard_doubt(e, DEC_DOUBT_CALL, c->rip);
 		if (h->which == CAP_HEAP_FREE)
 			size = release(g, call->arg[0]);
