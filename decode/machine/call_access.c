@@ -23,9 +23,10 @@ enum extent {
 	TEXT,	  ///< up to the terminator
 	ADDRESS,  ///< a socket's, of as many bytes as argument `by` says
 	LENGTH, ///< up to the length that argument `by` leads to, before and behind the call
-	VECTOR,	 ///< of as many buffers as argument `by` says
-	MESSAGE, ///< struct msghdr
-	BITS,	 ///< as argument `by` says: words of 8 bytes
+	VECTOR,	  ///< of as many buffers as argument `by` says
+	MESSAGE,  ///< struct msghdr
+	MESSAGES, ///< struct mmsghdr, as many as argument `by` says
+	BITS,	  ///< as argument `by` says: words of 8 bytes
 };
 
 struct rule {
@@ -101,6 +102,9 @@ static const struct rule rules[] = {
 	{ SYS_pwritev2, 1, VECTOR, 2, 0, 'r' },
 	{ SYS_sendmsg, 1, MESSAGE, 0, 0, 'r' },
 	{ SYS_recvmsg, 1, MESSAGE, 0, 0, 'w' },
+	{ SYS_sendmmsg, 1, MESSAGES, 2, 0, 'r' },
+	{ SYS_recvmmsg, 1, MESSAGES, 2, 0, 'w' },
+	IN(SYS_recvmmsg, 4, 16),
 
 	{ SYS_bind, 1, ADDRESS, 2, 0, 'r' },
 	{ SYS_connect, 1, ADDRESS, 2, 0, 'r' },
@@ -365,32 +369,54 @@ static void add_vector(struct list *l, struct pointer vector, uint64_t n, uint64
 	}
 }
 
-static void add_message(struct list *l, struct pointer m, uint64_t size, char how)
+/* .. of the message @p from bytes behind where @p m leads. */
+static void add_message(struct list *l, struct pointer m, uint64_t from, uint64_t size,
+			char how)
 {
+	uint64_t at = m.addr + from;
 	struct msghdr before, after;
-	struct pointer name = pointer_at(l, m.addr), control = pointer_at(l, m.addr + 32);
+	struct pointer name = pointer_at(l, at), control = pointer_at(l, at + 32);
 
-	if (!m.addr || !l->c->before(l->c->ctx, m.addr, &before, sizeof(before)))
+	if (!m.addr || !l->c->before(l->c->ctx, at, &before, sizeof(before)))
 		return;
-	add(l, m, 0, sizeof(before), false, true, false);
-	add_value(l, m, 0, 8);
-	add_value(l, m, 8, name.addr ? 4 : 0);
-	add_value(l, m, 16, 24);
-	add_value(l, m, 40, control.addr ? 8 : 0);
-	add_vector(l, pointer_at(l, m.addr + 16), before.msg_iovlen, size, how);
+	add(l, m, from, sizeof(before), false, true, false);
+	add_value(l, m, from, 8);
+	add_value(l, m, from + 8, name.addr ? 4 : 0);
+	add_value(l, m, from + 16, 24);
+	add_value(l, m, from + 40, control.addr ? 8 : 0);
+	add_vector(l, pointer_at(l, at + 16), before.msg_iovlen, size, how);
 	if (how == 'r') {
 		if (name.addr)
 			add_address(l, name, before.msg_namelen);
 		add_as(l, control, before.msg_controllen, 'b');
 		return;
 	}
-	if (l->c->ret < 0 || !l->c->after(l->c->ctx, m.addr, &after, sizeof(after)))
+	if (l->c->ret < 0 || !l->c->after(l->c->ctx, at, &after, sizeof(after)))
 		return;
 	add_as(l, name,
 	       before.msg_namelen < after.msg_namelen ? before.msg_namelen :
 							after.msg_namelen,
 	       'w');
 	add_as(l, control, after.msg_controllen, 'w');
+}
+
+/* Of those that were not sent, or received, only the first is known to have been looked at, if it failed. */
+static void add_messages(struct list *l, struct pointer m, uint64_t n, char how)
+{
+	uint64_t done = l->c->ret > 0 ? l->c->ret : 0;
+
+	if (l->c->ret < 0 && n)
+		add_message(l, m, 0, 0, how);
+	for (uint64_t i = 0; i < n && i < done && l->n < l->max; i++) {
+		uint64_t from = i * sizeof(struct mmsghdr);
+		uint64_t length = from + offsetof(struct mmsghdr, msg_len);
+		uint32_t size = 0;
+
+		if (!l->c->after(l->c->ctx, m.addr + length, &size, sizeof(size)))
+			return;
+		add_message(l, m, from, size, how);
+		add(l, m, length, sizeof(size), true, true, false);
+	}
 }
 
 /* ---- a call ------------------------------------------------------------------------------------- */
@@ -417,7 +443,8 @@ static void keep_values(struct list *l, size_t first)
 /* Does it read where its results are to be written? */
 static bool has_head(const struct rule *r)
 {
-	return r->extent == VECTOR || r->extent == MESSAGE || r->extent == LENGTH;
+	return r->extent == VECTOR || r->extent == MESSAGE || r->extent == MESSAGES ||
+	       r->extent == LENGTH;
 }
 
 static void add_rule(struct list *l, const struct rule *r)
@@ -455,7 +482,10 @@ static void add_rule(struct list *l, const struct rule *r)
 		add_vector(l, p, by, returned, r->how);
 		break;
 	case MESSAGE:
-		add_message(l, p, returned, r->how);
+		add_message(l, p, 0, returned, r->how);
+		break;
+	case MESSAGES:
+		add_messages(l, p, (uint32_t)by, r->how);
 		break;
 	case BITS:
 		add(l, p, 0, ((uint32_t)by + 63) / 64 * 8, false, true, false);

@@ -23,7 +23,7 @@ struct dec_call {
 	bool (*after)(void *ctx, uint64_t addr, void *buf, size_t n);
 };
 
-/** More than any call but those of several messages has: two of the kernel's largest vectors. */
+/** More than any call but those of many messages has: two of the kernel's largest vectors. */
 #define DEC_CALL_ACCESSES 2112
 
 /** List what @p c accesses, and what it read even if it failed. @return how many, up to @p max. Of calls that are not known

@@ -10,7 +10,7 @@ need_bpf
 
 source=tests/check/programs/calls.c
 grep -n '// expect: ' $source | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' >"$TMPDIR/want"
-[ "$(wc -l <"$TMPDIR/want")" = 51 ] || fail "$source expects something else: $(wc -l <"$TMPDIR/want")"
+[ "$(wc -l <"$TMPDIR/want")" = 56 ] || fail "$source expects something else: $(wc -l <"$TMPDIR/want")"
 for how in "gcc O0" "gcc O2" "clang O0" "clang O2"; do
 	read -r cc level <<<"$how"
 	$cc -std=gnu11 -g -$level -fno-builtin -w -o "$TMPDIR/calls" $source || fail "cannot compile $source"

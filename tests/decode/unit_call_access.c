@@ -287,6 +287,80 @@ static void test_vectors(void **state)
 	assert_int_equal(dec_call_accesses(&call, a, 8), 0);
 }
 
+static const struct dec_access *find(const struct dec_access *a, size_t n, uint64_t addr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (a[i].addr == addr && a[i].is_bounds)
+			return &a[i];
+	fail_msg("no access at %#lx is told", addr);
+	return NULL;
+}
+
+/* @p n of them at @p to: the kernel's answer, and what is told of the call. */
+static size_t call_messages(int nr, struct mmsghdr *to, unsigned n, struct dec_call *call,
+			    struct dec_access a[64])
+{
+	*call = (struct dec_call){ .nr = nr,
+				   .arg = { pair[nr == SYS_sendmmsg], (uintptr_t)to, n,
+					    MSG_DONTWAIT },
+				   .before = copy,
+				   .after = copy };
+	call->ret = syscall(nr, call->arg[0], to, n, MSG_DONTWAIT, 0);
+	if (call->ret == -1)
+		call->ret = -errno;
+	return dec_call_accesses(call, a, 64);
+}
+
+/* Several messages at once, the last one's end where nothing is behind it: as many bytes of each as were moved. */
+static void test_messages(void **state)
+{
+	struct mmsghdr *m = (struct mmsghdr *)(page + PAGE - 2 * sizeof(*m) + 4);
+	struct iovec iov[3] = { { page, 10 }, { page + 100, 20 }, { page + 200, 40 } };
+	char control[64];
+	struct dec_access a[64];
+	const struct dec_access *x;
+	struct dec_call call;
+	size_t n;
+
+	(void)state;
+	memset(page, 0, PAGE);
+	m[0].msg_hdr.msg_iov = &iov[0];
+	m[1].msg_hdr.msg_iov = &iov[1];
+	m[0].msg_hdr.msg_iovlen = m[1].msg_hdr.msg_iovlen = 1;
+	n = call_messages(SYS_sendmmsg, m, 2, &call, a);
+	assert_int_equal(call.ret, 2);
+	x = find(a, n, (uintptr_t)&m[1].msg_hdr);
+	assert_true(!x->is_write && x->reg == CAP_RSI && x->size == 56);
+	assert_int_equal(x->offset, sizeof(*m));
+	x = find(a, n, (uintptr_t)&m[1].msg_len);
+	assert_true(x->is_write && x->size == 4);
+	assert_int_equal(find(a, n, (uintptr_t)page)->size, 10);
+	x = find(a, n, (uintptr_t)page + 100);
+	assert_true(!x->is_write && x->size == 20 && x->reg == DEC_ACCESS_WORD);
+	assert_int_equal(x->at, (uintptr_t)&iov[1].iov_base);
+	// No more room: of the second nothing is known but that the first was sent.
+	n = call_messages(SYS_sendmmsg, (void *)((char *)m + sizeof(*m)), 2, &call, a);
+	assert_int_equal(call.ret, 1);
+	for (size_t i = 0; i < n; i++)
+		assert_true(a[i].addr - (uintptr_t)page - PAGE >= PAGE);
+	m[0].msg_hdr.msg_iov = &iov[2];
+	m[0].msg_hdr.msg_control = control;
+	m[0].msg_hdr.msg_controllen = sizeof(control);
+	n = call_messages(SYS_recvmmsg, m, 2, &call, a);
+	assert_int_equal(call.ret, 2);
+	x = find(a, n, (uintptr_t)page + 200);
+	assert_true(x->is_write && x->size == 40);
+	x = find(a, n, (uintptr_t)page + 100);
+	assert_true(x->is_write && x->size == 10); // what is left
+	assert_true(find(a, n, (uintptr_t)&m[0].msg_len)->is_write);
+	n = call_messages(SYS_recvmmsg, m, 2, &call, a);
+	while (call.ret > 0)
+		n = call_messages(SYS_recvmmsg, m, 2, &call, a);
+	assert_int_equal(call.ret, -EAGAIN);
+	for (size_t i = 0; i < n; i++)
+		assert_true(a[i].is_value && !a[i].is_bounds);
+}
+
 static int set_up(void **state)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
@@ -313,6 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernel),
 		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_messages),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

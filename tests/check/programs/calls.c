@@ -45,6 +45,7 @@ KEEP static void without_value(void)
 {
 	struct iovec *iov = zeroes(sizeof(*iov) * 2);
 	struct msghdr *m = zeroes(sizeof(*m));
+	struct mmsghdr *many = zeroes(sizeof(*many) * 2);
 	struct sockaddr_in *in = blank(sizeof(*in));
 	struct sockaddr_un *un = blank(sizeof(*un));
 	struct timespec *t = blank(32);
@@ -64,6 +65,9 @@ KEEP static void without_value(void)
 	m->msg_iov = iov;
 	m->msg_iovlen = 2;
 	sendmsg(pair[0], m, 0); // expect: UNINIT-USE
+	many[1].msg_hdr = *m;
+	sendmmsg(pair[0], many, 2, 0); // expect: UNINIT-USE
+	recvmmsg(pair[1], many, 1, MSG_DONTWAIT, blank(16)); // expect: UNINIT-USE
 	in->sin_family = AF_INET;
 	in->sin_port = 1;
 	sendto(udp, m, 8, 0, (struct sockaddr *)in, sizeof(*in)); // expect: UNINIT-USE
@@ -118,6 +122,7 @@ KEEP static void too_large(void)
 {
 	struct iovec *iov = zeroes(sizeof(*iov) * 2);
 	struct msghdr *m = zeroes(sizeof(*m));
+	struct mmsghdr *several = zeroes(sizeof(*several) * 2);
 	socklen_t *length = zeroes(sizeof(*length));
 	char *many = zeroes(64), *text = zeroes(3), *gone = zeroes(64);
 
@@ -131,6 +136,11 @@ KEEP static void too_large(void)
 	readv(pair[0], iov, 2); // expect: HEAP-OVERFLOW
 	write(pair[1], many, 60);
 	recvmsg(pair[0], m, 0); // expect: HEAP-OVERFLOW
+	several[1].msg_hdr = *m;
+	sendmmsg(pair[0], several, 2, 0); // expect: HEAP-OVERFLOW
+	write(pair[1], many, 60);
+	recvmmsg(pair[0], several + 1, 1, MSG_DONTWAIT, NULL); // expect: HEAP-OVERFLOW
+	sendmmsg(pair[0], zeroes(offsetof(struct mmsghdr, msg_len) + 2), 1, 0); // expect: HEAP-OVERFLOW
 	sendto(udp, many, 8, 0, zeroes(8), 16); // expect: HEAP-OVERFLOW
 	bind(udp, zeroes(8), 16); // expect: HEAP-OVERFLOW
 	setsockopt(udp, SOL_SOCKET, SO_RCVBUF, zeroes(2), 4); // expect: HEAP-OVERFLOW
@@ -181,6 +191,7 @@ KEEP static void right(void)
 	struct sockaddr_un un, *named = blank(sizeof(*named));
 	struct sockaddr_in in;
 	struct msghdr m;
+	struct mmsghdr several[3];
 	struct iovec iov[2];
 	struct epoll_event e;
 	struct pollfd p[2];
@@ -223,6 +234,14 @@ KEEP static void right(void)
 	m.msg_controllen = sizeof(control);
 	iov[1].iov_len = sizeof(text) - 3;
 	recvmsg(pair[1], &m, 0);
+	memset(several, 0, sizeof(several));
+	several[0].msg_hdr.msg_iov = iov;
+	several[0].msg_hdr.msg_iovlen = 1;
+	several[1] = several[0];
+	several[2].msg_hdr.msg_iovlen = 2000; // too many
+	sendmmsg(pair[0], several, 3, 0);
+	several[0].msg_hdr = m;
+	recvmmsg(pair[1], several, 2, MSG_DONTWAIT, NULL);
 	getsockname(sock, &from.any, &length);
 	length = sizeof(linger);
 	getsockopt(udp, SOL_SOCKET, SO_LINGER, &linger, &length);
