@@ -46,7 +46,9 @@ enum model_family {
 	MODEL_MOVE, ///< cmovcc
 	MODEL_PUSH,
 	MODEL_POP,
+	MODEL_ENTER,
 	MODEL_LEAVE,
+	MODEL_XLAT,
 	MODEL_STRING_COPY,
 	MODEL_STRING_FILL,
 	MODEL_X87,  ///< values_x87.c
@@ -61,7 +63,7 @@ enum model_family {
 	MODEL_BIT_TEST,
 	MODEL_THROUGH_CARRY, ///< rcl, rcr
 	MODEL_SIGN_OF,	     ///< of rax to rdx: cdq
-	MODEL_FLAGS,	     ///< lahf, sahf
+	MODEL_FLAGS,	     ///< lahf, sahf, pushf, popf
 	MODEL_CMPXCHG_TWO,   ///< cmpxchg16b
 	MODEL_STRING_LOAD,
 	MODEL_STRING_COMPARE, ///< scas, cmps
@@ -100,6 +102,7 @@ enum model_family {
 	MODEL_LANES_MASKED, ///< by a vector's signs: vmaskmovps
 	MODEL_LANES_GATHER,
 	MODEL_LANES_SCATTER,
+	MODEL_LANES_BIT_FIELD, ///< extrq, insertq
 };
 
 /** Of MODEL_VEC_SHUFFLE. Of lanes, as all vector instructions, within 16 bytes, unless it says more. */

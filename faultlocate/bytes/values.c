@@ -313,16 +313,34 @@ static struct err *use_syscall(struct bytes_walk *w, const struct dec_step *s)
 	return use_accesses(w, s);
 }
 
-/* Are registers of an address without a value? They are not told of again. */
-static bool is_address_unknown(struct bytes_regs *r, const struct dec_insn *insn)
+/* Of register @p reg, that is of an address, these bits have no value. */
+static uint64_t address_bits(const struct bytes_regs *r, const struct dec_step *s,
+			     uint8_t reg)
 {
-	bool is_unknown = false;
+	if (reg >= DEC_GPRS || reg == CAP_RSP)
+		return 0;
+	switch (s->insn->mnemonic) {
+	case ZYDIS_MNEMONIC_XLAT: // by al
+		return r->gpr[reg] & (reg == CAP_RAX ? 0xff : UINT64_MAX);
+	case ZYDIS_MNEMONIC_ENTER: // by rbp, if there is something to be copied
+		return fl_flow_memory(s, false) ? r->gpr[reg] : 0;
+	default:
+		return r->gpr[reg];
+	}
+}
+
+/* Are registers of an address without a value? They are not told of again. */
+static bool is_address_unknown(struct bytes_regs *r, const struct dec_step *s)
+{
+	const struct dec_insn *insn = s->insn;
+	bool is_xlat = insn->mnemonic == ZYDIS_MNEMONIC_XLAT, is_unknown = false;
 
 	for (int i = 0; i < insn->n_mem; i++) {
-		const uint8_t regs[] = { insn->mem[i].base, insn->mem[i].index };
+		const uint8_t regs[] = { insn->mem[i].base,
+					 is_xlat ? CAP_RAX : insn->mem[i].index };
 
 		for (int k = 0; k < 2; k++) {
-			if (regs[k] >= DEC_GPRS || !r->gpr[regs[k]] || regs[k] == CAP_RSP)
+			if (!address_bits(r, s, regs[k]))
 				continue;
 			is_unknown = true;
 			fl_values_put_gpr(r, regs[k], 0);
@@ -370,7 +388,7 @@ static struct err *use(struct bytes_walk *w, const struct dec_step *s,
 	const struct dec_insn *insn = s->insn;
 	struct err *err = NULL;
 
-	if (is_address_unknown(r, insn) || fl_lanes_is_address_unknown(&f))
+	if (is_address_unknown(r, s) || fl_lanes_is_address_unknown(&f))
 		err = tell(w, s, FL_USE_ADDRESS, 0);
 	if (!err && fl_bits_is_end_unknown(&f))
 		err = tell(w, s, FL_USE_BRANCH, 0);

@@ -186,22 +186,46 @@ static void sign(const struct bytes_flow *f)
 	fl_flow_put_register(f->r, CAP_RDX, f->m->lane, 0, has_none ? UINT64_MAX : 0);
 }
 
-/* Between ah and sign, zero, parity, carry. */
-static void flags(const struct bytes_flow *f)
+static void put_status(struct bytes_regs *r, uint64_t bits)
+{
+	r->no_sign = bits >> 7 & 1;
+	r->no_zero = bits >> 6 & 1;
+	r->no_parity = bits >> 2 & 1;
+	r->no_carry = bits & 1;
+}
+
+/* Between the flags and ah, which has no overflow, or the stack. */
+static struct err *flags(const struct bytes_flow *f)
 {
 	struct bytes_regs *r = f->r;
-	uint64_t ah = r->gpr[CAP_RAX] >> 8;
+	const struct dec_ref *to = fl_flow_memory(f->s, true),
+			     *from = fl_flow_memory(f->s, false);
+	uint64_t bits = r->no_sign << 7 | r->no_zero << 6 | r->no_parity << 2 |
+			r->no_carry;
 
-	if (f->m->mnemonic == ZYDIS_MNEMONIC_LAHF) {
-		fl_flow_put_register(r, CAP_RAX, 1, 8,
-				     r->no_sign << 7 | r->no_zero << 6 |
-					     r->no_parity << 2 | r->no_carry);
-		return;
+	switch (f->m->mnemonic) {
+	case ZYDIS_MNEMONIC_LAHF:
+		fl_flow_put_register(r, CAP_RAX, 1, 8, bits);
+		return NULL;
+	case ZYDIS_MNEMONIC_SAHF:
+		put_status(r, r->gpr[CAP_RAX] >> 8);
+		return NULL;
+	case ZYDIS_MNEMONIC_PUSHF:
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		bits |= (r->no_overflow && r->no_carry) << 11; // logic clears both
+		return to && to->size <= 8 ?
+			       fl_values_write(&f->w->values, to->addr,
+					       (const uint8_t *)&bits, to->size) :
+			       NULL;
+	default:
+		bits = 0;
+		if (from && from->size <= 8)
+			fl_values_read(&f->w->values, from->addr, (uint8_t *)&bits,
+				       from->size);
+		put_status(r, bits);
+		r->no_overflow = r->no_sign || bits >> 11 & 1;
+		return NULL;
 	}
-	r->no_sign = ah >> 7 & 1;
-	r->no_zero = ah >> 6 & 1;
-	r->no_parity = ah >> 2 & 1;
-	r->no_carry = ah & 1;
 }
 
 static uint64_t register_value(const struct bytes_flow *f, int reg)
@@ -366,8 +390,7 @@ struct err *fl_values_flow_bits(const struct bytes_flow *f)
 		sign(f);
 		return NULL;
 	case MODEL_FLAGS:
-		flags(f);
-		return NULL;
+		return flags(f);
 	case MODEL_CMPXCHG_TWO:
 		return exchange_two(f);
 	case MODEL_STRING_LOAD:

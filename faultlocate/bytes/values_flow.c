@@ -514,6 +514,26 @@ static struct err *push(const struct bytes_flow *f)
 		    NULL;
 }
 
+#define ENTER_WORDS 33 // at most: rbp, 31 frames' and its own
+
+/* rbp, above the frames that are copied, above where its own is. */
+static struct err *enter(const struct bytes_flow *f)
+{
+	const struct dec_ref *from = fl_flow_memory(f->s, false),
+			     *to = fl_flow_memory(f->s, true);
+	uint64_t bits[ENTER_WORDS] = {};
+	size_t n = to ? to->size / 8 : 0;
+
+	if (!n || n > ENTER_WORDS || to->size % 8 || (from && from->size > to->size - 16))
+		return fl_flow_other(f);
+	if (from)
+		fl_values_read(&f->w->values, from->addr, (uint8_t *)&bits[1],
+			       from->size);
+	bits[n - 1] = f->r->gpr[CAP_RBP];
+	fl_values_put_gpr(f->r, CAP_RBP, 0);
+	return fl_values_write(&f->w->values, to->addr, (const uint8_t *)bits, to->size);
+}
+
 static struct err *string(const struct bytes_flow *f)
 {
 	const struct dec_ref *from = fl_flow_memory(f->s, false),
@@ -628,6 +648,12 @@ static struct err *flow(const struct bytes_flow *f)
 		return push(f);
 	case MODEL_POP:
 		return fl_flow_put(f, 0, bits_at(f->w, fl_flow_memory(f->s, false), 8));
+	case MODEL_ENTER:
+		return enter(f);
+	case MODEL_XLAT:
+		fl_flow_put_register(f->r, CAP_RAX, 1, 0,
+				     bits_at(f->w, fl_flow_memory(f->s, false), 1));
+		return NULL;
 	case MODEL_LEAVE:
 		fl_values_put_gpr(f->r, CAP_RBP,
 				  bits_at(f->w, fl_flow_memory(f->s, false), 8));

@@ -226,7 +226,8 @@ static struct err *compress(const struct bytes_flow *f, bool is_expand)
 	return fl_vector_put(f, ret, f->m->op[0].bytes);
 }
 
-/* vmaskmovps: of memory, by the signs of a vector; what that leaves out is zero. */
+/* vmaskmovps: of memory, by the signs of a vector; what that leaves out is zero, or in memory as it was. What is stored where a
+ * sign has no value may be either. */
 static struct err *masked(const struct bytes_flow *f)
 {
 	unsigned lane = f->m->lane, width = f->m->op[1].bytes;
@@ -242,10 +243,12 @@ static struct err *masked(const struct bytes_flow *f)
 	at += m->address.index < DEC_GPRS ?
 		      f->w->thread->gpr[m->address.index] * m->address.scale :
 		      0;
-	if (is_load)
-		fl_vector_bits(f, 1, by);
-	else
+	fl_vector_bits(f, 1, by);
+	if (!is_load)
 		fl_vector_bits(f, 2, from);
+	for (unsigned i = 0; i < width && !is_load; i += lane)
+		if (by[i + lane - 1] & 0x80)
+			memset(from + i, 0xff, lane);
 	for (size_t i = 0; i < f->s->n_refs && !err; i++) {
 		const struct dec_ref *r = &f->s->refs[i];
 
@@ -262,6 +265,43 @@ static struct err *masked(const struct bytes_flow *f)
 		if (by[i + lane - 1] & 0x80)
 			memset(ret + i, 0xff, lane);
 	return err || !is_load ? err : fl_vector_put(f, ret, width);
+}
+
+/* ---- fields of bits ----------------------------------------------------------------------------- */
+
+/* extrq, insertq: so many bits from one on, as numbers say or bytes of a register, in the lower half. */
+static struct err *bit_field(const struct bytes_flow *f)
+{
+	const struct insn_model *m = f->m;
+	bool inserts = m->mnemonic == ZYDIS_MNEMONIC_INSERTQ, is_unknown = false;
+	unsigned n = m->op[m->n - 2].imm & 63, start = m->op[m->n - 1].imm & 63;
+	uint8_t ret[BYTES], by[BYTES], which[BYTES];
+	uint64_t mask, low, field;
+
+	fl_vector_bits(f, 0, ret);
+	fl_vector_bits(f, 1, by);
+	if (m->op[m->n - 1].kind != MODEL_IMM) {
+		const unsigned at = inserts ? 8 : 0;
+
+		fl_vector_value(f, 1, which);
+		n = which[at] & 63;
+		start = which[at + 1] & 63;
+		is_unknown = (by[at] | by[at + 1]) & 63;
+	}
+	mask = n ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+	// What is more than there is is anything.
+	is_unknown |= start + (n ?: 64) > 64 &&
+		      (fl_vector_any(ret, 8) || fl_vector_any(by, 8));
+	memcpy(&low, ret, 8);
+	memcpy(&field, by, 8);
+	if (is_unknown)
+		low = UINT64_MAX;
+	else if (inserts)
+		low = (low & ~(mask << start)) | (field & mask) << start;
+	else
+		low = low >> start & mask;
+	memcpy(ret, &low, 8);
+	return fl_vector_put(f, ret, 16);
 }
 
 /* ---- gathers ------------------------------------------------------------------------------------ */
@@ -401,6 +441,8 @@ struct err *fl_values_flow_lanes(const struct bytes_flow *f)
 		return compress(f, true);
 	case MODEL_LANES_MASKED:
 		return masked(f);
+	case MODEL_LANES_BIT_FIELD:
+		return bit_field(f);
 	case MODEL_LANES_GATHER:
 		return gather(f);
 	case MODEL_LANES_SCATTER:

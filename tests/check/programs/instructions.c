@@ -12,7 +12,7 @@
 
 enum feature {
 	F_ANY, F_SSSE3, F_SSE41, F_SSE42, F_AES, F_CLMUL, F_MOVBE, F_POPCNT, F_AVX, F_F16C, F_FMA, F_AVX2, F_BMI1, F_BMI2, F_ADX,
-	F_SHA, F_LZCNT, F_AVX512, F_VBMI,
+	F_SHA, F_LZCNT, F_SSE4A, F_AVX512, F_VBMI,
 };
 
 static int has(enum feature f)
@@ -39,6 +39,7 @@ static int has(enum feature f)
 	case F_ADX: return b7 >> 19 & 1;
 	case F_SHA: return b7 >> 29 & 1;
 	case F_LZCNT: return c8 >> 5 & 1;
+	case F_SSE4A: return c8 >> 6 & 1;
 	case F_AVX512: // f, dq, cd, bw, vl
 		return (b7 & 0xd0030000) == 0xd0030000;
 	case F_VBMI: // vbmi, vbmi2, bitalg, ifma
@@ -74,6 +75,7 @@ __attribute__((noinline)) static unsigned char *same(void *p)
 #define XMM(feature, text) DO(feature, "movdqu xmm1, [rsi]\n\tmovdqu xmm2, [rdi]\n\tmovdqa xmm0, xmm2\n\t" text "\n\tmovq rax, xmm0" DECIDE)
 #define MMX(text) DO(F_ANY, "movq mm1, [rsi]\n\tmovq mm2, [rdi]\n\tmovq mm0, mm2\n\t" text "\n\tmovq rax, mm0\n\temms" DECIDE)
 #define X87(text) DO(F_ANY, text)
+#define MASKMOV(text) "\n\tmov rdx, rdi\n\tlea rdi, [r9 + 16]\n\t" text "\n\tmov rdi, rdx"
 #define ZMM(feature, text) DO(feature, "vmovdqu64 zmm1, [rsi]\n\tvmovdqu64 zmm2, [rdi]\n\tvmovdqa64 zmm0, zmm2\n\tkxorq k1, k1, k1\n\t" \
 	"mov eax, 0x55\n\tkmovd k2, eax\n\tkmovq k3, [rsi]\n\t" text "\n\tvmovq rax, xmm0\n\tvzeroupper" DECIDE)
 #define MASK(text) ZMM(F_AVX512, text "\n\tkmovq rcx, k1\n\tvmovq xmm0, rcx")
@@ -131,6 +133,10 @@ static void general_wrong(unsigned char *none, unsigned char *all)
 	GPR(F_ANY, "mov rax, [rsi]\n\tcqo\n\tmov rax, rdx"); // expect
 	GPR(F_ANY, "mov rax, [rsi]\n\tadd rax, [rdi]\n\tlahf\n\tmovzx eax, ah"); // expect
 	FLAG(F_ANY, "z", "mov rax, [rsi]\n\tsahf"); // expect
+	GPR(F_ANY, "mov rcx, [rsi]\n\ttest rcx, rcx\n\tpushfq\n\tpop rax\n\tand eax, 0x40"); // expect
+	GPR(F_ANY, "mov ecx, [rsi]\n\tadd ecx, [rsi + 4]\n\tpushfq\n\tpop rax\n\tand eax, 0x800"); // expect
+	FLAG(F_ANY, "c", "mov ecx, [rsi]\n\tadd ecx, [rsi + 4]\n\tpushfq\n\txor ecx, ecx\n\tpopfq"); // expect
+	FLAG(F_ANY, "l", "mov rcx, [rsi]\n\ttest rcx, rcx\n\tpushfq\n\txor ecx, ecx\n\tpopfq"); // expect
 	FLAG(F_ANY, "z", "mov rax, [rsi]\n\tmov edx, [rdi + 36]\n\tcmpxchg8b [rdi + 32]"); // expect
 	DO(F_ANY, "mov rcx, [rsi]\n\tjrcxz 1f\n\tnop\n1:"); // expect
 	DO(F_ANY, "mov rcx, [rsi]\n\tand ecx, 1\n\tinc ecx\n1:\tloop 1b"); // expect
@@ -158,6 +164,8 @@ static void general_right(unsigned char *none, unsigned char *all)
 	GPR(F_ANY, "mov rax, [rsi]\n\tclc\n\trcr rax, 1\n\tshr rax, 63");
 	GPR(F_ANY, "mov ecx, [rsi]\n\tmov eax, 1\n\tbtr ecx, 31\n\tmov eax, ecx\n\tcdq\n\tmov eax, edx");
 	DO(F_ANY, "mov rcx, [rsi]\n\tor ecx, 1\n\tjrcxz 1f\n\tnop\n1:");
+	GPR(F_ANY, "mov rcx, [rsi]\n\tor ecx, 1\n\ttest rcx, rcx\n\tpushfq\n\tpop rax\n\tand eax, 0x841");
+	FLAG(F_ANY, "z", "mov rcx, [rsi]\n\tor ecx, 1\n\ttest rcx, rcx\n\tpushfq\n\txor ecx, ecx\n\tpopfq");
 	FLAG(F_ANY, "c", "mov rax, [r9 + 4]\n\tbt rax, 17");
 	GPR(F_ANY, "mov rax, [r9 + 4]\n\tbts rax, 40\n\tshr rax, 40\n\tand eax, 1");
 	FLAG(F_ANY, "z", "mov rdx, rdi\n\tmov rbx, rsi\n\tmov rdi, r8\n\tmov ecx, 64\n\txor eax, eax\n\trepne scasb\n\tmov rdi, rdx");
@@ -233,6 +241,15 @@ static void vectors_wrong(unsigned char *none, unsigned char *all)
 	DO(F_AVX2, "vpcmpeqd xmm3, xmm3, xmm3\n\tvmovdqu xmm1, [rsi]\n\tvpsrld xmm1, xmm1, 30\n\tvpgatherdd xmm0, [rdi + xmm1 * 4], xmm3"); // expect
 	XMM(F_AVX, "vpcmpeqd xmm3, xmm3, xmm3\n\tvmaskmovps xmm0, xmm3, [rsi]"); // expect
 	XMM(F_AVX2, "vpcmpeqd xmm3, xmm3, xmm3\n\tvpmaskmovd [r9 + 32], xmm3, xmm1\n\tvmovq xmm0, [r9 + 32]"); // expect
+	XMM(F_ANY, "pcmpeqd xmm3, xmm3" MASKMOV("maskmovdqu xmm1, xmm3") "\n\tmovq xmm0, [r9 + 16]"); // expect
+	XMM(F_AVX, "pcmpeqd xmm3, xmm3" MASKMOV("vmaskmovdqu xmm1, xmm3") "\n\tmovq xmm0, [r9 + 16]"); // expect
+	XMM(F_SSE4A, "extrq xmm1, 8, 4\n\tmovq xmm0, xmm1"); // expect
+	XMM(F_SSE4A, "mov ecx, 0x408\n\tmovd xmm3, ecx\n\textrq xmm1, xmm3\n\tmovq xmm0, xmm1"); // expect
+	XMM(F_SSE4A, "movq xmm1, xmm1\n\textrq xmm0, xmm1"); // expect
+	XMM(F_SSE4A, "insertq xmm0, xmm1, 8, 4"); // expect
+	XMM(F_SSE4A, "insertq xmm0, xmm1"); // expect
+	XMM(F_SSE4A, "movntsd [r9 + 16], xmm1\n\tmovq xmm0, [r9 + 16]"); // expect
+	XMM(F_SSE4A, "movntss [r9 + 16], xmm1\n\tmovd xmm0, [r9 + 16]"); // expect
 }
 
 static void vectors_right(unsigned char *none, unsigned char *all)
@@ -258,10 +275,18 @@ static void vectors_right(unsigned char *none, unsigned char *all)
 	XMM(F_AVX2, "vmovdqu xmm1, [r9]\n\tvpsllvd xmm0, xmm1, xmm2");
 	XMM(F_AVX2, "vpcmpeqd xmm3, xmm3, xmm3\n\tvpsrldq xmm3, xmm3, 8\n\tpxor xmm1, xmm1\n\tvpgatherdd xmm0, [r9 + xmm1 * 4], xmm3");
 	XMM(F_AVX, "vpcmpeqd xmm3, xmm3, xmm3\n\tvpsrldq xmm3, xmm3, 8\n\tvmaskmovps xmm0, xmm3, [r9]");
+	XMM(F_ANY, "movq [r9 + 16], xmm2\n\tpcmpeqd xmm3, xmm3\n\tpslldq xmm3, 8" MASKMOV("maskmovdqu xmm1, xmm3") "\n\tmovq xmm0, [r9 + 16]");
+	XMM(F_SSE4A, "mov rcx, [rsi]\n\tshl rcx, 16\n\tmovq xmm1, rcx\n\textrq xmm1, 8, 4\n\tmovq xmm0, xmm1");
+	XMM(F_SSE4A, "mov rcx, [rsi]\n\tshl rcx, 8\n\tmov cl, 5\n\tmovq xmm1, rcx\n\tinsertq xmm0, xmm1, 8, 4");
 }
 
 static void small_wrong(unsigned char *none, unsigned char *all)
 {
+	GPR(F_ANY, "mov rbx, rsi\n\txlatb"); // expect
+	DO(F_ANY, "mov rbx, rdi\n\tmov rax, [rsi]\n\tand eax, 7\n\txlatb"); // expect
+	GPR(F_ANY, "mov rcx, rbp\n\tmov rbp, [rsi]\n\tenter 16, 0\n\tmov rax, [rbp]\n\tleave\n\tmov rbp, rcx"); // expect
+	GPR(F_ANY, "mov rcx, rbp\n\tlea rbp, [r9 + 16]\n\tenter 16, 2\n\tmov rax, [rbp - 8]\n\tleave\n\tmov rbp, rcx"); // expect
+	XMM(F_ANY, "movdqu xmm3, [rsi + 128]" MASKMOV("maskmovdqu xmm2, xmm3") "\n\tmovq xmm0, [r9 + 16]"); // expect
 	MMX("movq mm0, mm1"); // expect
 	MMX("movq mm0, [rsi]"); // expect
 	MMX("movd mm0, dword ptr [rsi]"); // expect
@@ -292,6 +317,7 @@ static void small_wrong(unsigned char *none, unsigned char *all)
 	MMX("cvtpi2ps xmm0, mm1\n\tcvtps2pi mm0, xmm0"); // expect
 	MMX("movq [r9 + 16], mm1\n\tmovq mm0, [r9 + 16]"); // expect
 	MMX("movntq [r9 + 16], mm1\n\tmovq mm0, [r9 + 16]"); // expect
+	MMX("pcmpeqd mm3, mm3" MASKMOV("maskmovq mm1, mm3") "\n\tmovq mm0, [r9 + 16]"); // expect
 	X87("fld qword ptr [rsi]\n\tfstp qword ptr [r9 + 16]\n\tmov rax, [r9 + 16]" DECIDE); // expect
 	X87("fld dword ptr [rsi]\n\tfstp dword ptr [r9 + 16]\n\tmov eax, [r9 + 16]" DECIDE); // expect
 	X87("fld tbyte ptr [rsi]\n\tfstp tbyte ptr [r9 + 16]\n\tmov rax, [r9 + 16]" DECIDE); // expect
@@ -307,6 +333,9 @@ static void small_wrong(unsigned char *none, unsigned char *all)
 
 static void small_right(unsigned char *none, unsigned char *all)
 {
+	GPR(F_ANY, "mov rbx, rdi\n\tmov rax, [rsi]\n\tshl rax, 8\n\tmov al, 3\n\txlatb\n\tmovzx eax, al");
+	GPR(F_ANY, "mov rcx, rbp\n\tmov rbp, [rsi]\n\tenter 16, 0\n\tmov rax, rbp\n\tleave\n\tmov rbp, rcx");
+	GPR(F_ANY, "mov rcx, rbp\n\tlea rbp, [r9 + 8]\n\tenter 16, 2\n\tmov rax, [rbp - 8]\n\tleave\n\tmov rbp, rcx");
 	MMX("pxor mm1, mm1\n\tmovq mm0, mm1");
 	MMX("movd mm0, dword ptr [r9]\n\tpunpcklbw mm0, mm0");
 	MMX("movq mm1, [r9 + 4]\n\tpshufw mm0, mm1, 0x11");
@@ -397,9 +426,19 @@ static void wide_right(unsigned char *none, unsigned char *all)
 	ZMM(F_AVX512, "vpxord zmm3, zmm3, zmm3\n\tmov ecx, 2\n\tkmovd k2, ecx\n\tvpgatherdd zmm0%{k2%}, [r9 + zmm3 * 4]");
 }
 
+/* What a block held that is no more has no value, but signs. */
+static unsigned char *left(size_t n)
+{
+	void *block = same(malloc(n));
+
+	memset(block, 0xff, n);
+	free(block);
+	return same(malloc(n));
+}
+
 int main(int argc, char **argv)
 {
-	unsigned char *none = same(malloc(256)), *all = same(malloc(256));
+	unsigned char *none = left(256), *all = same(malloc(256));
 	unsigned char none_here[256], all_here[256];
 
 	for (int i = 0; i < 64; i++)
@@ -407,6 +446,7 @@ int main(int argc, char **argv)
 	memcpy(all + 64, "abc", 4);
 	memcpy(all + 128, "abcdefgh", 8);
 	memcpy(same(all_here), all, 256);
+	memcpy(same(none_here) + 128, none + 128, 128);
 	only = argc > 2 ? atoi(argv[2]) : 0;
 	if (argc > 1 && !strcmp(argv[1], "right")) {
 		general_right(none, all);
