@@ -17,14 +17,7 @@ for kind in right wrong; do
 	"$TMPDIR/instructions" $kind | sort >"$TMPDIR/skipped"
 	[ ! -s "$TMPDIR/skipped" ] || echo "not on this processor: lines $(tr '\n' ' ' <"$TMPDIR/skipped")"
 	[ $kind = right ] || comm -23 "$TMPDIR/all" "$TMPDIR/skipped" >"$TMPDIR/want"
-	for try in 1 2 3; do # the program may lie where there is no room for its shadow
-		rm -rf "$TMPDIR/c"
-		make_capture "$TMPDIR/c" "$TMPDIR/instructions" $kind
-		"$BUILD/tests/check/tool_live" "$TMPDIR/c" >"$TMPDIR/lived"
-		lived=$?
-		[ $lived = 3 ] || break
-	done
-	[ $lived = 0 ] || fail "$kind, without a log: $(cat "$TMPDIR/lived")"
+	make_lived "$TMPDIR/c" "$TMPDIR/instructions" $kind
 	"$BUILD/tests/check/tool_bytes" "$TMPDIR/c" >"$TMPDIR/counts" || fail "$kind: as fast as it goes is not the same"
 	for how in "--only UNINIT-USE" ""; do
 		"$FAULTLINE" check $how --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
