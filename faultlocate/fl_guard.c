@@ -29,6 +29,7 @@ struct guard {
 	struct dec_machine *m;
 	hg_hooks hooks;
 	bool has_allocator, has_debug;
+	bool has_strangers; ///< functions of an allocator that nobody knows: what they did the steps have to tell
 	bool is_plain;	 ///< nothing is asked of this replay: there is no guard in it,
 	bool has_values; ///< .. but one that follows what has no value
 	bool has_no_room; ///< where the machine lay, which is chance, there was none for the last one
@@ -73,6 +74,7 @@ static struct err *add_stranger(void *ctx, uint64_t entry)
 {
 	struct guard *g = ctx;
 
+	g->has_strangers = true;
 	return vec_add(&g->hooks, (struct dec_hook){ .rip = entry,
 						     .kind = DEC_HOOK_ALLOCATOR,
 						     .which = DEC_HOOK_STRANGER });
@@ -398,7 +400,7 @@ static struct err *conclude(struct guard *g, const struct dec_where *w, bool *re
 	if (!err && !g->is_plain)
 		err = ask_at_end(g, w, r, ret);
 	// What is lost is told by another replay, which knows by whom it was allocated.
-	a->is_at_end = !err && !*ret;
+	a->is_at_end = !err && !*ret && !g->has_strangers;
 	if (err || !*ret)
 		return err;
 	keep_run(g, w);
@@ -476,7 +478,8 @@ static struct err *go(struct guard *g, struct dec_where *w, bool *ret)
 	g->is_sound = !g->has_no_room && !w->doubt && w->at == DEC_AT_END && !w->is_cut;
 	// What a signal is about is looked at as ever.
 	if (!g->is_plain)
-		g->a->is_at_end = g->is_sound && w->end == CAP_END_SIGNAL;
+		g->a->is_at_end = g->is_sound && w->end == CAP_END_SIGNAL &&
+				  !g->has_strangers;
 	*ret = g->is_sound && w->end == CAP_END_EXIT;
 	return g->is_plain ? NULL : tell_wide_blocks(g);
 }

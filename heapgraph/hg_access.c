@@ -393,6 +393,18 @@ static struct err *enter_allocator(struct hg_finder *f, const struct dec_step *s
 	return err ?: hg_points_enter(f, s);
 }
 
+/* A stranger may put what it gives out where a pointer to what had that address before was. */
+static void forget_stores(struct hg_finder *f, const struct dec_step *s)
+{
+	for (size_t i = 0; i < s->n_refs; i++) {
+		const struct dec_ref *r = &s->refs[i];
+
+		for (uint64_t at = r->addr & ~7ull;
+		     r->is_mem && r->is_def && at < r->addr + r->size; at += 8)
+			hg_derive_remember(&f->derive, at, 0, 0);
+	}
+}
+
 /* What a stranger calls of the user's is as ever, and so is what it does then. */
 static void leave_stranger(struct hg_finder *f, uint64_t rip)
 {
@@ -417,6 +429,8 @@ static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 		leave_stranger(f, s->insn->rip);
 	if (!err && (!t->allocator_rsp || t->stranger) && t->has_jumped)
 		err = enter_allocator(f, s, rsp);
+	if (t->stranger)
+		forget_stores(f, s);
 	if (t->allocator_rsp)
 		hg_derive_skip(&f->derive, s);
 	else if (!err)
@@ -574,6 +588,8 @@ int hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
 		if (derivation)
 			x->node = hg_derive_get(&f->derive, derivation)->node;
 	}
+	if (hg_access_is_lent(f, x->node))
+		x->node = (struct hg_node_id){};
 	return base;
 }
 

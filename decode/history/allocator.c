@@ -77,36 +77,57 @@ bool dec_allocator_has_librarys_new(struct dec_symbols *symbols, const char *exe
 	return true;
 }
 
-/* Is it the C library, or the dynamic linker, which may have an allocator, too? */
-static bool is_c_librarys(struct dec_symbols *symbols, uint64_t entry)
+/* Of the C library, and the dynamic linker, which may have an allocator, too. */
+static const char *const c_librarys[] = { "__libc_start_main", "__tls_get_addr" };
+
+#define C_LIBRARYS (sizeof(c_librarys) / sizeof(*c_librarys))
+
+struct strangers {
+	struct dec_symbols *symbols;
+	struct err *(*fn)(void *ctx, uint64_t entry);
+	void *ctx;
+	uint64_t c_library[C_LIBRARYS]; ///< somewhere in it; 0: there is none
+};
+
+static bool is_c_librarys(const struct strangers *s, uint64_t entry)
 {
-	static const char *const names[] = { "__libc_start_main", "__tls_get_addr" };
-	uint64_t of[ENTRIES_MAX];
-
-	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
-		size_t n = dec_symbols_entries(symbols, names[k], of, ENTRIES_MAX);
-
-		for (size_t i = 0; i < n && i < ENTRIES_MAX; i++)
-			if (dec_symbols_same_module(symbols, of[i], entry))
-				return true;
-	}
+	for (size_t k = 0; k < C_LIBRARYS; k++)
+		if (s->c_library[k] &&
+		    dec_symbols_same_module(s->symbols, s->c_library[k], entry))
+			return true;
 	return false;
+}
+
+static struct err *on_linked(void *ctx, const char *name, uint64_t entry)
+{
+	const struct strangers *s = ctx;
+	uint64_t of[ENTRIES_MAX];
+	size_t n = dec_symbols_entries(s->symbols, name, of, ENTRIES_MAX);
+
+	for (size_t i = 0; i < n && i < ENTRIES_MAX; i++)
+		if (is_c_librarys(s, of[i]))
+			return NULL;
+	return s->fn(s->ctx, entry);
 }
 
 struct err *dec_allocator_strangers(struct dec_symbols *symbols, const char *exe,
 				    struct err *(*fn)(void *ctx, uint64_t entry),
 				    void *ctx)
 {
+	struct strangers s = { .symbols = symbols, .fn = fn, .ctx = ctx };
 	uint64_t entry[ENTRIES_MAX];
 	size_t n = dec_symbols_entries(symbols, "free", entry, ENTRIES_MAX);
 	struct err *err = NULL;
 
+	for (size_t k = 0; k < C_LIBRARYS; k++)
+		if (!dec_symbols_entries(symbols, c_librarys[k], &s.c_library[k], 1))
+			s.c_library[k] = 0;
 	for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++) {
 		const char *module = dec_symbols_module(symbols, entry[i]);
 
 		if (module && (!exe || strcmp(module, exe)) &&
-		    !is_c_librarys(symbols, entry[i]))
-			err = dec_symbols_linked(symbols, entry[i], fn, ctx);
+		    !is_c_librarys(&s, entry[i]))
+			err = dec_symbols_linked(symbols, entry[i], on_linked, &s);
 	}
 	return err;
 }

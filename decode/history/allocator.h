@@ -39,9 +39,9 @@ extern const size_t dec_allocator_n_operators;
  * of @p exe (NULL: not known) are. Only of such is it known that they call the allocator once, and what for. */
 bool dec_allocator_has_librarys_new(struct dec_symbols *symbols, const char *exe);
 
-/** Call @p fn with the functions of allocators that are neither the C library's nor @p exe's (NULL: not known), which have more
- * of them than any C library (mimalloc's mi_zalloc()); with some that are in dec_allocator, too. What they allocate, and what
- * of their arguments they release, nobody knows. @return what @p fn does. */
+/** Call @p fn with the functions of allocators that are neither the C library's nor @p exe's (NULL: not known), and that the C
+ * library has none of that name of (mimalloc's mi_zalloc()); some may be one with what is in dec_allocator. What they allocate,
+ * and what of their arguments they release, nobody knows. @return what @p fn does. */
 struct err *dec_allocator_strangers(struct dec_symbols *symbols, const char *exe,
 				    struct err *(*fn)(void *ctx, uint64_t entry),
 				    void *ctx);

@@ -223,7 +223,9 @@ size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *re
 }
 
 struct err *dec_symbols_linked(struct dec_symbols *s, uint64_t rip,
-			       struct err *(*fn)(void *ctx, uint64_t entry), void *ctx)
+			       struct err *(*fn)(void *ctx, const char *name,
+						 uint64_t entry),
+			       void *ctx)
 {
 	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, rip);
 	struct err *err = NULL;
@@ -234,7 +236,7 @@ struct err *dec_symbols_linked(struct dec_symbols *s, uint64_t rip,
 		const struct dec_sym_symbol *symbol = &m->unit->symbols.data[i];
 
 		if (!symbol->is_static && !symbol->is_resolver)
-			err = fn(ctx, symbol->addr + m->bias);
+			err = fn(ctx, symbol->name, symbol->addr + m->bias);
 	}
 	return err;
 }

@@ -158,10 +158,12 @@ bool dec_symbols_next_debug(struct dec_symbols *s, size_t *i, uint64_t *start,
 size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
 			   size_t max);
 
-/** Call @p fn with each function of the module that holds @p rip that others may call by its name, perhaps more than once.
- * @return what that does. */
+/** Call @p fn with each function of the module that holds @p rip that others may call by its name (@p name: until that is
+ * unmapped). @return what it does. */
 struct err *dec_symbols_linked(struct dec_symbols *s, uint64_t rip,
-			       struct err *(*fn)(void *ctx, uint64_t entry), void *ctx);
+			       struct err *(*fn)(void *ctx, const char *name,
+						 uint64_t entry),
+			       void *ctx);
 
 /** As dec_symbols_entries(), and static functions, and those of C++ that have this name in their class or namespace. */
 size_t dec_symbols_methods(struct dec_symbols *s, const char *name, uint64_t *ret,

@@ -315,7 +315,8 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 	if (guard_is_within(call, c->gpr[CAP_RSP]))
 		return;
 	if (h->kind == DEC_HOOK_ALLOCATOR && h->which == DEC_HOOK_STRANGER) {
-		if (!is_for_itself(e, h))
+		if (!is_for_itself(e, h) && (dec_guard_live_at(g, c->gpr[CAP_RDI]) ||
+					     dec_guard_live_at(g, c->gpr[CAP_RSI])))
 			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 		return;
 	}

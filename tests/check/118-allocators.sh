@@ -26,5 +26,9 @@ for how in "-O1" "-O0 -g"; do
 		jq -e '.notes | map(select(test("[0-9]+ releases of memory that was not seen to be allocated"))) | length == 1' \
 			"$TMPDIR/out" >/dev/null || fail "$how, $i: $(jq .notes "$TMPDIR/out")"
 	done
+	rm -rf "$TMPDIR/c"
+	make_capture "$TMPDIR/c" "$TMPDIR/strangers" -1
+	FAULTLINE_LOG=faultlocate:2 expect_status 0 "$FAULTLINE" check "$TMPDIR/c"
+	grep -q 'guard of both ran up to .* (4), doubt 0' "$TMPDIR/err" || fail "$how: a doubt: $(cat "$TMPDIR/err")"
 done
 exit 0

@@ -128,6 +128,12 @@ void *heap_realloc(struct heap *heap, void *block, size_t n)
 	return again(block, n);
 }
 
+int heap_get(void **ret, size_t n)
+{
+	*ret = take(n);
+	return *ret ? 0 : ENOMEM;
+}
+
 size_t heap_size(const void *block)
 {
 	return (size_t)16 << number_of(block);

@@ -2,7 +2,7 @@
 // Copyright 2026 The Faultline authors
 //
 // Memory that an allocator's own functions give out, and take, between what malloc() and free() do. What is wrong, by number,
-// is so whatever those have done.
+// is so whatever those have done. Below zero: they have nothing to do with what malloc() gives out and free() takes.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +63,12 @@ int main(int argc, char **argv)
 	mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (wrong == 1)
 		free(mapped); // expect 1: UNMATCHED-FREE
+	if (wrong < 0) {
+		grown = heap_zalloc(heap_size(heap_zalloc(8)));
+		free(p);
+		free(block);
+		return grown[0];
+	}
 	for (int round = 0; round < 4; round++)
 		mix(round);
 	grown = malloc(20);
@@ -73,6 +79,11 @@ int main(int argc, char **argv)
 	free(grown);
 	grown = malloc(20);
 	memset(grown, 'c', heap_size(grown));
+	free(grown);
+	grown = malloc(20);
+	free(grown);
+	heap_get((void **)&grown, 20);
+	grown[19] = 'd';
 	free(grown);
 	kept = heap_zalloc(sizeof(*kept));
 	kept->name = malloc(10);
