@@ -319,10 +319,6 @@ done
 g++ -O1 -s -w -pthread -o "$TMPDIR/families" tests/check/programs/families.cc || fail "cannot compile"
 numbered families 13
 
-# What operator new was asked for a block has, though the library has asked malloc() for more.
-g++ -std=c++17 -O1 -s -w -o "$TMPDIR/empty" tests/check/programs/empty.cc || fail "cannot compile"
-numbered empty 19
-
 # What reallocarray() gives is a block, also where it calls no realloc().
 cat >"$TMPDIR/arrays.c" <<'END'
 #define _GNU_SOURCE
