@@ -35,6 +35,7 @@
 #include "decode/machine/agent.h"
 #include "decode/machine/rollback.h"
 #include "decode/machine/threads.h"
+#include "decode/translator/look.h"
 #include "decode/translator/mute.h"
 
 char dec_child_name[] = CONFINE_NAME;
@@ -850,6 +851,9 @@ static void child_serve(uint32_t command)
 		break;
 	case CHILD_RELEASE:
 		dec_mute_set_release(&replay.engine, slot->arg[0]);
+		break;
+	case CHILD_LOOK:
+		dec_look_set(&replay.engine, slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_JUMPS:
 		if (dec_engine_tell_jumps(&replay.engine, slot->arg[0], slot->arg[1]))

@@ -55,6 +55,7 @@ enum child_command {
 	CHILD_BREAK,
 	CHILD_WATCH, ///< where; 1: from now on, 0: no more
 	CHILD_RELEASE,
+	CHILD_LOOK,  ///< where; enum dec_look bits
 	CHILD_JUMPS, ///< from; to
 	CHILD_MUTE,  ///< so many struct dec_mute of the data; 0: none any more
 	CHILD_GUARD, ///< so many struct dec_hook in the data; 0: begin; whether it is patient

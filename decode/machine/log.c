@@ -293,6 +293,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,
 		[DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
 		[DEC_REC_ACCESS - DEC_REC_BLOCK] = 0,
+		[DEC_REC_LOOK - DEC_REC_BLOCK] = 2,
 		[DEC_REC_QUIET - DEC_REC_BLOCK] = 1,
 		[DEC_REC_THREAD - DEC_REC_BLOCK] = DEC_REC_THREAD_WORDS,
 	};
@@ -308,6 +309,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 	case DEC_REC_ACCESS:
 	case DEC_REC_WRITE:
 	case DEC_REC_HEAP:
+	case DEC_REC_LOOK:
 	case DEC_REC_QUIET:
 	case DEC_REC_THREAD:
 		if (rec->size < sizeof(*rec) + 8 * words[rec->id - DEC_REC_BLOCK])
@@ -325,6 +327,8 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 			return log_damaged("a bad write");
 		if (rec->id == DEC_REC_HEAP && rec->value[0] >= CAP_HEAP_FNS)
 			return log_damaged("an unknown allocator function");
+		if (rec->id == DEC_REC_LOOK && rec->value[0] > DEC_LOOK_MAX)
+			return log_damaged("a look at too much");
 		if (rec->id == DEC_REC_QUIET && !rec->value[0]) {
 			r->quiet = 0; // it begins here, perhaps in another process
 			return NULL;

@@ -136,7 +136,7 @@ struct log_sink {
 	/** An instruction stepped in C. */
 	struct err *(*slow)(void *ctx, const struct dec_rec_slow *rec,
 			    const struct dec_insn *insn, uint64_t time);
-	/** STATE, SYSCALL, WRITE, HEAP: see enum dec_rec_id. SYSCALL itself takes one
+	/** STATE, SYSCALL, WRITE, HEAP, LOOK: see enum dec_rec_id. SYSCALL itself takes one
 	 * instruction: @p time is its position. */
 	struct err *(*other)(void *ctx, const struct dec_rec *rec, uint64_t time);
 };

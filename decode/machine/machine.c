@@ -34,6 +34,12 @@ struct machine_break {
 	struct dec_agent_conditions only_if; ///< ours; none: always
 };
 
+/** dec_machine_log_looks_at() */
+struct machine_look {
+	uint64_t rip;
+	uint8_t stops;
+};
+
 struct dec_machine {
 	struct dec_machine_options options;
 	struct dec_wire *wire;
@@ -45,6 +51,7 @@ struct dec_machine {
 	enum dec_log_mode mode;
 	VEC(struct machine_break) breaks;
 	VEC(uint64_t) watches, releases;
+	VEC(struct machine_look) looks;
 	VEC(struct dec_span) jumps;	      ///< dec_machine_log_jumps()
 	VEC(struct dec_moved) layout;	      ///< dec_machine_lay_out()
 	struct dec_span heed[MACHINE_HEEDED]; ///< where writes are heeded
@@ -107,6 +114,13 @@ static struct err *machine_tell_jumps(struct dec_machine *m, const struct dec_sp
 	return err || answer->result == CHILD_OK ? err : &err_nomem;
 }
 
+static struct err *machine_tell_look(struct dec_machine *m, const struct machine_look *l)
+{
+	const struct dec_answer *answer;
+
+	return dec_wire_ask(m->wire, CHILD_LOOK, l->rip, l->stops, &answer);
+}
+
 /* Tell the child what is watched; what it knows already changes nothing. */
 static struct err *machine_tell_watches(struct dec_machine *m)
 {
@@ -118,6 +132,8 @@ static struct err *machine_tell_watches(struct dec_machine *m)
 	for (size_t i = 0; !err && i < m->releases.size; i++)
 		err = dec_wire_ask(m->wire, CHILD_RELEASE, m->releases.data[i], 0,
 				   &answer);
+	for (size_t i = 0; !err && i < m->looks.size; i++)
+		err = machine_tell_look(m, &m->looks.data[i]);
 	for (size_t i = 0; !err && i < m->jumps.size; i++)
 		err = machine_tell_jumps(m, &m->jumps.data[i]);
 	return err;
@@ -205,6 +221,7 @@ void dec_machine_destroy(struct dec_machine *m)
 	vec_deinit(&m->layout);
 	vec_deinit(&m->watches);
 	vec_deinit(&m->releases);
+	vec_deinit(&m->looks);
 	vec_deinit(&m->jumps);
 	free(m);
 }
@@ -301,6 +318,15 @@ struct err *dec_machine_log_release_at(struct dec_machine *m, uint64_t rip)
 	if (vec_add(&m->releases, rip))
 		return &err_nomem;
 	return dec_wire_ask(m->wire, CHILD_RELEASE, rip, 0, &answer);
+}
+
+struct err *dec_machine_log_looks_at(struct dec_machine *m, uint64_t rip, uint8_t stops)
+{
+	const struct machine_look made = { rip, stops };
+
+	if (!vec_find(&m->looks, l, l->rip == rip) && vec_add(&m->looks, made))
+		return &err_nomem;
+	return machine_tell_look(m, &made);
 }
 
 struct err *dec_machine_log_jumps(struct dec_machine *m, struct dec_span code)

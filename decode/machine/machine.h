@@ -204,6 +204,10 @@ struct dec_span {
  * the one that begins there has a record then (but not with DEC_LOG_NONE). */
 struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip, bool is_on);
 
+/** .. where a function begins that looks at texts, and stops as @p stops, of enum dec_look, says: how far it does is
+ * logged, too (DEC_REC_LOOK), before it runs. @return ERR_OS, err_nomem. */
+struct err *dec_machine_log_looks_at(struct dec_machine *m, uint64_t rip, uint8_t stops);
+
 /** .. where a function begins that frees or writes what its first argument points to: it unmutes
  * (dec_machine_mute()). */
 struct err *dec_machine_log_release_at(struct dec_machine *m, uint64_t rip);

@@ -19,6 +19,7 @@
 
 #include "decode/translator/emit.h"
 #include "decode/translator/emulate.h"
+#include "decode/translator/look.h"
 #include "decode/translator/mute.h"
 
 #include <asm/hwcap2.h>
@@ -597,6 +598,12 @@ static void engine_link(struct dec_engine *e, struct engine_exit *x,
 		engine_patch(e, x->slow, to->entry);
 }
 
+/* Is @p b entered from C alone? */
+static bool engine_is_for_c(const struct engine_block *b)
+{
+	return b->is_checked || b->looks;
+}
+
 /* Make the block at @p rip, and link those of its ways out whose targets are there: each would be
  * left by once, for that. @return as dec_engine_translate(). */
 static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way way,
@@ -612,7 +619,7 @@ static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way 
 				       map_get(blocks, x->rip) :
 				       NULL;
 
-		if (to && !e->blocks.data[*to].is_checked)
+		if (to && !engine_is_for_c(&e->blocks.data[*to]))
 			engine_link(e, x, b, &e->blocks.data[*to]);
 	}
 	return made;
@@ -724,6 +731,8 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	struct engine_exit *x;
 	enum dec_verdict v;
 
+	if (e->blocks.data[block].looks)
+		dec_look_log(e);
 	engine_hand_out(e, &e->blocks.data[block], budget);
 	c->entry = (uint64_t)e->blocks.data[block].entry;
 	dec_engine_go(e, &e->blocks.data[block]);
@@ -795,11 +804,11 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 	uint64_t *slot = &targets[b->rip & 0xffff];
 	struct engine_exit *x;
 
-	if (b->is_checked)
+	if (engine_is_for_c(b))
 		return;
 	if (exit_id != DEC_EXIT_INDIRECT) {
 		to = engine_continuation(e, exit_id, to);
-		if (to == UINT32_MAX || e->blocks.data[to].is_checked)
+		if (to == UINT32_MAX || engine_is_for_c(&e->blocks.data[to]))
 			return;
 		x = &e->exits.data[exit_id];
 		engine_link(e, x, &e->blocks.data[x->block], &e->blocks.data[to]);

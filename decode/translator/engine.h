@@ -128,6 +128,7 @@ struct engine_block {
 	uint8_t debit_insn;   ///< before this one they do
 	int8_t debit;	      ///< so many, with what is pending
 	int8_t pending; ///< executed before it and not counted; if negative, the other way round
+	bool looks;	    ///< there is a place of looks: it is entered from C alone
 	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
 	uint8_t far_reg;    ///< register in spill[3] (far.c); DEC_REG_NONE
 	uint8_t nat_reg;    ///< register in spill[2] (nat.c), where bit n of
@@ -218,6 +219,7 @@ struct dec_engine {
 	struct map breaks;     ///< guest addresses of breakpoints -> 1
 	struct map watched;    ///< guest address -> 1: log the registers there
 	struct map releases;   ///< guest address -> 1: dec_mute_set_release()
+	struct map looks;      ///< guest address -> enum dec_look bits: look.h
 	bool mutes;	       ///< pages may be muted: mute.h
 	bool tells_some_jumps; ///< dec_engine_tell_jumps() said which:
 	VEC(struct engine_code) told_jumps;

@@ -94,6 +94,18 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode);
 int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
 		   struct dec_known *known, struct dec_slot slots[DEC_SLOTS]);
 
+/** Where a function stops that looks at texts, whose addresses are its first arguments. Bits. */
+enum dec_look {
+	DEC_LOOK_DIFFERENT = 1, ///< two texts, at the first difference
+	DEC_LOOK_NUL = 2,	///< behind a NUL
+	DEC_LOOK_FOUND = 4,	///< behind the byte that the second argument is
+	DEC_LOOK_COUNT = 8,	///< at as many as the third argument says
+	DEC_LOOK_SECOND = 16,	///< .. as the second one says
+	DEC_LOOK_ANY_CASE = 32, ///< letters are alike
+};
+
+#define DEC_LOOK_MAX (1u << 20) ///< bytes that are looked at
+
 /** Control records: `id` is above every block number. */
 enum dec_rec_id {
 	DEC_REC_BLOCK = 0x7fffff00, ///< a new block: struct dec_rec_block, then its bytes
@@ -110,6 +122,8 @@ enum dec_rec_id {
 	DEC_REC_WRITE, ///< struct dec_rec_write: memory written in bulk
 	DEC_REC_HEAP,  ///< fn, args[3]: an allocator call the recorder saw
 	DEC_REC_SLOW,  ///< struct dec_rec_slow: one instruction stepped in C
+	DEC_REC_LOOK, ///< n, is_equal: the function that begins next looks at n bytes of its texts, up to
+	///< DEC_LOOK_MAX; is_equal: of both, and finds no difference (look.h)
 	DEC_REC_QUIET, ///< 0 less the instructions up to here that are in no record, since the
 	///< last of these that is 0: there the count begins
 	DEC_REC_THREAD, ///< tid, left_rip, is_left_in_call, event: it runs from here on, a

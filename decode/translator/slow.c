@@ -14,6 +14,7 @@
 
 #include "decode/translator/emulate.h"
 #include "decode/translator/engine.h"
+#include "decode/translator/look.h"
 #include "decode/translator/mute.h"
 #include "decode/translator/touch.h"
 
@@ -394,6 +395,7 @@ enum dec_verdict dec_engine_step_slow(struct dec_engine *e)
 	if (s.insn.flow >= DEC_FLOW_SYSCALL)
 		return dec_engine_step(e);
 	dec_mute_step(e);
+	dec_look_log(e);
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
 	if (s.insn.is_rep)
 		n = dec_touch_count(&s.insn, s.gpr);

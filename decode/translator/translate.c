@@ -626,6 +626,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
 	t.block->is_unguarded = !t.is_logged && !is_single && dec_guard_rests(e->guard);
 	t.is_guarded = e->guard && !t.is_logged && !is_single && !t.block->is_unguarded;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
+	t.block->looks = t.is_logged && map_get(&e->looks, rip);
 	t.is_mutable = t.is_logged && e->mutes;
 	translation_decode(&t, rip);
 	if (e->guard && !is_single && t.has_special && !t.n &&

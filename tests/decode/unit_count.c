@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "decode/translator/engine.h"
+#include "decode/translator/look.h"
 #include "decode/translator/mute.h"
 #include "decode/machine/log.h"
 #include "tests/decode/cpu_build.h"
@@ -126,6 +127,7 @@ struct count {
 	struct err *log_err;
 	enum dec_log_mode mode;
 	uint64_t fault_now, fault_rip, fault_addr;
+	uint64_t look_rip, looked, n_looks; ///< where, and when, functions look
 	uint64_t n_jumps; ///< of which the log tells where they lead; or tells at all
 };
 
@@ -205,9 +207,43 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 	return NULL;
 }
 
+/* How far a function with two texts, which stops at a NUL too, looks at position @p p. */
+static uint64_t far(uint64_t p, bool *ret_equal)
+{
+	const uint8_t *end = c.memory[p] + CPU_SCRATCH_BYTES;
+	const uint8_t *x = c.memory[p] + (c.regs[p].rdi - CPU_SCRATCH),
+		      *y = c.memory[p] + (c.regs[p].rsi - CPU_SCRATCH);
+	uint64_t n = 0;
+
+	*ret_equal = true;
+	while (x + n < end && y + n < end && *ret_equal) {
+		*ret_equal = x[n] == y[n];
+		if (!x[n++])
+			break;
+	}
+	return n;
+}
+
+/* A function looks as far as the memory there says. */
+static struct err *on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	bool is_equal;
+
+	(void)ctx;
+	if (rec->id != DEC_REC_LOOK)
+		return NULL;
+	assert_true(c.regs[time].rip == c.look_rip);
+	assert_int_equal(rec->value[0], far(time, &is_equal));
+	assert_int_equal(rec->value[1], is_equal);
+	// Where the guest had to be left before the block ran, it is told once more.
+	c.n_looks += time != c.looked;
+	c.looked = time;
+	return NULL;
+}
+
 static uint8_t *on_log_full(void *ctx, size_t bytes)
 {
-	static const struct log_sink sink = { NULL, on_block, on_slow, NULL };
+	static const struct log_sink sink = { NULL, on_block, on_slow, on_other };
 	struct err *err;
 
 	(void)ctx;
@@ -553,6 +589,40 @@ static void test_release(void **state)
 	c.engine.world.unmute = NULL;
 }
 
+/* Where a function begins that looks at texts, the log tells how far it does each time, whether the block
+ * is run or its instructions one by one. */
+static void test_looks(void **state)
+{
+	uint64_t p = 0, n = 0;
+
+	(void)state;
+	begin(count_begin);
+	do {
+		assert_true(p + 1 < c.n);
+	} while (*(const uint8_t *)(c.native.code + (c.regs[p++].rip - CPU_CODE)) !=
+		 0xe8);
+	c.look_rip = c.regs[p].rip; // of the first call
+	for (p = 0; p < c.n; p++)
+		n += c.regs[p].rip == c.look_rip;
+	assert_true(n > 5);
+	dec_look_set(&c.engine, c.look_rip, DEC_LOOK_DIFFERENT | DEC_LOOK_NUL);
+	for (int mode = DEC_LOG_STORES; mode <= DEC_LOG_VALUES; mode++)
+		for (int is_whole = 0; is_whole < 2; is_whole++) {
+			use_mode(mode);
+			enter_start();
+			c.n_looks = 0;
+			c.looked = UINT64_MAX;
+			for (p = is_whole ? c.n : 1; p <= c.n; p++)
+				assert_int_equal(dec_engine_run(&c.engine, p),
+						 DEC_STOP_POSITION);
+			end_log();
+			assert_at(c.n);
+			assert_int_equal(c.n_looks, n);
+		}
+	dec_engine_set_watch(&c.engine, c.look_rip, false);
+	map_deinit(&c.engine.looks);
+}
+
 /* A breakpoint stops before its instruction, each time it is reached, and only then. */
 static void test_breakpoints(void **state)
 {
@@ -801,6 +871,7 @@ int main(void)
 		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_told_jumps),
 		cmocka_unit_test(test_release),
+		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_breakpoints),
 		cmocka_unit_test(test_beside_breakpoints),
 		cmocka_unit_test(test_long),

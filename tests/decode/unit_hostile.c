@@ -78,17 +78,16 @@ static void scribble(void *at, size_t bytes)
 
 static void records(uint8_t *log)
 {
-	static const uint32_t ids[] = {
-		DEC_REC_BLOCK,	 DEC_REC_PARTIAL, DEC_REC_STATE,
-		DEC_REC_SYSCALL, DEC_REC_WRITE,	  DEC_REC_HEAP,
-		DEC_REC_SLOW,	 DEC_REC_THREAD,  DEC_REC_ACCESS
-	};
+	static const uint32_t ids[] = { DEC_REC_BLOCK,	 DEC_REC_PARTIAL, DEC_REC_STATE,
+					DEC_REC_SYSCALL, DEC_REC_WRITE,	  DEC_REC_HEAP,
+					DEC_REC_SLOW,	 DEC_REC_THREAD,  DEC_REC_ACCESS,
+					DEC_REC_LOOK };
 
 	scribble(log, 4096);
 	for (size_t at = 0; at + 512 < 4096;) {
 		struct dec_rec *rec = (struct dec_rec *)(log + at);
 
-		rec->id = random_word() % 8 ? ids[random_word() % 9] : random_word() % 4;
+		rec->id = random_word() % 8 ? ids[random_word() % 10] : random_word() % 4;
 		rec->size = random_word() % 16 ? 8 * (2 + random_word() % 60) :
 						 (uint32_t)random_word();
 		if (rec->id == DEC_REC_SLOW) {

@@ -839,7 +839,7 @@ static size_t make_words(uint8_t *to, unsigned *seed)
 	} kinds[] = {
 		{ DEC_REC_STATE, 23 },	 { DEC_REC_SYSCALL, 15 }, { DEC_REC_HEAP, 4 },
 		{ DEC_REC_THREAD, 268 }, { DEC_REC_STATE, 23 },	  { DEC_REC_SYSCALL, 15 },
-		{ DEC_REC_ACCESS, 8 },
+		{ DEC_REC_ACCESS, 8 },	 { DEC_REC_LOOK, 2 },
 	};
 	unsigned kind = random_below(seed, sizeof(kinds) / sizeof(*kinds));
 	struct dec_rec *r = (struct dec_rec *)to;
@@ -848,7 +848,7 @@ static size_t make_words(uint8_t *to, unsigned *seed)
 	r->size = 8 + 8 * kinds[kind].words;
 	for (uint32_t i = 0; i < kinds[kind].words; i++)
 		r->value[i] = random_word(seed);
-	if (r->id == DEC_REC_HEAP || r->id == DEC_REC_THREAD)
+	if (r->id == DEC_REC_HEAP || r->id == DEC_REC_THREAD || r->id == DEC_REC_LOOK)
 		r->value[0] = random_below(seed, 4);
 	if (r->id == DEC_REC_ACCESS && random_below(seed, 8))
 		for (uint32_t i = 0; i < 2; i++) {
