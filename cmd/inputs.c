@@ -192,11 +192,6 @@ static struct err *show(const struct asking *a)
 static void tell_end(const struct asking *a)
 {
 	cmd_command_tell_trace(a->capture, a->trace, "nothing is known");
-	if (a->inputs.n_unmeasured)
-		log_note(
-			"%lu calls of strcmp() and the like are too many to look at each: "
-			"of these, 64 bytes count",
-			a->inputs.n_unmeasured);
 }
 
 int cmd_inputs(int argc, char **argv)

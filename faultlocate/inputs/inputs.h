@@ -67,13 +67,12 @@ struct fl_inputs {
 	bool has_tree; ///< no: it was not asked for, or would have been too large
 	uint64_t n_walked;
 	uint64_t n_again; ///< pieces of code of which was known what happens (steps.h)
-	uint64_t n_unmeasured; ///< calls of strings whose length was not found out
 };
 
 /** A function of the C library that looks at texts, by what it means (strings.c). */
 struct fl_string {
 	uint64_t entry;
-	uint8_t stops;
+	uint8_t stops; ///< enum dec_look bits
 };
 typedef VEC(struct fl_string) fl_strings;
 

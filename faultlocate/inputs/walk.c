@@ -411,7 +411,6 @@ struct err *fl_inputs_walk(struct fl_trace *t, const struct fl_sources *sources,
 	map_deinit(&w->tables);
 	map_deinit(&w->string_of);
 	map_deinit(&w->string_functions);
-	vec_deinit(&w->measured);
 	vec_deinit(&w->kinds);
 	fl_labels_deinit(&w->mem);
 	fl_steps_deinit(&w->steps);

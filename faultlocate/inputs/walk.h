@@ -56,12 +56,6 @@ struct walker_thread {
 	VEC(struct call) calls; ///< outermost first; there is always one
 };
 
-/** A call of a function of strings.c: how many bytes it looked at. */
-struct measure {
-	uint64_t position, n;
-	bool is_equal;
-};
-
 /** A byte that a system call wrote and that was wanted, until the call is met. */
 struct got {
 	uint64_t addr;
@@ -87,10 +81,8 @@ struct walker {
 	struct map link_of;   ///< a hash of what is in it -> index into in->links
 	struct map
 		tables; ///< address of a jump table's entry -> is it the only one of its kind?
-	struct map string_of;	      ///< entry -> index into o.strings
-	struct map string_functions;  ///< function of the flow graphs -> the same
-	VEC(struct measure) measured; ///< of the window that begins at:
-	uint64_t measured_begin;
+	struct map string_of;	     ///< entry -> index into o.strings
+	struct map string_functions; ///< function of the flow graphs -> the same
 	VEC(uint8_t) kinds; ///< of the trace's instructions (walk_insn.c); 0: not known
 	struct steps steps;
 };
@@ -182,7 +174,7 @@ struct err *fl_inputs_flow(struct walker *w, uint32_t insn,
 
 /* ---- strings.c --------------------------------------------------------------------------------- */
 
-/** Have registers logged at the entries of options.strings. */
+/** Have registers logged, and how far they look, at the entries of options.strings. */
 struct err *fl_inputs_strings_begin(struct walker *w);
 
 /** Is what instruction @p insn is in one of these? */

@@ -72,6 +72,12 @@ struct trace_stretch {
 	uint64_t fs_base;
 };
 
+/** The function that began at `position` looked at so many bytes of its texts (DEC_REC_LOOK). */
+struct trace_look {
+	uint64_t position, n;
+	bool is_equal;
+};
+
 /** What the machine logged of a window. */
 struct trace_log {
 	uint8_t *data;
@@ -91,6 +97,7 @@ struct trace_window {
 	struct trace_log log;
 	VEC(struct trace_entry) entries;
 	VEC(struct trace_stretch) stretches;
+	VEC(struct trace_look) looks; ///< by position
 	struct log_reader reader;
 	VEC(struct trace_found) found;
 	VEC(struct dec_insn) singles;

@@ -27,6 +27,7 @@ void fl_trace_window_deinit(struct trace_window *w)
 	vec_deinit(&w->log);
 	vec_deinit(&w->entries);
 	vec_deinit(&w->stretches);
+	vec_deinit(&w->looks);
 	vec_deinit(&w->found);
 	vec_deinit(&w->singles);
 	map_deinit(&w->single_of);
@@ -104,7 +105,9 @@ static struct err *window_other(void *ctx, const struct dec_rec *rec, uint64_t t
 	struct trace_stretch now = w->stretches.data[w->stretches.size - 1];
 	struct err *err = NULL;
 
-	(void)time;
+	if (rec->id == DEC_REC_LOOK)
+		return vec_add(&w->looks, (struct trace_look){ time, rec->value[0],
+							       rec->value[1] != 0 });
 	if (rec->id != DEC_REC_HEAP)
 		err = add_entry(w, rec, ENTRY_OTHER);
 	if (rec->id == DEC_REC_THREAD)
@@ -205,7 +208,7 @@ static void start(struct fl_trace *t, uint64_t begin, uint64_t end)
 	a->machine = t->machine;
 	w->begin = begin;
 	w->end = end;
-	w->log.size = w->entries.size = w->stretches.size = 0;
+	w->log.size = w->entries.size = w->stretches.size = w->looks.size = 0;
 	w->log.is_over = false;
 	a->is_there = true;
 	a->is_running = !pthread_create(&a->thread, NULL, log_ahead, a);

@@ -110,6 +110,11 @@ says '10=' fig6 long derived
 says '0 1 4 6= 7= 8= 9= 10= 11 12 13= 14 15 18 20 21 24 26= 27 28 31 33 34 37 39= 40= 41=' \
 	fig6 long control
 
+# ---- each of many calls looks at what it does
+
+make_capture often "$figures" often < <(printf '%0150d' 0)
+says "$(seq -s ' ' 0 149)" often stdin derived $(at length length)
+
 # ---- files that are read in another order than they were opened in
 
 echo one >first

@@ -148,6 +148,18 @@ static void by_switch(void)
 	}
 }
 
+/* The C library looks at a long text more often than anybody would stop there. */
+static void often(void)
+{
+	static char text[200];
+	int length = 0;
+
+	sink = read(0, text, sizeof(text) - 1);
+	for (int i = 0; i < 10000; i++)
+		length = strlen(text);
+	show(length); // length
+}
+
 int main(int argc, char **argv)
 {
 	const char *which = argc > 1 ? argv[1] : "";
@@ -160,5 +172,7 @@ int main(int argc, char **argv)
 		strength();
 	if (!strcmp(which, "switch"))
 		by_switch();
+	if (!strcmp(which, "often"))
+		often();
 	return 0;
 }
