@@ -67,6 +67,7 @@ struct fl_inputs {
 	bool has_tree; ///< no: it was not asked for, or would have been too large
 	uint64_t n_walked;
 	uint64_t n_again; ///< pieces of code of which was known what happens (steps.h)
+	uint64_t n_super; ///< .. as parts of superblocks
 };
 
 /** A function of the C library that looks at texts, by what it means (strings.c). */

@@ -114,15 +114,19 @@ struct err *fl_labels_join(struct labels *l, uint64_t addr, uint32_t n, label_wo
 {
 	struct label_page *p;
 	struct err *err = fl_labels_make(l, addr, &p);
+	label_word *at;
+	uint32_t fresh = 0;
 
-	for (uint32_t i = 0; i < n && !err; i++) {
-		label_word *at = &p->at[addr % LABEL_PAGE + i];
-
-		p->n += !*at;
-		l->n += !*at;
-		*at = label_join(*at, word);
-	}
-	return err;
+	if (err)
+		return err;
+	at = &p->at[addr % LABEL_PAGE];
+	for (uint32_t i = 0; i < n; i++)
+		fresh += !at[i];
+	for (uint32_t i = 0; i < n; i++)
+		at[i] = fresh == n ? word : label_join(at[i], word);
+	p->n += fresh;
+	l->n += fresh;
+	return NULL;
 }
 
 void fl_labels_deinit(struct labels *l)

@@ -133,10 +133,13 @@ struct err *fl_steps_open(struct walker *w, struct walker_thread *t, uint64_t wh
 
 struct err *fl_steps_leave(struct walker *w, struct walker_thread *t)
 {
+	struct err *err;
+
 	if (!t->is_numbered)
 		return NULL;
+	err = fl_steps_finish_super(w);
 	t->is_numbered = false;
-	return fl_steps_open(w, t, STEPS_ALL);
+	return err ?: fl_steps_open(w, t, STEPS_ALL);
 }
 
 struct err *fl_steps_uncover(struct walker *w, struct call *c)
@@ -232,6 +235,17 @@ void fl_steps_deinit(struct steps *m)
 	vec_deinit(&m->scratch);
 	vec_deinit(&m->blocks);
 	vec_deinit(&m->pieces);
+	vec_deinit(&m->superblocks);
+	vec_deinit(&m->super_blocks);
+	vec_deinit(&m->super_pieces);
+}
+
+static struct err *forget_supers(struct steps *m)
+{
+	m->superblocks.size = m->super_blocks.size = m->super_pieces.size = 0;
+	for (size_t i = 0; i < m->blocks.size; i++)
+		m->blocks.data[i].super = m->blocks.data[i].heat = 0;
+	return vec_add(&m->superblocks, (struct superblock){});
 }
 
 struct err *fl_steps_room(struct walker *w)
@@ -239,6 +253,7 @@ struct err *fl_steps_room(struct walker *w)
 	struct steps *m = &w->steps;
 	struct err *err = NULL;
 
+	m->making.of = NULL;
 	for (size_t i = 0; i < w->threads.size && !err; i++) {
 		struct walker_thread *t = w->threads.data[i];
 
@@ -250,5 +265,7 @@ struct err *fl_steps_room(struct walker *w)
 	m->is_ready = true;
 	if (!err)
 		err = fl_automaton_begin(&m->automaton);
+	if (!err)
+		err = forget_supers(m);
 	return err ?: vec_add(&m->all, (struct step){});
 }

@@ -11,6 +11,10 @@
  * place has that it stores to; of a branch, what ran behind it; of a call, what waits in the caller.
  * A step then wants some operands in memory.
  *
+ * Blocks follow each other as they did before, too. A superblock is what came of some that did: needs are
+ * compared, and changed, once for all of them; only what memory is wanted that they store to, and which calls
+ * are open, is looked at piece by piece. Where it is not what it was, the way leads out of the superblock.
+ *
  * What depends on more is gone over plainly, as all is where a tree of nodes is made: nodes differ each
  * time. tests/inputs/unit_roles compares both ways.
  */
@@ -56,7 +60,47 @@ struct step_piece {
 
 struct step_block {
 	uint32_t first; ///< its pieces, the last first
+	uint32_t super; ///< the newest superblock that begins with it; 0: none
 	uint8_t n;	///< 0: not known
+	uint8_t heat;	///< so often none led on
+};
+
+/** What is done in a piece besides wanting something. */
+enum super_kind {
+	SUPER_WANTS,   ///< nothing
+	SUPER_STORES,  ///< `outcome`: which labels that place has
+	SUPER_CALLS,   ///< `outcome`: what waits in the caller
+	SUPER_RETURNS, ///< `outcome`: what waits behind it
+};
+
+/** A piece of a superblock. */
+struct super_piece {
+	uint64_t outcome;
+	uint32_t step; ///< 0: nothing that it defines was wanted
+	uint32_t place, first_op;
+	uint16_t n_ops;
+	uint8_t kind;
+};
+
+struct super_block {
+	uint32_t what;	///< as in trace_entry
+	uint32_t first; ///< its pieces, up to those of the next one
+};
+
+struct superblock {
+	uint32_t step;	   ///< of the automaton: needs behind it, and before it
+	uint32_t last;	   ///< the last step of its pieces
+	uint32_t first, n; ///< its blocks; one more tells where its pieces end
+	uint32_t n_insns;
+	uint32_t other; ///< an older one that begins with the same block; 0: none
+};
+
+/** A superblock that is being made. */
+struct super_making {
+	const struct walker_thread *of; ///< NULL: none is
+	struct automaton_needs from;
+	uint64_t next;
+	uint32_t first, n, n_insns; ///< n: blocks that are complete
 };
 
 struct steps {
@@ -66,6 +110,10 @@ struct steps {
 	VEC(uint64_t) scratch;
 	VEC(struct step_block) blocks; ///< by number
 	VEC(struct step_piece) pieces;
+	VEC(struct superblock) superblocks; ///< [0]: none
+	VEC(struct super_block) super_blocks;
+	VEC(struct super_piece) super_pieces;
+	struct super_making making;
 	bool is_ready;			     ///< there is room
 	const struct trace_block *recording; ///< or NULL
 	bool is_odd;			     ///< what is recorded depends on more
@@ -78,8 +126,9 @@ static inline struct step *step_of(const struct steps *m, uint32_t number)
 	return &m->all.data[automaton_at(&m->automaton, number)->id];
 }
 
-/** Go over block @p number, all of whose instructions ran, and which no seed is at. */
-struct err *fl_steps_block(struct walker *w, uint32_t number, const uint8_t *rec);
+/** Go over the block that entry @p i of the window is, all of whose instructions ran, and which no seed is at; and
+ * over as many like it as can be, back to entry @p least. *@p ret_n: how many entries these are. */
+struct err *fl_steps_block(struct walker *w, size_t i, size_t least, size_t *ret_n);
 
 /** Have what is wanted of @p t's registers and waits in its call on top where it is looked at and
  * changed. */

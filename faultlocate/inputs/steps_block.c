@@ -11,7 +11,8 @@
 #include "faultlocate/inputs/steps_int.h"
 
 #define OUTCOME_PATTERN (UINT64_C(1) << 63) // a number in the pool: bytes differ
-#define LABELS_MAX 64
+#define HOT \
+	8 // times: so often others led on from a block, or none, until a superblock is made
 
 /** A piece that is being gone over. */
 struct going {
@@ -25,70 +26,14 @@ struct going {
 	struct label_page *page; ///< .. that holds all of it; or NULL
 };
 
+static bool is_call(const struct trace_block *b)
+{
+	return b->flow == DEC_FLOW_CALL || b->flow == DEC_FLOW_CALL_IND;
+}
+
 static struct call *top(struct walker_thread *t)
 {
 	return &t->calls.data[t->calls.size - 1];
-}
-
-/* ---- pieces ------------------------------------------------------------------------------------ */
-
-/* The first instruction of the piece of @p b that ends before @p begin, whose last one may store. */
-static uint32_t end_of(const struct trace_block *b, uint32_t begin, bool may_store)
-{
-	uint32_t below = begin - may_store;
-	uint32_t stores = below ? b->stores & UINT32_MAX >> (32 - below) : 0;
-
-	return stores ? 32 - __builtin_clz(stores) : 0;
-}
-
-/* The needs that instruction @p i of @p b has to do with. */
-static uint64_t touches(const struct fl_trace *t, const struct trace_block *b, uint32_t i)
-{
-	return effect_touches(t->insns.data[b->insn[i]].effect);
-}
-
-static void describe(const struct fl_trace *t, const struct trace_block *b,
-		     struct step_piece *p)
-{
-	uint32_t n = p->begin - p->end, last = p->begin - 1u;
-
-	p->touched = UINT64_C(1) << STEPS_WAITS;
-	for (uint32_t i = p->end; i < p->begin; i++) {
-		p->regs |= b->defs[i];
-		p->touched |= touches(t, b, i);
-	}
-	if (p->has_flow)
-		p->touched |= touches(t, b, b->n - 1);
-	p->is_odd = n && (b->odd >> p->end & UINT32_MAX >> (32 - n));
-	if (p->has_flow || !(b->stores >> last & 1))
-		return;
-	p->stores = true;
-	p->stays = b->maybes >> last & 1;
-	p->store = b->written[last];
-	p->is_odd |= b->mem[p->store].size > LABELS_MAX;
-}
-
-/* Find the pieces of block @p number, the last first. */
-static struct err *find_pieces(struct steps *m, const struct fl_trace *t, uint32_t number)
-{
-	const struct trace_block *b = &t->blocks.data[number];
-	struct step_block *of = &m->blocks.data[number];
-	uint32_t begin = b->n;
-	bool has_flow = b->flow != DEC_FLOW_NEXT;
-	struct err *err = NULL;
-
-	of->first = m->pieces.size;
-	while ((begin || has_flow) && !err) {
-		struct step_piece p = { .begin = begin, .has_flow = has_flow };
-
-		p.end = end_of(b, begin, !has_flow);
-		describe(t, b, &p);
-		err = vec_add(&m->pieces, p);
-		begin = p.end;
-		has_flow = false;
-	}
-	of->n = m->pieces.size - of->first;
-	return err;
 }
 
 /* ---- plainly --------------------------------------------------------------------------------- */
@@ -118,8 +63,10 @@ static struct err *make_step(struct walker *w, const struct going *g, uint32_t o
 					     .outcome = g->outcome,
 					     .touched = g->p->touched };
 	uint32_t first_op = m->ops.size;
-	struct err *err = fl_steps_open(w, w->at, step.touched);
+	struct err *err = fl_steps_finish_super(w);
 
+	if (!err)
+		err = fl_steps_open(w, w->at, step.touched);
 	m->recording = g->b;
 	m->is_odd = m->is_going_on = false;
 	if (!err)
@@ -134,8 +81,10 @@ static struct err *make_step(struct walker *w, const struct going *g, uint32_t o
 static struct err *go_oddly(struct walker *w, const struct going *g)
 {
 	uint64_t touched = g->p->touched | UINT64_C(1) << CAP_RAX;
-	struct err *err = fl_steps_open(w, w->at, touched);
+	struct err *err = fl_steps_finish_super(w);
 
+	if (!err)
+		err = fl_steps_open(w, w->at, touched);
 	w->steps.automaton.last = 0;
 	if (!err)
 		err = go_plainly(w, g);
@@ -144,7 +93,8 @@ static struct err *go_oddly(struct walker *w, const struct going *g)
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-static uint64_t address_of(const struct walker *w, const struct going *g, uint32_t mem)
+static inline uint64_t address_of(const struct walker *w, const struct going *g,
+				  uint32_t mem)
 {
 	return trace_address(&g->b->mem[mem], g->rec, w->fs_base);
 }
@@ -160,6 +110,33 @@ static bool is_guarded(struct walker *w, const struct step *s, const struct goin
 			return false;
 	}
 	return true;
+}
+
+/* If a superblock is being made, this is its next piece, which step @p at does; 0: nothing does anything. */
+static struct err *note(struct walker *w, const struct going *g, uint32_t at)
+{
+	struct steps *m = &w->steps;
+	struct super_piece p = { .outcome = g->outcome, .step = at, .place = g->place };
+
+	if (!m->making.of)
+		return NULL;
+	if (g->p->has_flow && is_call(g->b)) {
+		p.kind = SUPER_CALLS;
+	} else if (g->p->has_flow && g->b->flow == DEC_FLOW_RET) {
+		p.kind = SUPER_RETURNS;
+		p.outcome = w->at->needs.of[STEPS_WAITS];
+	} else if (g->p->stores) {
+		p.kind = SUPER_STORES;
+	}
+	if (at) {
+		const struct step *s = step_of(m, at);
+
+		p.first_op = s->first_op;
+		p.n_ops = s->n_ops;
+		if (s->has_guards || s->n_ops > UINT16_MAX)
+			return fl_steps_finish_super(w);
+	}
+	return vec_add(&m->super_pieces, p);
 }
 
 static void take(struct walker *w, const struct going *g)
@@ -270,19 +247,19 @@ static struct err *is_flow_odd(struct walker *w, struct going *g, bool *is_odd)
 	}
 }
 
-/* What a call or a return does, but for what steps do. */
-static struct err *follow(struct walker *w, const struct going *g)
+/* What a call or a return does, but for what steps do. @p waits: what waits behind it. */
+static struct err *follow(struct walker *w, const struct going *g, uint32_t waits)
 {
 	struct walker_thread *t = w->at;
 
-	if (g->b->flow == DEC_FLOW_CALL || g->b->flow == DEC_FLOW_CALL_IND) {
+	if (is_call(g->b)) {
 		vec_deinit(&top(t)->waiting);
 		t->calls.size--;
 		return NULL;
 	}
 	if (g->b->flow != DEC_FLOW_RET)
 		return NULL;
-	top(t)->waits = t->needs.of[STEPS_WAITS];
+	top(t)->waits = waits;
 	return vec_add(
 		&t->calls,
 		(struct call){ .slot = address_of(w, g, g->b->first_mem[g->b->n - 1]),
@@ -291,7 +268,6 @@ static struct err *follow(struct walker *w, const struct going *g)
 
 static struct err *flow(struct walker *w, struct going *g)
 {
-	bool is_call = g->b->flow == DEC_FLOW_CALL || g->b->flow == DEC_FLOW_CALL_IND;
 	bool is_odd;
 	uint32_t at, other;
 	struct err *err = is_flow_odd(w, g, &is_odd);
@@ -302,10 +278,12 @@ static struct err *flow(struct walker *w, struct going *g)
 		return go_oddly(w, g);
 	at = find_step(w, g, &other);
 	if (at) {
-		err = follow(w, g);
+		err = note(w, g, at);
+		if (!err)
+			err = follow(w, g, w->at->needs.of[STEPS_WAITS]);
 		return err ?: take_step(w, at, g);
 	}
-	if (is_call)
+	if (is_call(g->b))
 		err = fl_steps_uncover(w, &top(w->at)[-1]);
 	return err ?: make_step(w, g, other);
 }
@@ -330,27 +308,33 @@ static struct err *tell_apart(struct walker *w, const label_word *labels, uint32
 	return err;
 }
 
-/* Which labels has the place that @p g stores to? */
-static struct err *find_outcome(struct walker *w, struct going *g)
+/* The same of the place that @p g stores to, on two pages. */
+static struct err *find_across(struct walker *w, struct going *g, uint32_t size)
 {
-	uint32_t size = g->b->mem[g->p->store].size;
-	label_word labels[LABELS_MAX];
+	label_word labels[STEPS_LABELS_MAX] = {};
 
-	g->addr = address_of(w, g, g->p->store);
-	if (!fl_labels_may(&w->mem, g->addr, size))
-		return NULL;
-	if (g->addr % LABEL_PAGE + size <= LABEL_PAGE) {
-		g->page = fl_labels_page(&w->mem, g->addr);
-		return g->page ? tell_apart(w, &g->page->at[g->addr % LABEL_PAGE], size,
-					    &g->outcome) :
-				 NULL;
-	}
 	for (uint32_t i = 0; i < size; i++) {
 		struct label l = fl_labels_get(&w->mem, g->addr + i);
 
 		labels[i] = label_word_of(&l);
 	}
 	return tell_apart(w, labels, size, &g->outcome);
+}
+
+/* Which labels has the place that @p g stores to? */
+static struct err *find_outcome(struct walker *w, struct going *g)
+{
+	uint32_t size = g->b->mem[g->p->store].size;
+
+	g->addr = address_of(w, g, g->p->store);
+	if (!fl_labels_may(&w->mem, g->addr, size))
+		return NULL;
+	if (g->addr % LABEL_PAGE + size > LABEL_PAGE)
+		return find_across(w, g, size);
+	g->page = fl_labels_page(&w->mem, g->addr);
+	return g->page ? tell_apart(w, &g->page->at[g->addr % LABEL_PAGE], size,
+				    &g->outcome) :
+			 NULL;
 }
 
 static struct err *piece(struct walker *w, struct going *g)
@@ -362,21 +346,172 @@ static struct err *piece(struct walker *w, struct going *g)
 		return err;
 	// Nothing that it defines is wanted.
 	if (!g->outcome && !(w->at->needs.any & g->p->regs))
-		return NULL;
+		return note(w, g, 0);
 	at = find_step(w, g, &other);
-	return at ? take_step(w, at, g) : make_step(w, g, other);
+	if (at)
+		err = note(w, g, at);
+	return err ?: at ? take_step(w, at, g) : make_step(w, g, other);
+}
+
+/* ---- superblocks ------------------------------------------------------------------------------------- */
+
+/* Are the labels of the place that @p g stores to @p outcome, as find_outcome() has it? */
+static bool is_outcome(struct walker *w, struct going *g, uint64_t outcome,
+		       struct err **ret)
+{
+	const struct automaton *a = &w->steps.automaton;
+	uint32_t size = g->b->mem[g->p->store].size, n;
+	const label_word *labels;
+
+	g->addr = address_of(w, g, g->p->store);
+	if (!fl_labels_may(&w->mem, g->addr, size))
+		return !outcome;
+	if (g->addr % LABEL_PAGE + size > LABEL_PAGE) {
+		*ret = find_outcome(w, g);
+		return g->outcome == outcome;
+	}
+	g->page = fl_labels_page(&w->mem, g->addr);
+	if (!g->page)
+		return !outcome;
+	labels = &g->page->at[g->addr % LABEL_PAGE];
+	if (outcome & OUTCOME_PATTERN)
+		return !memcmp(labels, automaton_words(a, (uint32_t)outcome, &n),
+			       size * sizeof(*labels));
+	return label_words_are(labels, size, outcome);
+}
+
+/* Piece @p p of a superblock. @return false: it is not what it was, and nothing was done. */
+static bool pass(struct walker *w, struct going *g, const struct super_piece *p,
+		 struct err **ret)
+{
+	const struct step_op *ops = w->steps.ops.data + p->first_op;
+	bool is_odd;
+
+	g->page = NULL;
+	g->p = &w->steps.pieces.data[p->place];
+	switch (p->kind) {
+	case SUPER_STORES:
+		if (!is_outcome(w, g, p->outcome, ret) || *ret)
+			return false;
+		g->outcome = p->outcome;
+		if (p->outcome && !g->p->stays)
+			take(w, g);
+		break;
+	case SUPER_CALLS:
+		*ret = is_call_odd(w, g, &is_odd);
+		if (*ret || is_odd || g->outcome != p->outcome)
+			return false;
+		*ret = follow(w, g, 0);
+		break;
+	case SUPER_RETURNS:
+		*ret = follow(w, g, p->outcome);
+		break;
+	}
+	for (uint32_t i = 0; i < p->n_ops && !*ret; i++)
+		*ret = want(w, &ops[i], g);
+	return !*ret;
+}
+
+/** How far a superblock led. */
+struct went {
+	size_t n;	 ///< entries
+	uint32_t pieces; ///< and so many of the next one
+};
+
+/* The way led through the pieces from @p p to @p end, and no further. */
+static void leave_super(struct walker *w, const struct super_piece *p,
+			const struct super_piece *end)
+{
+	struct automaton *a = &w->steps.automaton;
+
+	for (; p < end; p++)
+		if (p->step) {
+			automaton_take(automaton_at(a, p->step), &w->at->needs);
+			a->last = p->step;
+		}
+}
+
+/* Along superblock @p s, whose needs these are, from entry @p i on. */
+static struct err *go_along(struct walker *w, const struct superblock *s, size_t i,
+			    size_t least, struct went *ret)
+{
+	const struct trace_window *win = &w->trace->window;
+	struct steps *m = &w->steps;
+	const struct super_block *b = m->super_blocks.data + s->first;
+	const struct super_piece *first = m->super_pieces.data + b->first, *p = first,
+				 *of = p;
+	struct err *err = NULL;
+	size_t n = 0;
+
+	for (;
+	     n < s->n && i - n + 1 > least && win->entries.data[i - n].what == b[n].what;
+	     n++) {
+		const struct trace_entry *e = &win->entries.data[i - n];
+		struct going g = { .b = &w->trace->blocks.data[e->what >> 6],
+				   .rec = win->log.data + 8 * (size_t)e->at };
+		const struct super_piece *end = m->super_pieces.data + b[n + 1].first;
+		for (of = p; p < end && pass(w, &g, p, &err);)
+			p++;
+		if (p > of)
+			w->at->next = g.b->insn[0];
+		if (p < end)
+			break;
+		of = p;
+		w->position -= g.b->n;
+	}
+	ret->n = n;
+	ret->pieces = p - of;
+	w->in->n_super += p - first;
+	if (n < s->n) {
+		leave_super(w, first, p);
+		return err;
+	}
+	automaton_take(automaton_at(&m->automaton, s->step), &w->at->needs);
+	m->automaton.last = s->last;
+	return NULL;
+}
+
+/* What ran behind block @p b, where that matters. */
+static uint64_t next_of(const struct walker *w, const struct trace_block *b)
+{
+	return b->flow == DEC_FLOW_NEXT || b->flow == DEC_FLOW_RET || is_call(b) ?
+		       UINT32_MAX :
+		       w->at->next;
+}
+
+/* Along superblocks that begin with entry @p i, until one leads on. */
+static struct err *try_supers(struct walker *w, size_t i, size_t least, struct went *ret)
+{
+	uint32_t number = w->trace->window.entries.data[i].what >> 6;
+	uint64_t next = next_of(w, &w->trace->blocks.data[number]);
+	struct steps *m = &w->steps;
+	const struct superblock *s;
+	struct err *err = NULL;
+
+	for (uint32_t at = m->blocks.data[number].super;
+	     at && !ret->n && !ret->pieces && !err; at = s->other) {
+		s = &m->superblocks.data[at];
+		if (automaton_is(automaton_at(&m->automaton, s->step), &w->at->needs,
+				 STEPS_SUPER, next) &&
+		    !walk_is_seeded(w, w->position - s->n_insns))
+			err = go_along(w, s, i, least, ret);
+	}
+	return err;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------ */
 
-static struct err *go_over(struct walker *w, uint32_t number, const uint8_t *rec)
+/* Entry @p e, but for its last @p from pieces. */
+static struct err *go_over(struct walker *w, const struct trace_entry *e, uint32_t from)
 {
+	uint32_t number = e->what >> 6;
+	const uint8_t *rec = w->trace->window.log.data + 8 * (size_t)e->at;
 	const struct trace_block *b = &w->trace->blocks.data[number];
 	const struct step_block of = w->steps.blocks.data[number];
 	uint64_t first = w->position - b->n;
 	struct err *err = NULL;
 
-	for (uint32_t i = of.first; i < of.first + of.n && !err; i++) {
+	for (uint32_t i = of.first + from; i < of.first + of.n && !err; i++) {
 		struct going g = { .b = b,
 				   .rec = rec,
 				   .first = first,
@@ -393,16 +528,47 @@ static struct err *go_over(struct walker *w, uint32_t number, const uint8_t *rec
 	return err;
 }
 
-struct err *fl_steps_block(struct walker *w, uint32_t number, const uint8_t *rec)
+/* Block @p number is gone over; once more make a superblock of what follows, if it often is. */
+static void heat_up(struct walker *w, uint32_t number)
 {
+	struct step_block *b = &w->steps.blocks.data[number];
+
+	if (w->steps.making.of || ++b->heat < HOT)
+		return;
+	b->heat = 0;
+	fl_steps_begin_super(w, number, next_of(w, &w->trace->blocks.data[number]));
+}
+
+struct err *fl_steps_block(struct walker *w, size_t i, size_t least, size_t *ret_n)
+{
+	const struct trace_entry *e = &w->trace->window.entries.data[i];
+	uint32_t number = e->what >> 6;
 	struct steps *m = &w->steps;
 	struct err *err = m->is_ready ? NULL : fl_steps_room(w);
+	struct went went = {};
 
 	while (m->blocks.size <= number && !err)
 		err = vec_add(&m->blocks, (struct step_block){});
 	if (!err && !m->blocks.data[number].n)
-		err = find_pieces(m, w->trace, number);
+		err = fl_steps_find_pieces(m, w->trace, number);
 	if (!err && !w->at->is_numbered)
 		err = fl_steps_enter(w, STEPS_ALL);
-	return err ?: go_over(w, number, rec);
+	if (!err && !m->making.of)
+		err = try_supers(w, i, least, &went);
+	*ret_n = went.n ?: 1;
+	if (err || (went.n && !went.pieces))
+		return err;
+	if (went.pieces) {
+		*ret_n = went.n + 1;
+		return go_over(w, e - went.n, went.pieces);
+	}
+	heat_up(w, number);
+	err = fl_steps_super_block(w, e->what);
+	if (!err)
+		err = go_over(w, e, 0);
+	if (m->making.of) {
+		m->making.n++;
+		m->making.n_insns += w->trace->blocks.data[number].n;
+	}
+	return err;
 }

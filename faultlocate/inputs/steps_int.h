@@ -14,6 +14,15 @@
 enum { STEPS_WAITS = WALK_REGS };
 #define STEPS_ALL (~UINT64_C(0))
 
+/** The place of all superblocks' steps. */
+#define STEPS_SUPER UINT64_MAX
+
+enum { STEPS_LABELS_MAX = 64 }; ///< bytes of a store that is no odd one
+
+/** Find the pieces of block @p number, the last first. */
+struct err *fl_steps_find_pieces(struct steps *m, const struct fl_trace *t,
+				 uint32_t number);
+
 /** Find needs @p which of the thread at hand: they count from here on. */
 struct err *fl_steps_enter(struct walker *w, uint64_t which);
 
@@ -29,6 +38,15 @@ struct err *fl_steps_cover(struct walker *w, struct call *c);
 struct err *fl_steps_add(struct walker *w, const struct automaton_step *step,
 			 uint32_t first_op, const struct automaton_needs *from,
 			 uint32_t other);
+
+/** What is being made is a superblock as far as it is complete, if that pays; nothing more is made. */
+struct err *fl_steps_finish_super(struct walker *w);
+
+/** From here on make a superblock, which begins with block @p number; @p next: as in automaton_step.outcome. */
+void fl_steps_begin_super(struct walker *w, uint32_t number, uint64_t next);
+
+/** The block of entry @p what is the next one of what is being made, if anything is. */
+struct err *fl_steps_super_block(struct walker *w, uint32_t what);
 
 /** Forget all, which has become much; have what is needed to begin. */
 struct err *fl_steps_room(struct walker *w);

@@ -122,17 +122,11 @@ struct err *fl_inputs_thread(struct walker *w, uint32_t tid)
 
 /* ---- seeds ------------------------------------------------------------------------------------ */
 
-static bool is_seeded(const struct walker *w, uint64_t position)
-{
-	return w->next_seed < w->seeds.size &&
-	       w->seeds.data[w->next_seed].position >= position;
-}
-
 static struct err *seeds(struct walker *w, uint32_t insn, const struct operand_places *o)
 {
 	struct err *err = NULL;
 
-	while (!err && is_seeded(w, w->position))
+	while (!err && walk_is_seeded(w, w->position))
 		err = fl_inputs_seed(w, &w->seeds.data[w->next_seed++], insn, o);
 	return err;
 }
@@ -219,34 +213,41 @@ static struct err *block_plainly(struct walker *w, const struct trace_block *b,
 	w->position = first;
 	if (err)
 		return err;
-	if ((b->regs & w->at->regs->any) || is_seeded(w, first) ||
+	if ((b->regs & w->at->regs->any) || walk_is_seeded(w, first) ||
 	    meets_store(w, b, 0, b->first_mem[b->n], rec))
 		err = fl_inputs_insns(w, b, rec, first, n_ran, 0);
 	w->position = first;
 	return err;
 }
 
-static struct err *block(struct walker *w, uint32_t number, const uint8_t *rec,
-			 uint32_t n_ran)
+/* The block that entry @p i is; or more, as fl_steps_block() says. */
+static struct err *block(struct walker *w, size_t i, size_t least, size_t *ret_n)
 {
-	const struct trace_block *b = &w->trace->blocks.data[number];
+	const struct trace_entry *e = &w->trace->window.entries.data[i];
+	const struct trace_block *b = &w->trace->blocks.data[e->what >> 6];
+	uint32_t n_ran = e->what & 63;
 	bool is_plain = w->o.with_tree || w->o.is_plain || n_ran < b->n ||
-			is_seeded(w, w->position - n_ran);
+			walk_is_seeded(w, w->position - n_ran);
 	struct err *err = fl_inputs_meet(w, b->insn[n_ran - 1]);
 
 	if (!err && !is_plain)
-		return fl_steps_block(w, number, rec);
+		return fl_steps_block(w, i, least, ret_n);
 	if (!err)
 		err = fl_steps_leave(w, w->at);
-	return err ?: block_plainly(w, b, rec, n_ran);
+	return err   ?:
+		       block_plainly(w, b, w->trace->window.log.data + 8 * (size_t)e->at,
+				     n_ran);
 }
 
-static struct err *entry(struct walker *w, const struct trace_entry *e)
+/* Entry @p i, and perhaps more, back to entry @p least; *@p ret_n: how many. */
+static struct err *entry(struct walker *w, size_t i, size_t least, size_t *ret_n)
 {
+	const struct trace_entry *e = &w->trace->window.entries.data[i];
 	const uint8_t *rec = w->trace->window.log.data + 8 * (size_t)e->at;
 	const struct operand_places none = {};
 	struct err *err = NULL;
 
+	*ret_n = 1;
 	if (e->what == ENTRY_OTHER) {
 		for (size_t i = 0; i < w->threads.size && !err; i++)
 			err = fl_steps_leave(w, w->threads.data[i]);
@@ -262,7 +263,7 @@ static struct err *entry(struct walker *w, const struct trace_entry *e)
 		if (!err)
 			err = slow(w, (const struct dec_rec_slow *)rec);
 	} else {
-		err = block(w, e->what >> 6, rec, e->what & 63);
+		err = block(w, i, least, ret_n);
 	}
 	if (err || !w->at->calls.data[w->at->calls.size - 1].string.ways)
 		return err;
@@ -276,9 +277,9 @@ static struct err *window(struct walker *w)
 	struct err *err = NULL;
 
 	w->position = win->end;
-	for (size_t i = win->entries.size; i-- && !err;) {
+	for (size_t left = win->entries.size, n; left && !err; left -= n) {
 		while (stretch == win->stretches.size ||
-		       win->stretches.data[stretch].from > i) {
+		       win->stretches.data[stretch].from >= left) {
 			const struct trace_stretch *now = &win->stretches.data[--stretch];
 
 			err = fl_inputs_thread(w, now->tid);
@@ -287,10 +288,10 @@ static struct err *window(struct walker *w)
 				return err;
 		}
 		// What is wanted behind the last instruction.
-		if (i + 1 == win->entries.size)
+		if (left == win->entries.size)
 			err = seeds(w, UINT32_MAX, &(const struct operand_places){});
 		if (!err)
-			err = entry(w, &win->entries.data[i]);
+			err = entry(w, left - 1, win->stretches.data[stretch].from, &n);
 	}
 	for (size_t i = 0; i < w->threads.size && !err; i++)
 		err = fl_steps_leave(w, w->threads.data[i]);

@@ -94,6 +94,13 @@ struct operand_places {
 	const struct dec_rec_slow *slow; ///< instead
 };
 
+/** @return whether a seed is at @p position or behind it. */
+static inline bool walk_is_seeded(const struct walker *w, uint64_t position)
+{
+	return w->next_seed < w->seeds.size &&
+	       w->seeds.data[w->next_seed].position >= position;
+}
+
 static inline uint64_t walk_address(const struct walker *w,
 				    const struct operand_places *o, int m)
 {

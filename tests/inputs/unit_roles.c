@@ -241,7 +241,7 @@ static bool parts(struct run *r, const struct criterion *c, uint32_t at, uint8_t
 static struct {
 	uint64_t without, without_parted, strong, strong_address, weak;
 	uint64_t wrong, missed, missed_address;
-	uint64_t again;
+	uint64_t again, super;
 } n;
 
 static uint8_t roles_of(const struct fl_inputs *in, uint32_t source, uint64_t offset)
@@ -335,6 +335,7 @@ static void compare(struct run *r, const struct fl_seed *s, const struct fl_inpu
 	assert_int_equal(plain.n_walked, in->n_walked);
 	fl_inputs_deinit(&plain);
 	n.again += in->n_again;
+	n.super += in->n_super;
 }
 
 static const char *programs(size_t i)
@@ -410,7 +411,7 @@ static void executed(void **state)
 	       n.missed, n.missed_address);
 	assert_int_equal(n.wrong, 0);
 	assert_int_equal(n.missed, 0);
-	assert_true(n.without > 10 && n.strong > 2 && n.again > 10000);
+	assert_true(n.without > 10 && n.strong > 2 && n.again > 10000 && n.super > 10000);
 }
 
 int main(void)
