@@ -134,6 +134,13 @@ struct err *fl_steps_block(struct walker *w, size_t i, size_t least, size_t *ret
  * changed. */
 struct err *fl_steps_leave(struct walker *w, struct walker_thread *t);
 
+/** Find needs @p which of the thread at hand: they count from here on. */
+struct err *fl_steps_enter(struct walker *w, uint64_t which);
+
+/** Have registers @p which of the thread at hand, no others, and what waits, where they are looked at and changed,
+ * until they are entered. */
+struct err *fl_steps_open(struct walker *w, struct walker_thread *t, uint64_t which);
+
 /** Have what waits in @p c there. */
 struct err *fl_steps_uncover(struct walker *w, struct call *c);
 

@@ -23,13 +23,6 @@ enum { STEPS_LABELS_MAX = 64 }; ///< bytes of a store that is no odd one
 struct err *fl_steps_find_pieces(struct steps *m, const struct fl_trace *t,
 				 uint32_t number);
 
-/** Find needs @p which of the thread at hand: they count from here on. */
-struct err *fl_steps_enter(struct walker *w, uint64_t which);
-
-/** Have registers @p which of the thread at hand, no others, and what waits, where they are looked at and changed,
- * until they are entered. */
-struct err *fl_steps_open(struct walker *w, struct walker_thread *t, uint64_t which);
-
 /** Find the number of what waits in @p c: c->waits. */
 struct err *fl_steps_cover(struct walker *w, struct call *c);
 

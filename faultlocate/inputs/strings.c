@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define SLOTS 32
+#define GIVEN (UINT64_C(1) << CAP_RDI | UINT64_C(1) << CAP_RSI | UINT64_C(1) << CAP_RDX)
 
 static const struct {
 	const char *name;
@@ -217,6 +218,10 @@ struct err *fl_inputs_string_entered(struct walker *w, const struct trace_entry 
 	if (!f)
 		return NULL;
 	c->string.ways = 0;
-	err = fl_steps_leave(w, w->at);
-	return err ?: string_gives(w, f, insn, gpr, &wanted);
+	if (!w->at->is_numbered)
+		return string_gives(w, f, insn, gpr, &wanted);
+	err = fl_steps_open(w, w->at, GIVEN);
+	if (!err)
+		err = string_gives(w, f, insn, gpr, &wanted);
+	return err ?: fl_steps_enter(w, GIVEN);
 }
