@@ -56,6 +56,7 @@ enum rec_flags {
 	REC_SEE_SHARED = 1 << 10,  /* others write memory of the program; stopping */
 	REC_OTHER_WAITS = 1 << 12, /* whose memory the call wrote slept just then */
 	REC_32_BIT = 1 << 11,	   /* by int 0x80: numbers of other calls; unlisted */
+	REC_MADE_CODE = 1 << 13,   /* of REC_WATCHES_CODE: memory became code; stopping */
 };
 
 struct rec_head {
@@ -110,6 +111,7 @@ enum rec_process_bits {
 	REC_SHARING = 1 << 5, /* others write its memory: REC_SEE_SHARED for each call */
 	REC_JOINED =
 		1 << 6, /* it takes turns with those that share its memory; THREADED */
+	REC_WATCHES_CODE = 1 << 7, /* its rdtscs may be probed, instead of trapping */
 };
 
 /* What user space writes but for the states of threads whose process is recorded. */
@@ -153,10 +155,13 @@ enum rec_chance_insn {
 	REC_CHANCE_BEFORE_CPUID, /* the one before it: the thread stops at cpuid */
 	REC_CHANCE_TSC,
 	REC_CHANCE_TSCP,
+	/* What is behind rdtsc or rdtscp, and reached from there alone: nothing stops. */
+	REC_CHANCE_BEHIND_TSC,
+	REC_CHANCE_BEHIND_TSCP,
 	REC_CHANCES
 };
 
-/* Such an instruction is about to be executed; the thread stops behind it. */
+/* Such an instruction is about to be executed; the thread stops behind it, or has executed rdtsc. */
 struct rec_chance {
 	struct rec_head head;
 	__u64 rip, sp;

@@ -407,6 +407,18 @@ static int is_file_mapped(const struct scratch *s)
 	       (__s32)syscall_arg(s, 4) >= 0;
 }
 
+#define PROT_EXEC 4u
+#define SHM_EXEC 0100000u
+
+/* Call @d made memory code, which may have any instruction. */
+static int has_made_code(const struct scratch *s, const struct rec_desc *d)
+{
+	if ((__u64)s->event.ret >= -4095ull ||
+	    (!(d->flags & DESC_MMAP) && d->use != USE_PROTECT))
+		return 0;
+	return syscall_arg(s, 2) & (s->event.nr == NR_SHMAT ? SHM_EXEC : PROT_EXEC);
+}
+
 static int is_chosen(void)
 {
 	__u64 x = chance_state;
@@ -436,7 +448,7 @@ static void put_event(struct scratch *s)
 	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
 
 	if (s->flags & (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS | REC_THROUGH_FILE |
-			REC_SEE_SHARED) ||
+			REC_SEE_SHARED | REC_MADE_CODE) ||
 	    ring_used() > REC_RING_BYTES / 2 || is_chosen())
 		s->flags |= REC_STOPPING | dropped_cont();
 	s->event.flags = s->flags;
@@ -632,6 +644,8 @@ static void put_call(struct scratch *s, __u8 bits)
 		  (walk.desc->use && bits & REC_WRITING)) &&
 		 has_changed_memory(walk.desc->use, bits))
 		s->flags = REC_THROUGH_FILE;
+	if (walk.desc && bits & REC_WATCHES_CODE && has_made_code(s, walk.desc))
+		s->flags |= REC_MADE_CODE;
 	if (is_fork(s->event.nr))
 		note_leaders(!s->event.ret);
 	written = walk.desc ? written_process(s, walk.desc) : 0;

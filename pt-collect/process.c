@@ -58,6 +58,7 @@ static bool on_our_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 	if (!t)
 		return false;
 	send_cont_again(p, t);
+	ptc_trap_code_made(p, t);
 	ptc_unseen_our_stop(p, t);
 	return ptc_yield(&s->family, p, t);
 }
@@ -171,6 +172,7 @@ static struct err *begin_anew(struct ptc_family *f, struct ptc_process *p)
 		err = ptc_start(p);
 	if (err)
 		return err;
+	p->tsc = (struct ptc_tsc){};
 	p->n_execs += p->has_executed;
 	p->has_executed = true;
 	log_info("recording of %d begins with %s", p->tracee.pid, p->tracee.exe);
@@ -291,8 +293,10 @@ static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 			return;
 		}
-		if (t)
+		if (t) {
+			ptc_unseen_our_stop(p, t);
 			ptc_cut_go_on(p, t, 0);
+		}
 		ptc_chaos_go_on(s->family.chaos, tid);
 		return;
 	}

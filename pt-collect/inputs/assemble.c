@@ -299,6 +299,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	if (e->flags & REC_MAPPED_FILE)
 		ptc_files_mapped(p, t, e, &ev);
 	ptc_unseen_mask(t, e);
+	t->unseen.has_made_code |= e->flags & REC_MADE_CODE;
 	if (e->flags & REC_THROUGH_FILE && !ptc_unseen_call(p, t, e, &ev))
 		ptc_through_file(p, t, e, &ev);
 	ptc_others_give(p, &t->now);
@@ -371,6 +372,17 @@ static void take_heap(struct ptc_process *p, struct ptc_thread *t,
 	t->hit.rip = h->rip;
 	t->hit.sp = h->sp;
 	ptc_log_event(&p->log, &ev);
+}
+
+static void take_chance(struct ptc_process *p, struct ptc_thread *t,
+			const struct rec_chance *e)
+{
+	t->hit.rip = e->rip;
+	t->hit.sp = e->sp;
+	if (e->insn >= REC_CHANCE_BEHIND_TSC)
+		ptc_chance_behind(&p->probes, &t->chance, e);
+	else
+		ptc_chance_begun(&t->chance, e);
 }
 
 /** A thread that has just hit a breakpoint of ours stands one byte behind where it is in the
@@ -460,9 +472,7 @@ void ptc_assemble(struct ptc_process *p, void *rec)
 		tell_vsyscall(p, t);
 		break;
 	case REC_CHANCE:
-		t->hit.rip = ((const struct rec_chance *)rec)->rip;
-		t->hit.sp = ((const struct rec_chance *)rec)->sp;
-		ptc_chance_begun(&t->chance, rec);
+		take_chance(p, t, rec);
 		break;
 	}
 }

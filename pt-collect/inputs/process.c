@@ -72,6 +72,7 @@ void ptc_process_destroy(struct ptc_process *p)
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->probes.heap);
 	ptc_stores_destroy(p->probes.stores);
+	ptc_chance_sites_deinit(&p->probes.tsc_sites);
 	ptc_pt_deinit(&p->pt);
 	ptc_shared_forget(p);
 	ptc_writes_deinit(&p->from_others);

@@ -138,6 +138,14 @@ struct ptc_sized {
 	bool is_shared;	      ///< and was opened for writing
 };
 
+/** How a process' rdtscs are seen (inputs/trap.c). */
+struct ptc_tsc {
+	unsigned n_traps;
+	bool is_probed;	 ///< threads that trap need not any more
+	bool is_refused; ///< they do from here on, whatever comes
+	bool was_probed;
+};
+
 /** A process being recorded, into a bundle of its own. */
 struct ptc_process {
 	struct ptc_processes *all;
@@ -168,6 +176,7 @@ struct ptc_process {
 	bool has_told_vsyscall;
 	bool has_told_unwatched; ///< that it has threads: not looked at
 	VEC(struct ptc_sized) sized;
+	struct ptc_tsc tsc;
 	struct ptc_sigaction on_segv; ///< what the program does at SIGSEGV
 	bool knows_on_segv;
 	uint64_t n_execs;  ///< programs that it was before

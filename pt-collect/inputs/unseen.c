@@ -33,7 +33,7 @@ void ptc_unseen_begin(struct ptc_thread *t, const struct ptc_unseen *creator)
 {
 	struct ptc_unseen u = creator ? *creator : t->unseen;
 
-	u.owes_trap = u.owes_result = false;
+	u.owes_trap = u.owes_result = u.has_made_code = false;
 	// The kernel lets a new program execute cpuid, and not rdtsc.
 	if (!creator)
 		u.forbids_cpuid = false;
@@ -192,6 +192,16 @@ void ptc_unseen_our_stop(struct ptc_process *p, struct ptc_thread *t)
 	t->unseen.owes_trap = false;
 	note_calls(t);
 	err = ptc_allow_chance(t->tid, p->tracee.syscall_at, false);
+	if (err)
+		log_info("thread %d: %s", t->tid, err->message);
+}
+
+void ptc_unseen_allow_tsc(struct ptc_process *p, struct ptc_thread *t)
+{
+	_cleanup_err_ struct err *err = NULL;
+
+	note_calls(t);
+	err = ptc_set_chance(t->tid, p->tracee.syscall_at, true, false);
 	if (err)
 		log_info("thread %d: %s", t->tid, err->message);
 }

@@ -24,8 +24,9 @@ struct ptc_thread;
 struct ptc_unseen {
 	bool forbids_tsc, forbids_cpuid; ///< the program itself wants them to trap
 	bool is_segv_blocked;
-	bool owes_trap;	  ///< the program took our traps away: at the stop, again
-	bool owes_result; ///< at the stop, a call's result becomes the one below
+	bool owes_trap;	    ///< the program took our traps away: at the stop, again
+	bool has_made_code; ///< where rdtscs are probed: at the stop, are they all?
+	bool owes_result;   ///< at the stop, a call's result becomes the one below
 	uint64_t result;
 	uint64_t result_rip, was; ///< behind which call; what the kernel gave
 	struct cap_regs stands;	  ///< where it stood when it made a call for us
@@ -60,6 +61,10 @@ void ptc_unseen_stopped(struct ptc_thread *t);
 
 /** This stop is ours alone, so that calls can be made in it: it gets its traps again. */
 void ptc_unseen_our_stop(struct ptc_process *p, struct ptc_thread *t);
+
+/** Thread @p t, in a ptrace stop, executes rdtsc from here on as if there were no recorder, until it
+ * owes a trap. */
+void ptc_unseen_allow_tsc(struct ptc_process *p, struct ptc_thread *t);
 
 /** @return whether record @p head of the ring is of a call that @p t made for us: it is nothing of
  * the program's. A switch in its midst (@p head is changed) is one from where the thread stood. */

@@ -275,6 +275,14 @@ void ptc_bpf_set_sharing(struct ptc_bpf *b, pid_t tgid)
 	*bits_of(b, tgid) |= REC_SHARING;
 }
 
+void ptc_bpf_watch_code(struct ptc_bpf *b, pid_t tgid, bool is_watched)
+{
+	if (is_watched)
+		*bits_of(b, tgid) |= REC_WATCHES_CODE;
+	else
+		*bits_of(b, tgid) &= ~REC_WATCHES_CODE;
+}
+
 static uint8_t *state_of(struct ptc_bpf *b, pid_t tid)
 {
 	return &b->tasks->call[tid & (REC_TASKS - 1)];

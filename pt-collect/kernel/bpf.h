@@ -63,6 +63,9 @@ void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid);
  * @p is_written: for writing, so that what it writes into files is looked at. */
 void ptc_bpf_set_mapping(struct ptc_bpf *b, pid_t tgid, bool is_written);
 
+/** Process @p tgid stops at the end of calls that make memory code, or does not any more. */
+void ptc_bpf_watch_code(struct ptc_bpf *b, pid_t tgid, bool is_watched);
+
 /** Others write memory of process @p tgid: it stops at the end of each call, so that user space
  * sees what. */
 void ptc_bpf_set_sharing(struct ptc_bpf *b, pid_t tgid);

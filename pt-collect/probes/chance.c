@@ -36,6 +36,7 @@
 #define SETTLED_S 2    ///< file systems tell no finer times than this
 #define LENGTH_MAX 5   ///< of such an instruction: 66, REX, 0f, c7, ModRM
 #define ANY_MAX 15     ///< of the one before cpuid
+#define INT3 0xcc
 
 /** What to look for: opcode 0f @p second, then, unless 0, a byte from @p least to @p most. */
 static const struct {
@@ -48,16 +49,17 @@ static const struct {
 	[REC_CHANCE_BEFORE_CPUID] = { "the instruction before cpuid", 0xa2 },
 	[REC_CHANCE_TSC] = { "rdtsc", 0x31 },
 	[REC_CHANCE_TSCP] = { "rdtscp", 0x01, 0xf9, 0xf9 },
+	[REC_CHANCE_BEHIND_TSC] = { "what is behind rdtsc" },
+	[REC_CHANCE_BEHIND_TSCP] = { "what is behind rdtscp" },
 };
 
-static void places_deinit(struct ptc_chance_places *p)
+void ptc_chance_places_deinit(struct ptc_chance_places *p)
 {
 	vec_deinit(&p->at);
 	vec_deinit(&p->insn);
 }
 
-/* Once: a file's segments may share a page, and pieces share bytes. */
-static void places_add(struct ptc_chance_places *p, uint64_t at, uint64_t insn)
+void ptc_chance_places_add(struct ptc_chance_places *p, uint64_t at, uint64_t insn)
 {
 	for (size_t i = 0; i < p->at.size; i++)
 		if (p->at.data[i] == at)
@@ -69,38 +71,57 @@ static void places_add(struct ptc_chance_places *p, uint64_t at, uint64_t insn)
 	p->insn.data[p->insn.size++] = insn;
 }
 
-static void note_site(ptc_chance_sites *sites, const char *path, uint64_t at,
-		      uint64_t insn)
+void ptc_chance_places_add_tsc(struct ptc_chance_places *p, uint64_t at, bool is_tscp,
+			       uint64_t behind)
+{
+	if (behind)
+		ptc_chance_places_add(p, behind,
+				      is_tscp ? REC_CHANCE_BEHIND_TSCP :
+						REC_CHANCE_BEHIND_TSC);
+	else
+		ptc_chance_places_add(p, at, is_tscp ? REC_CHANCE_TSCP : REC_CHANCE_TSC);
+}
+
+bool ptc_chance_sites_add(ptc_chance_sites *sites, const char *path, uint64_t at,
+			  uint64_t insn)
 {
 	struct ptc_chance_site *slot;
 
 	for (size_t i = 0; i < sites->size; i++)
 		if (sites->data[i].at == at && !strcmp(sites->data[i].path, path))
-			return;
+			return false;
 	slot = vec_push(sites);
 	if (slot)
 		*slot = (struct ptc_chance_site){ strdup(path), at, insn };
 	if (slot && !slot->path)
 		sites->size--;
+	return true;
+}
+
+void ptc_chance_sites_deinit(ptc_chance_sites *sites)
+{
+	for (size_t i = 0; i < sites->size; i++)
+		free(sites->data[i].path);
+	vec_deinit(sites);
 }
 
 void ptc_chance_found_deinit(struct ptc_probing *all)
 {
-	for (size_t i = 0; i < all->chance_sites.size; i++)
-		free(all->chance_sites.data[i].path);
-	vec_deinit(&all->chance_sites);
+	ptc_chance_sites_deinit(&all->chance_sites);
 	for (size_t i = 0; i < all->chance_searches.size; i++)
-		places_deinit(&all->chance_searches.data[i].places);
+		ptc_chance_places_deinit(&all->chance_searches.data[i].places);
 	vec_deinit(&all->chance_searches);
 }
 
-static void probe_places(struct ptc_probes *x, const char *path,
-			 const struct ptc_chance_places *places)
+bool ptc_chance_probe(struct ptc_probes *x, const char *path,
+		      const struct ptc_chance_places *places)
 {
 	_cleanup_err_ struct err *err = NULL;
 
 	if (!places->at.size)
-		return;
+		return true;
+	if (vec_find(&places->insn, insn, *insn >= REC_CHANCE_BEHIND_TSC))
+		x->has_tsc = true;
 	err = ptc_bpf_probe_chance(x->all->bpf, x->tracee->pid, path, places->at.data,
 				   places->insn.data, places->at.size);
 	if (err)
@@ -108,23 +129,29 @@ static void probe_places(struct ptc_probes *x, const char *path,
 	for (size_t i = 0; !err && i < places->at.size; i++)
 		log_info("probe %s at %s+%#lx", kinds[places->insn.data[i]].name, path,
 			 places->at.data[i]);
+	return !err;
 }
 
 static void take_candidate(const char *path, struct ptc_code *code, uint64_t at,
 			   enum rec_chance_insn insn, struct ptc_chance_places *places)
 {
-	uint64_t before = 0, start = ptc_code_find(code, at, &before);
+	struct ptc_code_beside beside = {};
+	uint64_t start = ptc_code_find(code, at, &beside);
 
 	if (start == PTC_CODE_NONE)
 		return;
 	if (insn == REC_CHANCE_BEFORE_CPUID)
-		start = before;
+		start = beside.before;
 	if (!start) {
 		log_info("%s: what looks like %s at %#lx is not probed", path,
 			 kinds[insn].name, at);
 		return;
 	}
-	places_add(places, start, insn);
+	if (insn == REC_CHANCE_TSC || insn == REC_CHANCE_TSCP)
+		ptc_chance_places_add_tsc(places, start, insn == REC_CHANCE_TSCP,
+					  start == at ? beside.behind : 0);
+	else
+		ptc_chance_places_add(places, start, insn);
 }
 
 /** A stretch of a file's code. */
@@ -214,9 +241,9 @@ static void probe_found(struct ptc_probes *x, const char *path,
 			const struct ptc_chance_places *places)
 {
 	for (size_t i = 0; i < places->at.size; i++)
-		note_site(&x->all->chance_sites, path, places->at.data[i],
-			  places->insn.data[i]);
-	probe_places(x, path, places);
+		ptc_chance_sites_add(&x->all->chance_sites, path, places->at.data[i],
+				     places->insn.data[i]);
+	ptc_chance_probe(x, path, places);
 }
 
 void ptc_chance_mapped(struct ptc_probes *x, const char *path, uint64_t offset,
@@ -240,7 +267,7 @@ void ptc_chance_mapped(struct ptc_probes *x, const char *path, uint64_t offset,
 	search_file(path, fd, offset, size, &search.places);
 	probe_found(x, path, &search.places);
 	keep_search(searches, &search);
-	places_deinit(&search.places);
+	ptc_chance_places_deinit(&search.places);
 }
 
 void ptc_chance_start(struct ptc_probes *x, const struct ptc_maps *maps)
@@ -257,16 +284,16 @@ void ptc_chance_start(struct ptc_probes *x, const struct ptc_maps *maps)
 static void probe_mapping(struct ptc_probes *x, const struct ptc_map *m,
 			  const ptc_chance_sites *sites)
 {
-	_cleanup_(places_deinit) struct ptc_chance_places places = {};
+	_cleanup_(ptc_chance_places_deinit) struct ptc_chance_places places = {};
 
 	for (size_t i = 0; i < sites->size; i++) {
 		const struct ptc_chance_site *site = &sites->data[i];
 
 		if (!strcmp(m->name, site->path) &&
 		    site->at - m->offset < m->end - m->start)
-			places_add(&places, site->at, site->insn);
+			ptc_chance_places_add(&places, site->at, site->insn);
 	}
-	probe_places(x, m->name, &places);
+	ptc_chance_probe(x, m->name, &places);
 }
 
 void ptc_chance_forked(struct ptc_probes *x, const struct ptc_maps *maps)
@@ -293,11 +320,16 @@ static void set_before(struct cap_event *ev, const struct ptc_chance *c)
 		ev->regs.gpr[i] = c->gpr[i];
 }
 
-static void tell_tsc(const struct ptc_chance *c, const struct cap_regs *regs,
+static uint64_t tsc_in(const uint64_t *rax, const uint64_t *rdx)
+{
+	return *rdx << 32 | (uint32_t)*rax;
+}
+
+static void tell_tsc(struct ptc_chance *c, const struct cap_regs *regs,
 		     struct cap_event *ev)
 {
 	ev->kind = CAP_EV_TSC;
-	ev->tsc = regs->gpr[CAP_RDX] << 32 | (uint32_t)regs->gpr[CAP_RAX];
+	ev->tsc = c->last_tsc = tsc_in(&regs->gpr[CAP_RAX], &regs->gpr[CAP_RDX]);
 	ev->is_rdtscp = c->insn == REC_CHANCE_TSCP;
 	ev->tsc_aux = ev->is_rdtscp ? regs->gpr[CAP_RCX] : 0;
 	set_before(ev, c);
@@ -338,15 +370,68 @@ static void log_result(struct ptc_probes *x, struct ptc_chance *c, pid_t tid,
 	ptc_log_event(x->log, &ev);
 }
 
+/** Thread @p tid has @p regs behind an rdtsc or, if @p is_tscp, rdtscp. It may have been seen there
+ * before, or have come there again, from a signal's handler. */
+static void log_behind(struct ptc_probes *x, struct ptc_chance *c, pid_t tid,
+		       uint64_t at_ns, const struct cap_regs *regs, bool is_tscp)
+{
+	struct cap_event ev = {
+		.kind = CAP_EV_TSC,
+		.tid = tid,
+		.at_ns = at_ns,
+		.regs = *regs,
+		.tsc = tsc_in(&regs->gpr[CAP_RAX], &regs->gpr[CAP_RDX]),
+		.is_rdtscp = is_tscp,
+		.tsc_aux = is_tscp ? regs->gpr[CAP_RCX] : 0,
+	};
+
+	if (ev.tsc <= c->last_tsc)
+		return;
+	c->last_tsc = ev.tsc;
+	ev.regs.rip -= is_tscp ? 3 : 2;
+	ptc_log_event(x->log, &ev);
+}
+
+/** A thread was seen with @p regs: if that is behind an rdtsc, and it has not come to the probe, what
+ * it got comes first. */
+static void seen_behind(struct ptc_probes *x, struct ptc_chance *c, pid_t tid,
+			const struct cap_regs *regs)
+{
+	uint8_t code[4];
+	bool is_tscp;
+
+	if (!x->has_tsc ||
+	    ptc_read_some(x->tracee, regs->rip - 3, code, sizeof(code)) != sizeof(code) ||
+	    code[3] != INT3)
+		return;
+	is_tscp = !memcmp(code, "\x0f\x01\xf9", 3);
+	if (is_tscp || !memcmp(code + 1, "\x0f\x31", 2))
+		log_behind(x, c, tid, ptc_now_ns(), regs, is_tscp);
+}
+
+void ptc_chance_behind(struct ptc_probes *x, struct ptc_chance *c,
+		       const struct rec_chance *e)
+{
+	static const uint8_t order[4] = { CAP_RAX, CAP_RCX, CAP_RDX, CAP_RBX };
+	struct cap_regs regs = { .rip = e->rip };
+
+	regs.gpr[CAP_RSP] = e->sp;
+	for (int i = 0; i < 4; i++)
+		regs.gpr[order[i]] = e->gpr[i];
+	log_behind(x, c, e->head.tid, e->head.at_ns, &regs,
+		   e->insn == REC_CHANCE_BEHIND_TSCP);
+}
+
 void ptc_chance_stopped(struct ptc_probes *x, pid_t tid, struct ptc_chance *c)
 {
 	struct user_regs_struct u;
 	struct cap_regs regs;
 
-	if ((!c->rip && c->changed_ns != UINT64_MAX) ||
+	if ((!c->rip && c->changed_ns != UINT64_MAX && !x->has_tsc) ||
 	    ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return;
 	regs = ptc_to_cap(&u);
+	seen_behind(x, c, tid, &regs);
 	if (c->rip && is_behind(c, &regs) && c->insn != REC_CHANCE_BEFORE_CPUID)
 		log_result(x, c, tid, &regs);
 	if (c->changed_ns != UINT64_MAX)
@@ -366,7 +451,9 @@ bool ptc_chance_is_before_cpuid(const struct ptc_chance *c)
 
 void ptc_chance_begun(struct ptc_chance *c, const struct rec_chance *e)
 {
-	*c = (struct ptc_chance){ .rip = e->rip, .insn = e->insn };
+	*c = (struct ptc_chance){ .rip = e->rip,
+				  .insn = e->insn,
+				  .last_tsc = c->last_tsc };
 	for (int i = 0; i < 4; i++)
 		c->gpr[i] = e->gpr[i];
 }
@@ -397,8 +484,13 @@ static bool is_done(struct ptc_probes *x, struct ptc_chance *c, struct rec_switc
 
 void ptc_chance_switched(struct ptc_probes *x, struct ptc_chance *c, struct rec_switch *s)
 {
+	struct cap_regs regs;
+
 	if (c->rip && !is_done(x, c, s))
 		return;
+	memcpy(&regs, &s->regs, sizeof(regs));
+	if (!(s->flags & REC_SWITCH_IN_CALL))
+		seen_behind(x, c, s->head.tid, &regs);
 	if (!c->changed_ns || s->out_ns > c->changed_ns || s->regs.rip != c->behind)
 		return;
 	// It gets the answer when it stops, which may be some switches later. The replay gives

@@ -23,6 +23,7 @@ struct ptc_chance {
 	uint64_t changed_ns;
 	uint64_t behind; ///< where the thread stands then
 	uint32_t answer[4];
+	uint64_t last_tsc; ///< what rdtsc gave last; later ones give more
 };
 
 /** Probe each rdrand, rdseed and rdpid, and cpuid and rdtsc where they cannot trap, in [@p offset,
@@ -51,6 +52,36 @@ bool ptc_chance_is_before_cpuid(const struct ptc_chance *c);
 /** The ring says that a thread is about to execute such an instruction. */
 void ptc_chance_begun(struct ptc_chance *c, const struct rec_chance *e);
 
+/** The ring says that a thread, with @p c, is behind an rdtsc: log what that gave. */
+void ptc_chance_behind(struct ptc_probes *x, struct ptc_chance *c,
+		       const struct rec_chance *e);
+
+/** Add a site, once. @return whether it was not there. */
+bool ptc_chance_sites_add(ptc_chance_sites *sites, const char *path, uint64_t at,
+			  uint64_t insn);
+void ptc_chance_sites_deinit(ptc_chance_sites *sites);
+
+/** Add a place, at file offset @p at, once: a file's segments may share a page, and pieces of it bytes.
+ * @param insn  enum rec_chance_insn */
+void ptc_chance_places_add(struct ptc_chance_places *p, uint64_t at, uint64_t insn);
+/** Add an rdtsc, or rdtscp, at file offset @p at: to be probed @p behind it, or, if that is 0, itself. */
+void ptc_chance_places_add_tsc(struct ptc_chance_places *p, uint64_t at, bool is_tscp,
+			       uint64_t behind);
+void ptc_chance_places_deinit(struct ptc_chance_places *p);
+
+/** Probe @p places of file @p path. @return whether they are; why not is logged. */
+bool ptc_chance_probe(struct ptc_probes *x, const char *path,
+		      const struct ptc_chance_places *places);
+
+/**
+ * Probe each rdtsc and rdtscp of what is mapped as code @p maps, most behind it. It must not trap any
+ * more for these to tell (tsc.c).
+ *
+ * @return whether that is all there can be: not where there is code of no file, or that could be written, or
+ *         that nobody understands.
+ */
+bool ptc_tsc_probe(struct ptc_probes *x, const struct ptc_maps *maps);
+
 /** The ring says that a thread, with @p c, does not run any more: log what such an
  * instruction gave if it stands behind one. Corrects @p s, where it stands inside the probe. */
 void ptc_chance_switched(struct ptc_probes *x, struct ptc_chance *c,
@@ -71,16 +102,21 @@ void ptc_code_closep(struct ptc_code **c);
 
 #define PTC_CODE_NONE UINT64_MAX
 
+/** Instructions beside one, as file offsets; 0: there is none that can be probed, or a branch of
+ * the function leads to the second of the two. */
+struct ptc_code_beside {
+	uint64_t before; ///< goes on to it
+	uint64_t behind; ///< is no such instruction itself
+};
+
 /**
  * Is there, in the file's code, an instruction of which byte @p offset is part of the
  * opcode? Only when all of the function around it is sound: decoded from its beginning it
  * is instructions, and no branch inside it lands in the middle of one.
  *
- * @param before  gets the file offset of the instruction in front of it, when that one goes on to
- *                it, no branch of the function does, and it can be probed; else 0. Untouched when
- *                nothing is known
+ * @param ret  untouched when nothing is known
  * @return the file offset of that instruction; PTC_CODE_NONE; 0 = not known.
  */
-uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, uint64_t *before);
+uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, struct ptc_code_beside *ret);
 
 #endif

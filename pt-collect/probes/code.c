@@ -222,6 +222,7 @@ struct sweep {
 	bool *begins, *is_target; ///< by byte
 	size_t size;
 	size_t before; ///< the instruction found's predecessor, from which alone it is reached; SIZE_MAX: none
+	size_t behind; ///< its successor, which is reached from it alone; SIZE_MAX: none
 };
 
 static void sweep_deinit(struct sweep *s)
@@ -259,7 +260,7 @@ static size_t sweep(struct sweep *s, size_t wanted)
 	ZydisDecodedInstruction d;
 	size_t found = s->size, last = SIZE_MAX;
 
-	s->before = SIZE_MAX;
+	s->before = s->behind = SIZE_MAX;
 	for (size_t at = 0; at < s->size; at += d.length) {
 		if (!dec_insn_zydis(s->bytes + at, s->size - at, &d, ops)) {
 			if (is_filling(s, at))
@@ -269,9 +270,12 @@ static size_t sweep(struct sweep *s, size_t wanted)
 		s->begins[at] = true;
 		if (d.operand_count)
 			note_target(s, &d, &ops[0], at);
+		if (at == s->behind && (is_chance(&d, ops) || sp_is_unprobable(&d)))
+			s->behind = SIZE_MAX;
 		if (at <= wanted && wanted < at + d.length && is_chance(&d, ops)) {
 			found = at;
 			s->before = last;
+			s->behind = at + d.length;
 		}
 		last = at;
 		if (dec_insn_flow(&d, ops) != DEC_FLOW_NEXT || sp_is_unprobable(&d))
@@ -282,10 +286,12 @@ static size_t sweep(struct sweep *s, size_t wanted)
 			return SIZE_MAX;
 	if (found < s->size && s->is_target[found])
 		s->before = SIZE_MAX;
+	if (s->behind >= s->size || !s->begins[s->behind] || s->is_target[s->behind])
+		s->behind = SIZE_MAX;
 	return found;
 }
 
-uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, uint64_t *before)
+uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, struct ptc_code_beside *ret)
 {
 	_cleanup_(sweep_deinit) struct sweep s = {};
 	uint64_t start, end;
@@ -303,6 +309,7 @@ uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset, uint64_t *before)
 	    pread(c->fd, s.bytes, s.size, start) != (ssize_t)s.size)
 		return 0;
 	at = sweep(&s, offset - start);
-	*before = s.before == SIZE_MAX ? 0 : start + s.before;
+	ret->before = s.before == SIZE_MAX ? 0 : start + s.before;
+	ret->behind = s.behind == SIZE_MAX ? 0 : start + s.behind;
 	return at == SIZE_MAX ? 0 : at == s.size ? PTC_CODE_NONE : start + at;
 }

@@ -50,6 +50,7 @@ struct ptc_probing {
 	struct ptc_bpf *bpf;
 	bool wants_heap;
 	bool is_portable; ///< cpuid tells of no instructions that another host may lack
+	bool probes_tsc;  ///< of some process rdtsc does not trap any more
 	bool in_flight;	  ///< results are probed, too; gaps are told in each snapshot
 	const struct ptc_store_options *stores;
 	struct ptc_store_plans *plans; ///< made so far; NULL = none
@@ -62,8 +63,10 @@ struct ptc_probes {
 	struct ptc_probing *all;
 	const struct ptc_tracee *tracee;
 	struct ptc_log *log;
-	struct ptc_heap *heap;	   ///< NULL = none
-	struct ptc_stores *stores; ///< NULL = none
+	struct ptc_heap *heap;	    ///< NULL = none
+	struct ptc_stores *stores;  ///< NULL = none
+	ptc_chance_sites tsc_sites; ///< by ptc_tsc_probe()
+	bool has_tsc;		    ///< what is behind some rdtsc is probed
 };
 
 #endif

@@ -236,6 +236,11 @@ struct err *ptc_start_forked(struct ptc_process *p)
 	if (err)
 		return err;
 	core->brk = ptc_find_break(p->tracee.pid, &maps);
+	// Its parent's rdtscs may be probed, its own are not.
+	if (p->all->probing.probes_tsc)
+		err = ptc_allow_chance(p->tracee.pid, p->tracee.syscall_at, false);
+	if (err)
+		return err;
 	err = ptc_recall_auxv(p->tracee.pid, false, core);
 	if (!err)
 		err = save_state(p, &maps, core);
