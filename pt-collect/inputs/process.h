@@ -141,8 +141,7 @@ struct ptc_sized {
 /** How a process' rdtscs are seen (inputs/trap.c). */
 struct ptc_tsc {
 	unsigned n_traps;
-	bool is_probed;	 ///< threads that trap need not any more
-	bool is_refused; ///< they do from here on, whatever comes
+	bool is_probed; ///< threads that trap need not any more
 	bool was_probed;
 };
 

@@ -27,8 +27,10 @@
 
 #define INT3 0xcc
 
-/** As many show that it goes on like that. Probing takes as long as some hundred. */
+/** As many show that it goes on like that. Probing takes as long as some hundred; on older kernels, whose
+ * probes take 0.1 s each at the end, as some hundred thousand. */
 #define TRAPS_MANY 256
+#define TRAPS_MANY_OLDER (1u << 17)
 
 static void do_cpuid(bool is_portable, struct user_regs_struct *u, struct cap_event *ev)
 {
@@ -71,9 +73,9 @@ static void be_probed(struct ptc_process *p)
 	ptc_bpf_watch_code(p->all->bpf, p->tracee.pid, true);
 	err = ptc_maps_read(p->tracee.pid, &maps);
 	p->tsc.is_probed = !err && ptc_tsc_probe(&p->probes, &maps);
-	p->tsc.is_refused = !p->tsc.is_probed;
-	p->tsc.was_probed = p->all->probing.probes_tsc |= p->tsc.is_probed;
-	if (p->tsc.is_refused)
+	p->tsc.was_probed = p->tsc.is_probed;
+	p->all->probing.probes_tsc |= p->tsc.is_probed;
+	if (!p->tsc.is_probed)
 		ptc_bpf_watch_code(p->all->bpf, p->tracee.pid, false);
 	log_info("process %d executes rdtsc often: it %s", p->tracee.pid,
 		 p->tsc.is_probed ? "is probed" : "traps, as not all code is known");
@@ -82,8 +84,12 @@ static void be_probed(struct ptc_process *p)
 /** Thread @p t has trapped, and got @p tsc. */
 static void count_trap(struct ptc_process *p, struct ptc_thread *t, uint64_t tsc)
 {
+	unsigned many = ptc_bpf_probes_at_once(p->all->bpf) ? TRAPS_MANY :
+							      TRAPS_MANY_OLDER;
+
 	t->chance.last_tsc = tsc;
-	if (!p->tsc.is_refused && p->log.is_recording && ++p->tsc.n_traps == TRAPS_MANY)
+	p->tsc.n_traps++;
+	if (p->tsc.n_traps == many && p->log.is_recording)
 		be_probed(p);
 	if (p->tsc.is_probed)
 		ptc_unseen_allow_tsc(p, t);
@@ -93,7 +99,6 @@ static void count_trap(struct ptc_process *p, struct ptc_thread *t, uint64_t tsc
 static void be_trapped(struct ptc_process *p, const struct ptc_thread *t)
 {
 	p->tsc.is_probed = false;
-	p->tsc.is_refused = true;
 	ptc_bpf_watch_code(p->all->bpf, p->tracee.pid, false);
 	for (size_t i = 0; i < p->threads.size; i++) {
 		struct ptc_thread *other = p->threads.data[i];

@@ -94,6 +94,9 @@ int ptc_bpf_fd(const struct ptc_bpf *b);
 /** Events that the ring refused: 0, or we are wrong. */
 uint64_t ptc_bpf_lost(const struct ptc_bpf *b);
 
+/** @return whether the kernel probes many places at once (6.6), as far as it was asked. */
+bool ptc_bpf_probes_at_once(const struct ptc_bpf *b);
+
 /** Probe @p n instructions at @p offsets of file @p path, whose results are chance; @p insns
  * says of each which (enum rec_chance_insn). */
 struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,

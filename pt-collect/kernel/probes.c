@@ -197,6 +197,11 @@ struct err *ptc_bpf_store_reads(struct ptc_bpf *b, uint64_t site,
 		       NULL;
 }
 
+bool ptc_bpf_probes_at_once(const struct ptc_bpf *b)
+{
+	return !vec_find(&b->links, l, l->link);
+}
+
 /** Halves, so that one which the kernel refuses is found among thousands. */
 static void probe_halves(struct ptc_bpf *b, const struct probe_prog *prog,
 			 const struct places *p, bool *is_refused)

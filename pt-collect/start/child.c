@@ -56,7 +56,7 @@ static void start_thread(struct ptc_family *f, struct ptc_process *p,
 		t->is_attached = true;
 		ptc_unseen_begin(t, &c->unseen);
 		// Its creator may not have come to trap again.
-		t->unseen.owes_trap = p->tsc.is_refused && p->tsc.was_probed;
+		t->unseen.owes_trap = p->tsc.was_probed && !p->tsc.is_probed;
 		ptc_unseen_our_stop(p, t);
 	}
 	ptc_pt_thread_born(&p->pt, tid);
