@@ -352,10 +352,12 @@ static struct err *start(struct ptc_session *s, const struct ptc_options *o,
 			 struct ptc_points *points, struct ptc_result *ret)
 {
 	struct ptc_process *p = s->all.list.data[0];
-	struct err *err = s->flight ? ptc_flight_start(s->flight, p, &ret->stopped) :
-			  s->all.is_attached ? ptc_attach_start(p, &ret->stopped) :
-					       ptc_start(p);
+	struct err *err = s->all.is_attached ? NULL : ptc_make_dumpable(&p->tracee);
 
+	if (!err)
+		err = s->flight		 ? ptc_flight_start(s->flight, p, &ret->stopped) :
+		      s->all.is_attached ? ptc_attach_start(p, &ret->stopped) :
+					   ptc_start(p);
 	if (err && s->all.is_attached)
 		ret->has_executed = ptc_attach_is_late(p);
 	// Attaching begins it while all threads stand still.

@@ -7,13 +7,16 @@
  * chance (the vDSO's clocks, rdtsc, cpuid), then save registers and memory.
  */
 #define LOG_ROOM "record"
+#include <asm/unistd.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <unistd.h>
 
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/tracee/cpuid.h"
@@ -250,6 +253,31 @@ struct err *ptc_start_forked(struct ptc_process *p)
 	if (!err)
 		ptc_files_probe(p, &maps);
 	return err;
+}
+
+/** Are real and effective numbers of line @p field alike? */
+static bool is_one_id(pid_t pid, const char *field)
+{
+	unsigned real, effective;
+	char line[256];
+
+	return ptc_status_line(pid, pid, field, line) &&
+	       sscanf(line, "%u %u", &real, &effective) == 2 && real == effective;
+}
+
+struct err *ptc_make_dumpable(const struct ptc_tracee *t)
+{
+	const uint64_t args[6] = { PR_SET_DUMPABLE, 1, [5] = REC_OURS };
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err = NULL;
+	uint64_t at;
+	long ret;
+
+	if (geteuid() || !is_one_id(t->pid, "Uid") || !is_one_id(t->pid, "Gid"))
+		return NULL;
+	err = ptc_maps_read(t->pid, &maps);
+	at = err ? 0 : ptc_find_syscall(t, &maps);
+	return at ? ptc_inject(t->pid, at, __NR_prctl, args, &ret) : err;
 }
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"

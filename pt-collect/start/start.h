@@ -48,6 +48,13 @@ struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps
  * no rights that its tracer lacks. @p program: its name for people. */
 void ptc_tell_setuid(pid_t pid, const char *program);
 
+/**
+ * The program stands at its first instruction, and may be dumped (a core of its end, /proc) as if its parent had had
+ * all of root's capabilities: of who gets more by an exec the kernel thinks as of a setuid program. One that is
+ * setuid stays as it is, and so does a user's.
+ */
+struct err *ptc_make_dumpable(const struct ptc_tracee *t);
+
 /** After an exec, at the first instruction: rdtsc and cpuid are the program's own again. */
 struct err *ptc_free_program(struct ptc_process *p);
 
