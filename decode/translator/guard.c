@@ -472,13 +472,7 @@ static void copy_words(struct guard_do *s)
 	if (s->insn.n_mem != 2 || s->bytes[to] <= 64 || !s->insn.mem[!to].is_read ||
 	    !s->insn.mem[to].is_write)
 		return;
-	for (uint64_t k = 0; k + 8 <= s->bytes[to]; k += 8) {
-		uint64_t value = guard_word_at(s->addr[to] + k);
-		uint32_t tag = dec_guard_word_tag(s->g, s->addr[!to] + k, value);
-
-		if (tag)
-			dec_guard_put_word(s->g, s->addr[to] + k, value, tag);
-	}
+	dec_guard_copy_words(s->g, s->addr[to], s->addr[!to], s->bytes[to], true);
 }
 
 static void define(struct guard_do *s)
@@ -611,7 +605,6 @@ static int step(struct dec_engine *e)
 		s.insn = *dec_engine_insn(e, rip);
 	if (s.g->doubt || !s.insn.len || s.insn.flow >= DEC_FLOW_SYSCALL)
 		return dec_engine_step(e);
-	s.g->n_steps++;
 	next = rip + s.insn.len;
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
 	find_operands(&s);
@@ -738,7 +731,6 @@ uint8_t *dec_guard_event(struct dec_engine *e)
 	int64_t budget[CTX_CELLS];
 	int n = 0;
 
-	g->n_events[ev.kind]++;
 	if (ev.kind == GUARD_EVENT_CALL)
 		return at_beginning(e, &b);
 	guard_swap_scratch(e, &b, borrowed, true);

@@ -199,7 +199,6 @@ enum guard_event_kind {
 	GUARD_EVENT_STRING, ///< a function begins
 	GUARD_EVENT_COPY,   ///< memcpy between memory that overlaps
 	GUARD_EVENT_CALL,   ///< a function of the allocator begins, or has returned
-	GUARD_EVENTS
 };
 
 struct guard_event {
@@ -347,7 +346,6 @@ struct dec_guard {
 	bool has_low;				 ///< .. or one below 4 GiB
 	uint32_t at;				 ///< of rows and tables: below 2 GiB
 	uint32_t (*lanes)[8]; ///< tags of the 32 vector registers' words
-	uint64_t n_events[GUARD_EVENTS], n_steps;
 };
 
 /** How it watches. */

@@ -551,19 +551,7 @@ void dec_guard_forget_stop(struct dec_guard *g, uint32_t event)
 bool dec_guard_at_stop(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
-	uint64_t rip = e->ctx->rip, *known = map_get(&g->hooks, rip);
-	const struct dec_hook *h = known ? &g->hook.data[*known - 1] : NULL;
+	uint64_t *h = map_get(&g->hooks, e->ctx->rip);
 
-	if (g->doubt)
-		return false;
-	if (g->call.is_open && rip == g->call.returns &&
-	    e->ctx->gpr[CAP_RSP] > g->call.rsp)
-		dec_guard_leave_call(e);
-	if (g->family.family && rip == g->family.returns)
-		dec_guard_leave_family(e);
-	if (h && (h->kind == DEC_HOOK_ALLOCATOR || h->is_resolver))
-		dec_guard_enter_call(e, h);
-	if (h && h->kind == DEC_HOOK_FAMILY && !g->call.is_open)
-		dec_guard_enter_family(e, h);
-	return !g->doubt;
+	return !g->doubt && guard_at(e, h ? &g->hook.data[*h - 1] : NULL);
 }

@@ -104,20 +104,11 @@ static bool at_call(struct dec_engine *e, const struct guard_event *ev)
 {
 	struct dec_guard *g = e->guard;
 	const struct dec_hook *h = ev->hook ? &g->hook.data[ev->hook - 1] : NULL;
-	bool leaves = g->call.is_open && ev->rip == g->call.returns &&
-		      e->ctx->gpr[CAP_RSP] > g->call.rsp;
+	bool leaves = guard_is_back(e);
 
 	if (g->passed || (leaves && !may_leave(e)) || (h && (leaves || !may_enter(e, h))))
 		return false;
-	if (leaves)
-		dec_guard_leave_call(e);
-	if (g->family.family && ev->rip == g->family.returns)
-		dec_guard_leave_family(e);
-	if (h && h->kind == DEC_HOOK_ALLOCATOR)
-		dec_guard_enter_call(e, h);
-	else if (h && h->kind == DEC_HOOK_FAMILY && !g->call.is_open)
-		dec_guard_enter_family(e, h);
-	return !g->doubt;
+	return guard_at(e, h);
 }
 
 /* Whose pointer is it, if it is any? */
@@ -146,7 +137,7 @@ static bool at_movs(struct dec_engine *e, const struct guard_event *ev)
 	       !dec_guard_has_parts(tag[0]) && !dec_guard_has_parts(tag[1]) &&
 	       dec_guard_is_right(e->guard, tag[0], c->gpr[CAP_RDI], n) &&
 	       dec_guard_is_right(e->guard, tag[1], c->gpr[CAP_RSI], n) &&
-	       dec_guard_copy_words(e->guard, c->gpr[CAP_RDI], c->gpr[CAP_RSI], n);
+	       dec_guard_copy_words(e->guard, c->gpr[CAP_RDI], c->gpr[CAP_RSI], n, false);
 }
 
 static bool at_move(struct dec_engine *e, const struct guard_event *ev,
@@ -210,6 +201,5 @@ uint8_t *dec_guard_door(void)
 	guard_swap_scratch(e, b, borrowed, false);
 	if (!is_done)
 		return out(e);
-	g->n_events[ev->kind]++;
 	return ev->passed ?: ev->resume;
 }

@@ -106,8 +106,10 @@ uint64_t *dec_guard_shadow(struct dec_guard *g, uint64_t addr, bool is_made);
 void dec_guard_put_word(struct dec_guard *g, uint64_t addr, uint64_t value, uint32_t tag);
 uint32_t dec_guard_word_tag(struct dec_guard *g, uint64_t addr, uint64_t value);
 
-/** Words of @p n bytes at @p from go to @p to, in this order, with their tags. @return false: there is no shadow for one. */
-bool dec_guard_copy_words(struct dec_guard *g, uint64_t to, uint64_t from, uint64_t n);
+/** Words of @p n bytes at @p from go to @p to, in this order, with their tags. @return false: there is no shadow for one, nor is
+ * it @p is_made. */
+bool dec_guard_copy_words(struct dec_guard *g, uint64_t to, uint64_t from, uint64_t n,
+			  bool is_made);
 
 /** Of nothing in [start, end) anything is known. */
 void dec_guard_forget_words(struct dec_guard *g, uint64_t start, uint64_t end);
@@ -169,6 +171,31 @@ static inline bool guard_is_within(const struct guard_call *call, uint64_t rsp)
 		     call->hook.which < CAP_HEAP_FNS;
 
 	return call->is_open && (rsp < call->rsp || (rsp == call->rsp && knows));
+}
+
+/** Has the call that is under way returned to where the guest is? */
+static inline bool guard_is_back(const struct dec_engine *e)
+{
+	const struct guard_call *call = &e->guard->call;
+
+	return call->is_open && e->ctx->rip == call->returns &&
+	       e->ctx->gpr[CAP_RSP] > call->rsp;
+}
+
+/** The guest stands at a stop, where hook @p h is (NULL: none). @return whether all is right. */
+static inline bool guard_at(struct dec_engine *e, const struct dec_hook *h)
+{
+	struct dec_guard *g = e->guard;
+
+	if (guard_is_back(e))
+		dec_guard_leave_call(e);
+	if (g->family.family && e->ctx->rip == g->family.returns)
+		dec_guard_leave_family(e);
+	if (h && (h->kind == DEC_HOOK_ALLOCATOR || h->is_resolver))
+		dec_guard_enter_call(e, h);
+	if (h && h->kind == DEC_HOOK_FAMILY && !g->call.is_open)
+		dec_guard_enter_family(e, h);
+	return !g->doubt;
 }
 
 /** @return for which family the allocator is called now; 0: for itself. */

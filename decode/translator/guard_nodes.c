@@ -155,13 +155,14 @@ uint32_t dec_guard_word_tag(struct dec_guard *g, uint64_t addr, uint64_t value)
 	return word && (uint32_t)*word == (uint32_t)value ? *word >> 32 : 0;
 }
 
-bool dec_guard_copy_words(struct dec_guard *g, uint64_t to, uint64_t from, uint64_t n)
+bool dec_guard_copy_words(struct dec_guard *g, uint64_t to, uint64_t from, uint64_t n,
+			  bool is_made)
 {
 	for (uint64_t k = 0; k + 8 <= n && to % 8 == 0; k += 8) {
 		const uint64_t *word = from % 8 ? NULL :
 						  dec_guard_shadow(g, from + k, false);
-		uint64_t *at = dec_guard_shadow(g, to + k, false);
 		uint64_t now = word && *word >> 32 ? *word : 0;
+		uint64_t *at = dec_guard_shadow(g, to + k, is_made && now);
 
 		if (now && !at)
 			return false;

@@ -7,31 +7,34 @@
  */
 #include "decode/translator/guard_emit.h"
 
-bool dec_guard_is_stos(struct translation *t, const struct dec_insn *insn, int *shift)
+/* Is @p insn rep with @p opcode, of bytes, or the next one? @return its elements have 1 << so many bytes; -1: it is not. */
+static int rep_shift(const struct dec_insn *insn, uint8_t opcode)
 {
 	const uint8_t *p = insn->bytes;
 	bool is_wide = p[1] == 0x48;
 
-	*shift = p[1] == 0xaa ? 0 : is_wide ? 3 : 2;
-	return p[0] == 0xf3 && (p[1 + is_wide] == 0xab || p[1] == 0xaa) &&
-	       insn->len == 2 + is_wide && const_scratch(t)[2] != DEC_REG_NONE;
+	if (p[0] != 0xf3 || insn->len != 2 + is_wide)
+		return -1;
+	if (p[1 + is_wide] == opcode + 1)
+		return is_wide ? 3 : 2;
+	return p[1] == opcode ? 0 : -1;
+}
+
+bool dec_guard_is_stos(struct translation *t, const struct dec_insn *insn, int *shift)
+{
+	*shift = rep_shift(insn, 0xaa);
+	return *shift >= 0 && const_scratch(t)[2] != DEC_REG_NONE;
 }
 
 bool dec_guard_before_movs(struct translation *t, int i)
 {
-	const struct dec_insn *insn = &t->insn[i];
-	const uint8_t *p = insn->bytes;
-	bool is_wide = p[1] == 0x48;
+	int shift = rep_shift(&t->insn[i], 0xa4);
 	uint32_t n;
 
-	if (p[0] != 0xf3 || (p[1 + is_wide] != 0xa5 && p[1] != 0xa4) ||
-	    insn->len != 2 + is_wide)
+	if (shift < 0)
 		return false;
 	emit_patch_rel(emit_jmp_rel(&t->out), t->cold.p);
-	n = dec_guard_make_event(t, GUARD_EVENT_MOVS, insn->rip,
-				 p[1] == 0xa4 ? 0 :
-				 is_wide      ? 3 :
-						2);
+	n = dec_guard_make_event(t, GUARD_EVENT_MOVS, t->insn[i].rip, shift);
 	dec_guard_leave(t, n);
 	t->e->guard->events.data[n].passed = t->out.p;
 	return true;
