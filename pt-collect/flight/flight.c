@@ -240,8 +240,6 @@ void ptc_flight_probe(struct ptc_process *p)
 	probes_placed(p);
 }
 
-#define INT3 0xcc
-
 /** The program stands before its first instruction: have it stop at its entry point. (Not by a debug register: some
  * hypervisors take their values, and do nothing.) */
 static void await_entry(struct ptc_process *p)
@@ -259,7 +257,7 @@ static void await_entry(struct ptc_process *p)
 	if (!err && past->entry)
 		err = ptc_read(&p->tracee, past->entry, &past->entry_byte, 1);
 	if (!err && past->entry)
-		err = ptc_write(&p->tracee, past->entry, &(uint8_t){ INT3 }, 1);
+		err = ptc_write(&p->tracee, past->entry, &(uint8_t){ PTC_INT3 }, 1);
 	if (err) {
 		log_info("no stop at the entry point: %s", err->message);
 		past->entry = 0;

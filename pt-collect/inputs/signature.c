@@ -13,8 +13,6 @@
 
 #include "pt-collect/inputs/threads.h"
 
-#define INT3 0xcc
-
 static uint64_t hash(uint64_t h, const uint8_t *data, size_t size)
 {
 	for (size_t i = 0; i + 8 <= size; i += 8) {
@@ -52,7 +50,7 @@ struct cap_signature ptc_signature_read(pid_t pid, const struct cap_regs *regs)
 					    CAP_SIGNATURE_TARGET)
 			continue;
 		// Code with probes in it does not read as in its file.
-		if (memchr(buf, INT3, CAP_SIGNATURE_TARGET)) {
+		if (memchr(buf, PTC_INT3, CAP_SIGNATURE_TARGET)) {
 			int3_hash = hash(int3_hash, buf, CAP_SIGNATURE_TARGET);
 			s.pointers |= 1u << CAP_SIGNATURE_INT3 << i;
 			continue;

@@ -25,8 +25,6 @@
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/inputs/trap.h"
 
-#define INT3 0xcc
-
 /** As many show that it goes on like that. Probing takes as long as some hundred; on older kernels, whose
  * probes take 0.1 s each at the end, as some hundred thousand. */
 #define TRAPS_MANY 256
@@ -135,7 +133,7 @@ static void read_code(const struct ptc_process *p, uint64_t rip, uint8_t code[3]
 	struct ptc_unprobed memory = { &p->tracee, &(struct ptc_left_out){}, &maps };
 
 	ptc_read_some(&p->tracee, rip, code, 3);
-	if (code[0] != INT3)
+	if (code[0] != PTC_INT3)
 		return;
 	err_destroy(ptc_maps_read(p->tracee.pid, &maps));
 	err_destroy(ptc_unprobed_read(&memory, rip, code, 3));

@@ -36,7 +36,6 @@
 #define SETTLED_S 2    ///< file systems tell no finer times than this
 #define LENGTH_MAX 5   ///< of such an instruction: 66, REX, 0f, c7, ModRM
 #define ANY_MAX 15     ///< of the one before cpuid
-#define INT3 0xcc
 
 /** What to look for: opcode 0f @p second, then, unless 0, a byte from @p least to @p most. */
 static const struct {
@@ -402,7 +401,7 @@ static void seen_behind(struct ptc_probes *x, struct ptc_chance *c, pid_t tid,
 
 	if (!x->has_tsc ||
 	    ptc_read_some(x->tracee, regs->rip - 3, code, sizeof(code)) != sizeof(code) ||
-	    code[3] != INT3)
+	    code[3] != PTC_INT3)
 		return;
 	is_tscp = !memcmp(code, "\x0f\x01\xf9", 3);
 	if (is_tscp || !memcmp(code + 1, "\x0f\x31", 2))

@@ -21,7 +21,6 @@
 #include "pt-collect/probes/unprobed.h"
 
 #define PIECE (1u << 20)
-#define INT3 0xcc
 
 /** Looking through one mapping. */
 struct search {
@@ -48,8 +47,7 @@ static bool is_fixed(const struct ptc_map *m)
 /** The vDSO, its older page, and that of probes. */
 static bool is_kernels(const struct ptc_map *m)
 {
-	return m->name[0] == '[' && m->name[1] == 'v' ? true :
-							!strcmp(m->name, "[uprobes]");
+	return !strncmp(m->name, "[v", 2) || !strcmp(m->name, "[uprobes]");
 }
 
 /** Memory holds @p insn, of @p size bytes, at file offset @p at. @return whether it is known what that is. */
@@ -113,7 +111,7 @@ static bool has_breakpoint(const struct ptc_probes *x, const struct ptc_map *m,
 	uint8_t byte = 0;
 
 	ptc_read_some(x->tracee, m->start + (at - m->offset), &byte, 1);
-	return byte == INT3;
+	return byte == PTC_INT3;
 }
 
 /** Probe what is not probed yet. A probe is the file's, wherever that is mapped, and outlives an exec; but another

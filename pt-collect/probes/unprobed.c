@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define INT3 0xcc
 #define NOP5 "\x0f\x1f\x44\x00\x00" ///< some kernels make a call of it
 #define CALL 0xe8
 
@@ -37,7 +36,7 @@ struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t s
 	ptc_private_read(u->left_out, u->tracee, addr, buf, size);
 	// Where the file has something else there, that is what the program has.
 	for (ssize_t i = 0; i < n; i++) {
-		if (code[i] == INT3)
+		if (code[i] == PTC_INT3)
 			code[i] = file[i];
 		else if (code[i] == CALL && n - i >= 5 && !memcmp(file + i, NOP5, 5))
 			memcpy(code + i, file + i, 5);
@@ -56,5 +55,5 @@ bool ptc_is_probed(const struct ptc_tracee *t, uint64_t addr)
 	if (err || !find_code(&maps, addr))
 		return false;
 	err = ptc_unprobed_read(&code, addr, &byte, 1);
-	return !err && byte != INT3;
+	return !err && byte != PTC_INT3;
 }

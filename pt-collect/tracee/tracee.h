@@ -16,6 +16,9 @@
 #include "base/base.h"
 #include "capture/capture.h"
 
+/** What memory has where a breakpoint is, or a probe. */
+#define PTC_INT3 0xcc
+
 /** A process that is traced. */
 struct ptc_tracee {
 	pid_t pid;
