@@ -27,6 +27,9 @@ enum { SOURCES = 64 };
 // Nodes, and rows of parts: not so many that they do not stay in the cache.
 #define SWEEP_PARTS_AT (1u << 16)
 #define SWEEP_AT (1u << 16)
+// What grows leaves what it was in the heap behind it, as this process has one piece (dec_rollback_prepare()); what is only room
+// takes none.
+#define NODES_ROOM (1u << 20)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
@@ -66,7 +69,8 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 			       FIXED_BYTES)))
 		bytes = MOST_BYTES;
 	at = at ?: map_low(LOW_START, bytes, bytes);
-	if (!at || (uint64_t)e->ctx >= LOW_END || !vec_push(&g->nodes)) {
+	if (!at || (uint64_t)e->ctx >= LOW_END || vec_reserve(&g->nodes, NODES_ROOM) ||
+	    !vec_push(&g->nodes)) {
 		free(g);
 		return err_new(ERR_UNSUPPORTED, "there is no room for the guard");
 	}
