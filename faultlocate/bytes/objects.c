@@ -195,12 +195,17 @@ static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t
 #define STACK_GAP (1u << 20)
 
 /* Where code has several stacks it is not known which calls are under way. */
+static bool has_stacks(const struct bytes_walk *w)
+{
+	return w->has_stacks || w->frames->has_stacks;
+}
+
 static bool is_gone(const struct bytes_walk *w, const struct bytes_object *x)
 {
 	const frame_stack *stack = &w->frames->stack;
 
 	if (x->around.is_static || x->tid != w->thread->tid || !x->frame.rsp ||
-	    w->has_stacks || w->frames->has_stacks)
+	    has_stacks(w))
 		return false;
 	for (size_t i = stack->size; i; i--) {
 		const struct frame *f = &stack->data[i - 1];
@@ -377,18 +382,26 @@ uint64_t fl_objects_room(const struct bytes_walk *w, uint32_t number, uint64_t a
 
 /* ---- instructions ------------------------------------------------------------------------------- */
 
-static bool is_frame_register(const struct hg_derived_regs *r, uint8_t reg)
+/* Code that needs no register for its frame may have a pointer in rbp, to where its caller wants what it returns: that
+ * is behind the return address. */
+static bool is_frame_register(const struct bytes_walk *w, uint8_t reg)
 {
-	return (reg == CAP_RSP || reg == CAP_RBP) && !r->gpr[reg];
+	const struct hg_derived_regs *r = w->objects.derive.regs;
+	uint64_t outer = has_stacks(w) ? 0 : fl_objects_frame(w).rsp;
+
+	return !r->gpr[reg] &&
+	       (reg == CAP_RSP ||
+		(reg == CAP_RBP && (!outer || r->value[CAP_RBP] < outer)));
 }
 
 /* The address that @p m has without its index, if it is one in the frame or in static data. */
-static bool base_of(const struct hg_derived_regs *r, const struct dec_mem *m,
-		    uint64_t *ret)
+static bool base_of(const struct bytes_walk *w, const struct dec_mem *m, uint64_t *ret)
 {
+	const struct hg_derived_regs *r = w->objects.derive.regs;
+
 	if (m->is_fs || m->is_gs || (m->index < DEC_GPRS && r->gpr[m->index]))
 		return false;
-	if (m->base != DEC_REG_NONE && !is_frame_register(r, m->base))
+	if (m->base != DEC_REG_NONE && !is_frame_register(w, m->base))
 		return false;
 	*ret = m->disp + (m->base == DEC_REG_NONE ? 0 : r->value[m->base]);
 	return m->base != DEC_REG_NONE || m->is_absolute || m->index != DEC_REG_NONE;
@@ -472,7 +485,7 @@ static uint32_t indexed_by_distance(struct bytes_walk *w, const struct dec_step 
 	    !w->objects.made.distance_from[m->index])
 		return 0;
 	plain.index = DEC_REG_NONE;
-	if (!base_of(r, &plain, &base))
+	if (!base_of(w, &plain, &base))
 		return 0;
 	number = at_site(w, s, base, r->value, true);
 	return number && fl_made_is_distance(w, m->index,
@@ -528,8 +541,7 @@ static struct err *check_ref(struct bytes_walk *w, const struct dec_step *s,
 		number = pointer_in(w, m, r);
 		if (is_own && (number || m->index < DEC_GPRS))
 			number = member_in(w, s, m, number, &is_astray);
-		if (!number && is_own && m->index != DEC_REG_NONE &&
-		    base_of(regs, m, &base))
+		if (!number && is_own && m->index != DEC_REG_NONE && base_of(w, m, &base))
 			number = at_site(w, s, base, regs->value, true);
 	}
 	if (!number || (!is_own && !r->is_def && may_read_ahead(w, s, r, number)))
@@ -558,7 +570,7 @@ static bool makes_pointer(struct bytes_walk *w, const struct dec_step *s, int *r
 		return false;
 	*reg = m->op[0].reg;
 	if (s->insn->mnemonic == ZYDIS_MNEMONIC_LEA)
-		return base_of(r, &m->address, ret);
+		return base_of(w, &m->address, ret);
 	*ret = m->op[1].kind == MODEL_IMM ? m->op[1].imm : r->value[CAP_RSP];
 	return (m->op[1].kind == MODEL_IMM && *ret >= 4096) ||
 	       (m->op[1].kind == MODEL_GPR && m->op[1].reg == CAP_RSP &&
