@@ -182,7 +182,8 @@ static inline uint32_t same(const struct course *c, const struct hg_glanced *q,
 			    uint64_t v)
 {
 	for (uint32_t k = 0; k < q->n_sources; k++)
-		if (c->regs->live >> q->source[k].reg & 1 && value(c, q->source[k]) == v)
+		if (c->regs->live & ~q->only_address & 1u << q->source[k].reg &&
+		    value(c, q->source[k]) == v)
 			return c->regs->gpr[q->source[k].reg];
 	return 0;
 }
@@ -212,7 +213,7 @@ static void mix(const struct course *c, const struct hg_glanced *q, uint32_t i,
 
 		c->regs->value[reg] = value(c, q->source[k]);
 		hg_source_add(&so, c->regs->value[reg], c->regs->gpr[reg],
-			      q->address >> reg & 1);
+			      q->only_address >> reg & 1);
 	}
 	for (uint32_t k = 0; k < q->loads; k += 8)
 		hg_source_add(&so, hg_word_at(loaded(c, q) + k),

@@ -323,14 +323,6 @@ uint32_t hg_derive_recall(struct hg_derive *d, uint64_t addr, uint64_t value)
 
 /* ---- uses -------------------------------------------------------------------------------- */
 
-static bool is_address(const struct dec_insn *insn, int reg)
-{
-	for (int i = 0; i < insn->n_mem; i++)
-		if (insn->mem[i].base == reg || insn->mem[i].index == reg)
-			return true;
-	return false;
-}
-
 static void add_use(struct hg_derive *d, struct hg_sources *so,
 		    const struct dec_insn *insn, const struct dec_ref *r)
 {
@@ -345,7 +337,7 @@ static void add_use(struct hg_derive *d, struct hg_sources *so,
 			d->regs->value[r->reg] = hg_word_at(r->value);
 		if (d->regs->gpr[r->reg])
 			hg_source_add(so, d->regs->value[r->reg], d->regs->gpr[r->reg],
-				      is_address(insn, r->reg));
+				      dec_insn_is_only_address(insn, r->reg));
 	} else if (r->reg < DEC_REG_K && r->has_value &&
 		   d->regs->vec_live >> (r->reg - DEC_REG_VEC) & 1) {
 		for (uint32_t k = 0; k < 8 && 8 * k + 8 <= r->size; k++)
@@ -460,15 +452,14 @@ static uint32_t living(const struct hg_derive *d, uint32_t from)
 }
 
 /* What the first source with @p value is derived from. Of two pointers of one value cmov may take either: one to a node that
- * lives, if there is (without a graph nobody knows). Registers that are addresses are no sources of what is loaded through them, but of
- * what is stored (@p is_memory): the address may be the operand, too. */
+ * lives, if there is (without a graph nobody knows). Registers that are addresses alone are no sources. */
 static uint32_t same(const struct hg_derive *d, const struct hg_sources *so,
-		     uint64_t value, bool is_memory)
+		     uint64_t value)
 {
 	uint32_t from = 0;
 
 	for (int i = 0; i < so->n; i++)
-		if (so->at[i].value == value && (is_memory || !so->at[i].is_address) &&
+		if (so->at[i].value == value && !so->at[i].is_address &&
 		    (!from ||
 		     (d->graph && !living(d, from) && living(d, so->at[i].from))))
 			from = so->at[i].from;
@@ -476,9 +467,9 @@ static uint32_t same(const struct hg_derive *d, const struct hg_sources *so,
 }
 
 static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
-			     const struct hg_sources *so, uint64_t value, bool is_memory)
+			     const struct hg_sources *so, uint64_t value)
 {
-	uint32_t from = same(d, so, value, is_memory);
+	uint32_t from = same(d, so, value);
 	uint64_t source;
 
 	if (from || !so->n || !dec_insn_is_arithmetic(s->insn->mnemonic))
@@ -497,7 +488,7 @@ static uint32_t register_from(struct hg_derive *d, const struct dec_step *s,
 		return subtract(d, s, so, reg, value);
 	if (s->insn->is_string && (reg == CAP_RSI || reg == CAP_RDI))
 		return d->regs->gpr[reg] ? derive(d, d->regs->gpr[reg], value, s) : 0;
-	return derived_from(d, s, so, value, false);
+	return derived_from(d, s, so, value);
 }
 
 /* What the word at @p addr is derived from, less something: as of registers, from what it was (structures
@@ -509,7 +500,7 @@ static uint32_t word_from(struct hg_derive *d, const struct dec_step *s,
 			       memory_get(d, addr) >> 32 :
 			       0;
 
-	return was ? derive(d, was, value, s) : derived_from(d, s, so, value, true);
+	return was ? derive(d, was, value, s) : derived_from(d, s, so, value);
 }
 
 void hg_derive_define_mem(struct hg_derive *d, const struct dec_step *s,
@@ -534,7 +525,7 @@ void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,
 static uint32_t lane_from(const struct hg_derive *d, const struct dec_step *s,
 			  const struct hg_sources *so, int v, int k, uint64_t value)
 {
-	uint32_t from = same(d, so, value, false), read = s->insn->other_read;
+	uint32_t from = same(d, so, value), read = s->insn->other_read;
 
 	if (from || !d->graph || !dec_insn_is_lane_arithmetic(s->insn->mnemonic))
 		return from;

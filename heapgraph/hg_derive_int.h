@@ -20,7 +20,7 @@ struct hg_sources {
 	struct {
 		uint64_t value;
 		uint32_t from;
-		bool is_address; ///< of a register that tells where memory is
+		bool is_address; ///< of a register that only tells where memory is
 	} at[HG_SOURCES_MAX];
 	int n;
 };

@@ -115,6 +115,9 @@ static void learn_operand(struct hg_glanced *q, const struct dec_insn *insn)
 		q->address |= 1u << q->mem.base;
 	if (q->mem.index < DEC_GPRS)
 		q->address |= 1u << q->mem.index;
+	q->only_address = q->address;
+	if (insn->store_reg < DEC_GPRS)
+		q->only_address &= ~(1u << insn->store_reg);
 }
 
 static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
@@ -288,7 +291,8 @@ static void add_registers(const struct hg_derived_regs *regs, const struct dec_g
 	for (; pointers; pointers &= pointers - 1) {
 		int reg = __builtin_ctz(pointers);
 
-		hg_source_add(so, g->gpr[reg], regs->gpr[reg], q->address >> reg & 1);
+		hg_source_add(so, g->gpr[reg], regs->gpr[reg],
+			      q->only_address >> reg & 1);
 	}
 	for (uint32_t vec = q->vec_reads & regs->vec_live; vec; vec &= vec - 1) {
 		int v = __builtin_ctz(vec);

@@ -43,6 +43,7 @@ struct hg_glanced {
 	uint8_t loads; ///< bytes that are read, in whole words
 	struct hg_glance_mem mem;
 	uint16_t reads, writes, address;    ///< general registers
+	uint16_t only_address;		    ///< .. that are not stored
 	uint16_t def_at, load_at, store_at; ///< in the block's record; 0: not there
 
 	/** .. in a course. */

@@ -41,12 +41,9 @@ static bool is_copying(const struct dec_insn *insn)
 /* Is register @p reg only part of where something is? */
 static bool is_address(const struct dec_insn *insn, int reg)
 {
-	if (insn->is_string && (reg == CAP_RSI || reg == CAP_RDI || reg == CAP_RCX))
-		return true;
-	for (int i = 0; i < insn->n_mem; i++)
-		if (insn->mem[i].base == reg || insn->mem[i].index == reg)
-			return insn->store_reg != reg;
-	return false;
+	return (insn->is_string &&
+		(reg == CAP_RSI || reg == CAP_RDI || reg == CAP_RCX)) ||
+	       dec_insn_is_only_address(insn, reg);
 }
 
 static bool is_data(const struct dec_insn *insn, const struct dec_past_ref *r)

@@ -247,14 +247,6 @@ static void add_source(struct guard_do *s, uint64_t value, uint32_t tag, bool is
 	s->source[s->n++].is_address = is_address;
 }
 
-static bool is_address(const struct dec_insn *insn, int reg)
-{
-	for (int i = 0; i < insn->n_mem; i++)
-		if (insn->mem[i].base == reg || insn->mem[i].index == reg)
-			return true;
-	return false;
-}
-
 static void find_operands(struct guard_do *s)
 {
 	const struct dec_ctx *c = s->e->ctx;
@@ -280,7 +272,8 @@ static void find_sources(struct guard_do *s)
 	for (uint32_t r = s->insn.gpr_read; r; r &= r - 1) {
 		int reg = __builtin_ctz(r);
 
-		add_source(s, c->gpr[reg], c->tag[reg], is_address(&s->insn, reg));
+		add_source(s, c->gpr[reg], c->tag[reg],
+			   dec_insn_is_only_address(&s->insn, reg));
 	}
 	for (int i = 0; i < s->insn.n_mem; i++)
 		for (uint64_t k = 0;
@@ -301,13 +294,12 @@ static void find_sources(struct guard_do *s)
 	}
 }
 
-static uint32_t same(const struct guard_do *s, uint64_t value, bool is_memory)
+static uint32_t same(const struct guard_do *s, uint64_t value)
 {
 	uint32_t tag = 0;
 
 	for (int i = 0; i < s->n; i++)
-		if (s->source[i].value == value &&
-		    (is_memory || !s->source[i].is_address) &&
+		if (s->source[i].value == value && !s->source[i].is_address &&
 		    (!tag || (!guard_node_of(s->g, tag)->is_live &&
 			      guard_node_of(s->g, s->source[i].tag)->is_live)))
 			tag = s->source[i].tag;
@@ -379,9 +371,9 @@ static uint32_t subtract(const struct guard_do *s, int reg, uint32_t tag, uint64
 	return led_to(s, tag, value);
 }
 
-static uint32_t derived_from(const struct guard_do *s, uint64_t value, bool is_memory)
+static uint32_t derived_from(const struct guard_do *s, uint64_t value)
 {
-	uint32_t tag = same(s, value, is_memory);
+	uint32_t tag = same(s, value);
 	uint64_t source = 0;
 
 	if (tag || !s->n || !dec_insn_is_arithmetic(s->insn.mnemonic))
@@ -403,7 +395,7 @@ static void define_gpr(struct guard_do *s, int reg)
 	else if (s->insn.is_string && (reg == CAP_RSI || reg == CAP_RDI))
 		tag = tag ? led_to(s, tag, value) : 0;
 	else
-		tag = derived_from(s, value, false);
+		tag = derived_from(s, value);
 	if (reg == CAP_RSP && tag) // a stack in the heap
 		dec_guard_doubt(s->e, DEC_DOUBT_BEYOND, s->insn.rip);
 	c->tag[reg] = tag;
@@ -419,7 +411,7 @@ static uint32_t living(const struct guard_do *s, int v, int k)
 /* As lane_from() of hg_derive.c. */
 static uint32_t lane_from(const struct guard_do *s, int v, int k, uint64_t value)
 {
-	uint32_t tag = same(s, value, false), read = s->insn.other_read;
+	uint32_t tag = same(s, value), read = s->insn.other_read;
 
 	if (tag || !dec_insn_is_lane_arithmetic(s->insn.mnemonic))
 		return tag;
@@ -453,7 +445,7 @@ static uint32_t word_from(const struct guard_do *s, uint64_t addr, uint64_t valu
 				 NULL;
 	uint32_t was = word ? *word >> 32 : 0;
 
-	return was ? led_to(s, was, value) : derived_from(s, value, true);
+	return was ? led_to(s, was, value) : derived_from(s, value);
 }
 
 static void define_memory(struct guard_do *s, int i)

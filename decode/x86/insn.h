@@ -197,6 +197,15 @@ static inline uint64_t dec_insn_address(const struct dec_mem *m, const uint64_t 
 	return a + (m->is_fs ? fs_base : m->is_gs ? gs_base : 0);
 }
 
+/** @return whether general register @p reg tells @p insn where memory is, and is not what that stores. */
+static inline bool dec_insn_is_only_address(const struct dec_insn *insn, int reg)
+{
+	for (int i = 0; i < insn->n_mem; i++)
+		if (insn->mem[i].base == reg || insn->mem[i].index == reg)
+			return insn->store_reg != reg;
+	return false;
+}
+
 /** @return whether a block ends behind @p insn. */
 static inline bool dec_insn_ends_block(const struct dec_insn *insn)
 {

@@ -56,6 +56,30 @@ int main(int argc, char **argv)
 END
 followed handed
 
+# A word that points to itself is what was stored there, not what led there.
+cat >"$TMPDIR/itself.c" <<'END'
+#include <stdlib.h>
+__attribute__((noipa)) void begin(char *block, char **at)
+{
+	*at = block + 32;
+}
+__attribute__((noipa)) int get(char **at, int back)
+{
+	return (*at)[-back];
+}
+int main(int argc, char **argv)
+{
+	char *first = calloc(1, 24), *second = calloc(1, 24);
+	int ret;
+	begin(first, (char **)second);
+	ret = get((char **)second, argc == 1 ? 1 : 20);
+	free(first);
+	free(second);
+	return ret & 0;
+}
+END
+followed itself
+
 # What realloc moved to where a block was is not that block, whoever called it each time.
 cat >"$TMPDIR/moved.c" <<'END'
 #include <stdlib.h>

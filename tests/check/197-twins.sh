@@ -5,10 +5,10 @@
 # What compilers make of right programs, and was taken for wrong: nothing is told of it, and of the same program with argument
 # `wrong' each line that says `expect:', and no other.
 . tests/lib.sh
-need gojq gcc g++
+need gojq gcc g++ clang
 need_bpf
 
-for how in "g++ -O"{1,2,3}" returned.cc" "g++ -O2 -fno-omit-frame-pointer returned.cc"; do
+for how in "g++ -O"{1,2,3}" returned.cc" "g++ -O2 -fno-omit-frame-pointer returned.cc" {"gcc -O0","gcc -O1","clang -O0"}" ends.c"; do
 	source=tests/check/programs/${how##* }
 	grep -n '// expect: ' "$source" | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' >"$TMPDIR/want"
 	[ -s "$TMPDIR/want" ] || fail "$source expects nothing"
