@@ -7,7 +7,7 @@
  * says nothing of the one and little of the other, so the instructions are looked at that lower the stack's end:
  *
  *   gcc      sub %size, %rsp;  mov %rsp, %p  or  lea 15(%rsp), %p;  at -O0 it is aligned by shr, shl
- *   clang    mov %rsp, %p;  sub %size, %p;  mov %p, %rsp
+ *   clang    mov %rsp, %p;  sub %size, %p  or, of a size that it knows, add $-size, %p;  mov %p, %rsp
  *
  * Compilers round the size up (gcc by up to 23 bytes), so what is told lies behind that. To probe the stack
  * they lower it by pages before; these belong to it.
@@ -140,6 +140,7 @@ uint32_t fl_dynamic_pointer(struct bytes_walk *w, const struct dec_step *s, uint
 static bool is_arithmetic(const struct dec_insn *insn)
 {
 	return insn->mnemonic == ZYDIS_MNEMONIC_SUB ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_ADD ||
 	       insn->mnemonic == ZYDIS_MNEMONIC_MOV ||
 	       insn->mnemonic == ZYDIS_MNEMONIC_SHR ||
 	       insn->mnemonic == ZYDIS_MNEMONIC_SHL;
@@ -163,6 +164,7 @@ void fl_dynamic_step(struct bytes_walk *w, const struct dec_step *s)
 	reg = m->op[0].reg;
 	switch (m->mnemonic) {
 	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_ADD:
 		take_copy(w, s, reg, rsp);
 		return;
 	case ZYDIS_MNEMONIC_MOV:
