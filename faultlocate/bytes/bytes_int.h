@@ -506,6 +506,9 @@ bool fl_named_may(struct bytes_walk *w, uint64_t rip, const char *name);
 /** @return whether the line of @p rip sets something to where @p name begins. */
 bool fl_named_start(struct bytes_walk *w, uint64_t rip, const char *name);
 
+/** @return whether the line of @p rip takes either of two by a condition, and adds or subtracts something. */
+bool fl_named_either(struct bytes_walk *w, uint64_t rip);
+
 /* ---- dynamic.c: alloca(), arrays of variable length */
 
 /** @return whether @p insn may lower the stack's end by what is known at run time alone. */

@@ -244,6 +244,14 @@ bool fl_named_may(struct bytes_walk *w, uint64_t rip, const char *name)
 	return false;
 }
 
+bool fl_named_either(struct bytes_walk *w, uint64_t rip)
+{
+	char line[LINE_BYTES], before[LINE_BYTES];
+
+	return read_lines(w, rip, line, before) && strip(line) && strchr(line, '?') &&
+	       has_sum(line);
+}
+
 bool fl_named_start(struct bytes_walk *w, uint64_t rip, const char *name)
 {
 	char line[LINE_BYTES], before[LINE_BYTES];

@@ -137,6 +137,15 @@ static void name_member(struct bytes_walk *w, uint64_t rip, struct bytes_site *s
 		*before = (struct dec_object){};
 }
 
+/* May the statement mean something else than @p at, in the midst of which @p addr is? What is added to the index of either of
+ * two arrays compilers add to their addresses, which lead to what lies before or behind. */
+static bool is_beside(struct bytes_walk *w, uint64_t rip, uint64_t addr,
+		      const struct dec_object *at)
+{
+	return at->name && at->start != addr && fl_objects_is_literal(w, rip) &&
+	       fl_named_either(w, rip);
+}
+
 /* The number of the variable that code at @p rip means by @p addr; 0: none. Where in a frame variables are
  * does not change, so it is asked once. */
 static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t addr,
@@ -154,7 +163,8 @@ static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t
 
 	if (!known) {
 		memcpy(f.gpr, gpr, sizeof(f.gpr));
-		is_one = dec_symbols_around(w->symbols, &f, addr, around);
+		is_one = dec_symbols_around(w->symbols, &f, addr, around) &&
+			 !is_beside(w, rip, addr, &around->at);
 		if (is_one) {
 			name_member(w, rip, &site);
 			if (vec_add(&o->site, site))
