@@ -84,9 +84,23 @@ int dec_sym_cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp)
 	return cfa_until(u, pc, disp, &end);
 }
 
-/* How far the CFA is from rsp in most of @p function's code, but for what has no frame yet: in the rest arguments
- * were pushed for a call. @return 0: nowhere. */
-static int64_t frame_size(struct dec_sym_unit *u, Dwarf_Die *function)
+/* How far the CFA is from rsp where line information has @p function's prologue end. @return 0: it does not say, or there is
+ * no frame yet, as where the function may return without one. */
+static int64_t framed_size(struct dec_sym_unit *u, Dwarf_Die *function)
+{
+	Dwarf_Addr *ends = NULL;
+	int64_t disp = 0;
+	int reg = -1;
+
+	if (dwarf_entry_breakpoints(function, &ends) > 0)
+		reg = dec_sym_cfa_at(u, ends[0] + u->debug_bias, &disp);
+	free(ends);
+	return reg == CAP_RSP && disp > 8 ? disp : 0;
+}
+
+/* .. in most of its code, but for what has no frame yet: in the rest arguments were pushed for a call, but that is
+ * most of what checks much. @return 0: nowhere. */
+static int64_t usual_size(struct dec_sym_unit *u, Dwarf_Die *function)
 {
 	struct {
 		int64_t disp;
@@ -129,7 +143,9 @@ static int64_t pushed_at(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t p
 		return 0;
 	if (u->framed != function->addr) {
 		u->framed = function->addr;
-		u->frame_size = frame_size(u, function);
+		u->frame_size = framed_size(u, function);
+		if (!u->frame_size)
+			u->frame_size = usual_size(u, function);
 	}
 	return u->frame_size && disp > u->frame_size ? disp - u->frame_size : 0;
 }
