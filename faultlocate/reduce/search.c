@@ -156,6 +156,13 @@ static bool is_interrupted(struct fl_reduce *r)
 	return r->stats.was_interrupted;
 }
 
+/* Nothing at all, while there is more than one unit that it could do without? As delta debugging has it,
+ * nothing is not interesting; whoever asks for the last unit may find that it is. */
+static bool is_nothing(const struct fl_reduce *r, int slot)
+{
+	return !r->buf[slot].size && r->kept.size > 1;
+}
+
 static void report(struct fl_reduce *r, size_t bytes)
 {
 	if (r->o.progress)
@@ -187,7 +194,7 @@ static struct err *batch(struct fl_reduce *r, struct round *round, size_t i, siz
 		if (err)
 			break;
 		known = find(r, k);
-		was_known[k] = known;
+		was_known[k] = known || is_nothing(r, k);
 		// Two of one batch may be alike.
 		for (size_t j = 0; j < n_asked && !known; j++)
 			was_known[k] |= r->buf[asked[j]].size == r->buf[k].size &&
@@ -208,7 +215,7 @@ static struct err *batch(struct fl_reduce *r, struct round *round, size_t i, siz
 		}
 		r->stats.known += was_known[k];
 		r->stats.runs += !was_known[k];
-		if (find(r, k)->is_interesting) {
+		if (!is_nothing(r, k) && find(r, k)->is_interesting) {
 			round->found = i + k;
 			take(r, &r->lists[k]);
 			report(r, r->buf[k].size);

@@ -238,6 +238,26 @@ static void test_text(void **state)
 	asked_deinit(&a);
 }
 
+/* That nothing is interesting is found when there is one unit left, and not asked about before. */
+static void test_nothing(void **state)
+{
+	struct asked a = { .needed = "" };
+	const bool keep[3] = {};
+	fl_units units = {};
+	struct fl_reduce *r = begin("abc", &a, 2, &units);
+	bool is_found;
+
+	(void)state;
+	assert_null(fl_reduce_try(r, keep, &is_found));
+	assert_false(is_found);
+	assert_int_equal(a.n, 0);
+	assert_null(fl_reduce_pass(r, NULL, 0));
+	assert_int_equal(fl_reduce_stats(r).n_units, 0);
+	fl_reduce_destroy(r);
+	vec_deinit(&units);
+	asked_deinit(&a);
+}
+
 static void check_units(enum fl_unit_kind kind, const char *text, const char *want)
 {
 	fl_units units = {};
@@ -266,10 +286,11 @@ static void test_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ddmin),  cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_groups), cmocka_unit_test(test_published),
-		cmocka_unit_test(test_pass),   cmocka_unit_test(test_text),
-		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_ddmin),	cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_groups),	cmocka_unit_test(test_published),
+		cmocka_unit_test(test_pass),	cmocka_unit_test(test_text),
+
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
