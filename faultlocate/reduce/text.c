@@ -47,16 +47,24 @@ static int nearest_first(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+/* @return of each node how far it is from the failure, free(); NULL: no memory. */
+static uint32_t *find_depths(const struct fl_tree *t)
+{
+	uint32_t *depth = calloc(t->n_nodes, sizeof(*depth));
+
+	for (size_t i = 2; i < t->n_nodes && depth; i++)
+		depth[i] = depth[t->parents[i]] + 1;
+	return depth;
+}
+
 static struct err *find_lines(const struct fl_tree *t, struct lines *ret)
 {
-	_cleanup_free_ uint32_t *depth = calloc(t->n_nodes, sizeof(*depth));
+	_cleanup_free_ uint32_t *depth = find_depths(t);
 	struct err *err = NULL;
 
 	ret->of = calloc(t->n_bytes + 1, sizeof(*ret->of));
 	if (!ret->of || !depth)
 		return &err_nomem;
-	for (size_t i = 2; i < t->n_nodes; i++)
-		depth[i] = depth[t->parents[i]] + 1;
 	for (size_t i = 0; i < t->n_bytes && !err; i++) {
 		struct line *l;
 
@@ -97,6 +105,26 @@ static struct err *keep_nearest(struct fl_reduce *r, const struct fl_tree *t)
 	vec_deinit(&l.all);
 	free(l.of);
 	return err;
+}
+
+/* Try what is left of the nearest bytes alone: those that one instruction was given, in its turns. */
+static struct err *keep_nearest_bytes(struct fl_reduce *r, const struct fl_tree *t)
+{
+	size_t n;
+	const uint32_t *kept = fl_reduce_kept(r, &n);
+	_cleanup_free_ uint32_t *depth = find_depths(t);
+	_cleanup_free_ bool *keep = calloc(t->n_bytes + 1, sizeof(*keep));
+	uint32_t least = UINT32_MAX;
+	bool is_found;
+
+	if (!depth || !keep)
+		return &err_nomem;
+	for (size_t i = 0; i < n; i++)
+		if (t->roles[kept[i]] && depth[t->nodes[kept[i]]] < least)
+			least = depth[t->nodes[kept[i]]];
+	for (size_t i = 0; i < n; i++)
+		keep[kept[i]] = t->roles[kept[i]] && depth[t->nodes[kept[i]]] == least;
+	return fl_reduce_try(r, keep, &is_found);
 }
 
 /* ---- brackets ------------------------------------------------------------------------------------ */
@@ -550,6 +578,8 @@ struct err *fl_text_reduce(struct fl_reduce *r, const struct fl_tree *t)
 	size_t before = fl_reduce_stats(r).n_units;
 	struct err *err = t->roles ? keep_nearest(r, t) : NULL;
 
+	if (!err && t->roles)
+		err = keep_nearest_bytes(r, t);
 	if (!err)
 		err = reduce_nest(r, t);
 	return err ?: reduce_words(r, t, fl_reduce_stats(r).n_units == before);

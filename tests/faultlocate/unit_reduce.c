@@ -238,6 +238,54 @@ static void test_text(void **state)
 	asked_deinit(&a);
 }
 
+/* Reduce @p input as a text. @p t: of it, but for its bytes. @p runs: set. @return the result, free(). */
+static char *reduced_text(const char *input, const char *needed, struct fl_tree t,
+			  size_t *runs)
+{
+	struct asked a = { .needed = needed };
+	fl_units units = {};
+	struct fl_reduce *r = begin(input, &a, 1, &units);
+	struct fl_text text;
+	size_t step1;
+	char *ret;
+
+	t.data = (const uint8_t *)input;
+	t.n_bytes = strlen(input);
+	assert_null(fl_tree_reduce(r, &t, false, &step1));
+	assert_null(fl_reduce_text(r, &text));
+	ret = strndup((const char *)text.data, text.size);
+	*runs = a.n;
+	fl_reduce_destroy(r);
+	vec_deinit(&units);
+	asked_deinit(&a);
+	return ret;
+}
+
+/* The bytes that are nearest to the failure are tried alone, also where they are but a part of a word. */
+static void test_nearest_bytes(void **state)
+{
+	static const char input[] = "a t4711ABC: of (words) and more, words";
+	uint8_t roles[sizeof(input)];
+	uint32_t nodes[sizeof(input)];
+	const uint32_t parents[] = { 0, 0, 1, 2 };
+	size_t runs;
+	char *text;
+
+	(void)state;
+	memset(roles, FL_ROLE_CONTROL, sizeof(roles));
+	for (size_t i = 0; i < sizeof(input); i++)
+		nodes[i] = input[i] >= '0' && input[i] <= '9' ? 2 : 3;
+	text = reduced_text(input, "4711",
+			    (struct fl_tree){ .roles = roles,
+					      .nodes = nodes,
+					      .parents = parents,
+					      .n_nodes = 4 },
+			    &runs);
+	assert_string_equal(text, "4711");
+	assert_in_range(runs, 3, 5); // without: 17
+	free(text);
+}
+
 /* That nothing is interesting is found when there is one unit left, and not asked about before. */
 static void test_nothing(void **state)
 {
@@ -286,11 +334,11 @@ static void test_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ddmin),	cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_groups),	cmocka_unit_test(test_published),
-		cmocka_unit_test(test_pass),	cmocka_unit_test(test_text),
-
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_units),
+		cmocka_unit_test(test_ddmin),	      cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_groups),	      cmocka_unit_test(test_published),
+		cmocka_unit_test(test_pass),	      cmocka_unit_test(test_text),
+		cmocka_unit_test(test_nearest_bytes), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
