@@ -463,74 +463,66 @@ static struct err *ask_longest(struct words *w, bool *has_gone)
 	return err || w->all.size < 2 ? err : fl_reduce_try(w->r, keep, has_gone);
 }
 
-/* Cut word @p u, @p n bytes at @p left, in halves. */
-static struct err *halve(struct words *w, struct fl_unit u, const uint32_t *left,
-			 size_t n)
-{
-	struct err *err = NULL;
+/* What is asked about of a word: its first and last byte; its halves, if one of these could go; then its ends
+ * until none can. A word that has to stay as it is, as most do, takes two runs. */
+enum word_step { ENDS, HALVES, LAST_ENDS, DONE };
 
-	if (n >= 2)
-		err = vec_add(&w->parts, (struct fl_unit){ u.from, left[n / 2] });
-	if (n >= 2 && !err)
-		err = vec_add(&w->parts, (struct fl_unit){ left[n / 2], u.to });
-	return err;
+static enum word_step next_step(enum word_step now, bool has_gone)
+{
+	if (now == HALVES)
+		return has_gone ? HALVES : LAST_ENDS;
+	return !has_gone ? DONE : now == ENDS ? HALVES : LAST_ENDS;
 }
 
-/* Of those with more than two bytes the first and the last one. */
-static struct err *trim(struct words *w, struct fl_unit u, const uint32_t *left, size_t n)
+/* Ask about two parts of word @p u, of which @p n bytes are left, at @p left. */
+static struct err *add_parts(struct words *w, struct fl_unit u, const uint32_t *left,
+			     size_t n, enum word_step step)
 {
-	struct err *err = NULL;
+	bool is_half = step == HALVES;
+	struct err *err;
 
-	(void)u;
-	if (n >= 3)
-		err = vec_add(&w->parts, (struct fl_unit){ left[0], left[0] + 1 });
-	if (n >= 3 && !err)
-		err = vec_add(&w->parts,
-			      (struct fl_unit){ left[n - 1], left[n - 1] + 1 });
-	return err;
+	if (n < 2 || step == DONE)
+		return NULL;
+	err = vec_add(&w->parts,
+		      (struct fl_unit){ u.from, is_half ? left[n / 2] : left[0] + 1 });
+	return err   ?:
+		       vec_add(&w->parts,
+			       (struct fl_unit){ left[is_half ? n / 2 : n - 1], u.to });
 }
 
-/* Ask about parts of the words, again of those of which something has gone. */
-static struct err *ask_parts(struct words *w,
-			     struct err *(*part)(struct words *w, struct fl_unit u,
-						 const uint32_t *left, size_t n))
+/* One step of each word. @p steps: in: what is asked about; out: what is next. */
+static struct err *ask_parts(struct words *w, uint8_t *steps)
 {
-	struct err *err = find_words(w);
+	_cleanup_free_ size_t *had = calloc(w->all.size + 1, sizeof(*had));
+	struct err *err = had ? NULL : &err_nomem;
 
-	while (w->all.size && !err) {
-		_cleanup_free_ size_t *had = calloc(w->all.size, sizeof(*had));
-		size_t n_again = 0;
+	w->parts.size = 0;
+	for (size_t i = 0; i < w->all.size && !err; i++) {
+		const uint32_t *left = left_of(w, w->all.data[i], &had[i]);
 
-		if (!had)
-			return &err_nomem;
-		w->parts.size = 0;
-		for (size_t i = 0; i < w->all.size && !err; i++) {
-			const uint32_t *left = left_of(w, w->all.data[i], &had[i]);
+		err = add_parts(w, w->all.data[i], left, had[i], steps[i]);
+	}
+	if (!err)
+		err = ask(w, 0);
+	for (size_t i = 0; i < w->all.size && !err; i++) {
+		size_t n;
 
-			err = part(w, w->all.data[i], left, had[i]);
-		}
-		if (!err)
-			err = ask(w, 0);
-		for (size_t i = 0; i < w->all.size; i++) {
-			size_t n;
-
-			left_of(w, w->all.data[i], &n);
-			if (n < had[i])
-				w->all.data[n_again++] = w->all.data[i];
-		}
-		w->all.size = n_again;
-		if (fl_reduce_stats(w->r).was_interrupted)
-			break;
+		left_of(w, w->all.data[i], &n);
+		steps[i] = next_step(steps[i], n < had[i]);
 	}
 	return err;
 }
 
 static struct err *reduce_parts(struct words *w)
 {
-	struct err *err = ask_parts(w, halve);
+	struct err *err = find_words(w);
+	_cleanup_free_ uint8_t *steps = calloc(w->all.size + 1, sizeof(*steps)); // ENDS
 
-	if (!err)
-		err = ask_parts(w, trim);
+	if (!steps)
+		err = err ?: &err_nomem;
+	do {
+		err = err ?: ask_parts(w, steps);
+	} while (w->parts.size && !err && !fl_reduce_stats(w->r).was_interrupted);
 	return err ?: ask_beside(w);
 }
 

@@ -261,6 +261,26 @@ static char *reduced_text(const char *input, const char *needed, struct fl_tree 
 	return ret;
 }
 
+/* A word that has to stay as it is takes two runs, for its ends; others shrink to what is needed. */
+static void test_words(void **state)
+{
+	const struct fl_tree t = {};
+	size_t runs;
+	char *text = reduced_text("abcdefgh", "abcdefgh", t, &runs);
+
+	(void)state;
+	assert_string_equal(text, "abcdefgh");
+	assert_int_equal(runs, 2);
+	free(text);
+	text = reduced_text("--------------------------------z", "z", t, &runs);
+	assert_string_equal(text, "z");
+	free(text);
+	text = reduced_text("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxabcyyyy", "abc", t, &runs);
+	assert_string_equal(text, "abc");
+	assert_in_range(runs, 8, 40); // with 36 bytes that go
+	free(text);
+}
+
 /* The bytes that are nearest to the failure are tried alone, also where they are but a part of a word. */
 static void test_nearest_bytes(void **state)
 {
@@ -334,11 +354,11 @@ static void test_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ddmin),	      cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_groups),	      cmocka_unit_test(test_published),
-		cmocka_unit_test(test_pass),	      cmocka_unit_test(test_text),
-		cmocka_unit_test(test_nearest_bytes), cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_ddmin),	cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_groups),	cmocka_unit_test(test_published),
+		cmocka_unit_test(test_pass),	cmocka_unit_test(test_text),
+		cmocka_unit_test(test_words),	cmocka_unit_test(test_nearest_bytes),
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
