@@ -14,6 +14,7 @@
 #include "decode/machine/certain.h"
 #include "decode/machine/replay_int.h"
 #include "decode/machine/signal.h"
+#include "decode/machine/signature.h"
 
 /* ---- who there is ----------------------------------------------------------------------- */
 
@@ -473,107 +474,6 @@ enum dec_verdict dec_threads_switch(struct dec_replay *r)
 
 /* ---- the same instant -------------------------------------------------------------------- */
 
-static uint64_t threads_hash(uint64_t h, const void *from, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += 8) {
-		uint64_t word;
-
-		memcpy(&word, (const uint8_t *)from + i, 8);
-		h = (h ^ word) * CAP_SIGNATURE_PRIME;
-	}
-	return h;
-}
-
-#define THREADS_MASKED_RUN 8 // a value has as many
-
-/* @return whether something may have been masked in what was hashed: then nothing is known of
- * it. A value may begin before it, or end behind it. */
-static bool threads_is_masked(const struct dec_replay *r, const uint8_t *from,
-			      size_t bytes)
-{
-	size_t run = 0;
-
-	if (!capture_info(r->capture)->has_masked || !bytes)
-		return false;
-	for (size_t i = 0; i < bytes && run < THREADS_MASKED_RUN; i++)
-		run = from[i] == CAP_MASK_BYTE ? run + 1 : 0;
-	return run == THREADS_MASKED_RUN || from[0] == CAP_MASK_BYTE ||
-	       from[bytes - 1] == CAP_MASK_BYTE;
-}
-
-/* What registers of the event point to. */
-struct threads_pointed {
-	uint64_t hash;
-	bool is_readable;
-	bool is_masked; ///< some of it may be
-};
-
-/* @p which: bit n for gpr[n]. */
-static struct threads_pointed threads_pointed(struct dec_replay *r, uint32_t which)
-{
-	struct threads_pointed p = { .hash = CAP_SIGNATURE_SEED, .is_readable = true };
-
-	for (int i = 0; i < CAP_GPRS && p.is_readable; i++) {
-		uint64_t at = r->next.regs.gpr[i] & -(uint64_t)CAP_SIGNATURE_TARGET;
-
-		if (!(which >> i & 1))
-			continue;
-		p.is_readable = dec_guest_avail(&r->guest, at, PROT_READ) >=
-				CAP_SIGNATURE_TARGET;
-		if (!p.is_readable)
-			break;
-		p.hash = threads_hash(p.hash, (const void *)at, CAP_SIGNATURE_TARGET);
-		p.is_masked |=
-			threads_is_masked(r, (const void *)at, CAP_SIGNATURE_TARGET);
-	}
-	return p;
-}
-
-/* May some of that be executed? */
-static bool threads_points_to_code(struct dec_replay *r, uint32_t which)
-{
-	for (int i = 0; i < CAP_GPRS; i++) {
-		uint64_t at = r->next.regs.gpr[i] & -(uint64_t)CAP_SIGNATURE_TARGET;
-
-		if (which >> i & 1 && dec_guest_avail(&r->guest, at, PROT_EXEC))
-			return true;
-	}
-	return false;
-}
-
-static bool threads_pointers_match(struct dec_replay *r)
-{
-	const struct cap_signature *sig = &r->next.signature;
-	uint32_t with_int3 = sig->pointers >> CAP_SIGNATURE_INT3;
-	struct threads_pointed some = threads_pointed(r, sig->pointers),
-			       other = threads_pointed(r, with_int3);
-	uint64_t want = sig->pointer_hash;
-
-	if (!some.is_readable || !other.is_readable)
-		return false;
-	if (!with_int3)
-		return !sig->pointers || some.hash == want || some.is_masked;
-	return (CAP_SIGNATURE_FOLD(some.hash) == (uint32_t)want || some.is_masked) &&
-	       (CAP_SIGNATURE_FOLD(other.hash) == want >> 32 || other.is_masked ||
-		threads_points_to_code(r, with_int3));
-}
-
-static bool threads_signature_matches(struct dec_replay *r)
-{
-	const struct cap_signature *sig = &r->next.signature;
-	uint64_t stack = r->next.regs.gpr[CAP_RSP] - CAP_SIGNATURE_RED_ZONE;
-
-	if (!threads_pointers_match(r)) // of less memory than the stack
-		return false;
-	if (sig->stack_bytes &&
-	    (dec_guest_avail(&r->guest, stack, PROT_READ) < sig->stack_bytes ||
-	     (threads_hash(CAP_SIGNATURE_SEED, (const void *)stack, sig->stack_bytes) !=
-		      sig->stack_hash &&
-	      !threads_is_masked(r, (const void *)stack, sig->stack_bytes))))
-		return false;
-	return true;
-}
-
 /* Where a frame points to the vector state, and that has what (pt-collect/inputs/signal.c). */
 #define FRAME_FPSTATE_POINTER 232
 #define FPSTATE_XMM 160
@@ -668,7 +568,7 @@ static bool threads_was_refused(struct dec_replay *r, enum dec_verdict *v)
 		return false;
 	memcpy(&before, (const void *)at, sizeof(before));
 	memcpy((void *)at, &next, sizeof(next));
-	matches = threads_signature_matches(r);
+	matches = dec_signature_matches(r);
 	memcpy((void *)at, &before, sizeof(before));
 	if (matches)
 		*v = dec_replay_write(r, &w);
@@ -698,7 +598,7 @@ static bool threads_is_place(struct dec_replay *r, enum dec_verdict *v)
 		return true;
 	if (!threads_vectors_match(r))
 		return false;
-	if (!threads_signature_matches(r) && !threads_was_refused(r, v))
+	if (!dec_signature_matches(r) && !threads_was_refused(r, v))
 		return threads_is_only_place(r);
 	r->asked = r->next.seq + 1;
 	return true;
