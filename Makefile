@@ -146,12 +146,12 @@ $(foreach r,csource faultlocate/repair suppress-hw/fixes,$(call object_of,$(call
 	-isystem $(shell $(LLVM_CONFIG) --includedir 2>/dev/null) \
 	-DCSRC_LIBCLANG_DIR='"$(shell $(LLVM_CONFIG) --libdir 2>/dev/null)"'
 
-# What runs while vector registers are the guest's (decode/translator/guard_door.c).
-DOOR := base/map $(addprefix decode/translator/,guard guard_calls guard_door guard_nodes guard_parts blank) \
-	$(addprefix decode/machine/,guest replay)
+# What runs while vector registers are the guest's (decode/translator/guard_door.c, stop_door.c).
+DOOR := base/map $(addprefix decode/translator/,guard guard_calls guard_door guard_nodes guard_parts blank stop_door) \
+	$(addprefix decode/machine/,guest passes replay signature)
 $(DOOR:%=$(B)/%.o): ROOM_CFLAGS += -mgeneral-regs-only -fno-stack-protector
 # .. unless what the compiler makes of a copy may call the C library, as clang's may.
-$(B)/decode/translator/guard.o: ROOM_CFLAGS += $(if $(SAN)$(DEBUG),-DGUARD_HAS_NO_DOOR)
+$(B)/decode/translator/guard.o $(B)/decode/translator/stop_door.o: ROOM_CFLAGS += $(if $(SAN)$(DEBUG),-DHAS_NO_DOOR)
 
 # Compiled more often than they run for long: a third of the time.
 $(B)/tests/%.o: ROOM_CFLAGS += $(if $(DEBUG),,-O1)

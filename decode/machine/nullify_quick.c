@@ -459,6 +459,7 @@ void dec_nullify_quick_begin(struct nul_run *n)
 	q->wait = WAIT / WAIT_MORE;
 	w->fault = quick_fault;
 	w->stop_at = quick_stop;
+	w->may_pass = NULL;
 	running = n;
 	n->ret->is_quick = true;
 	dec_engine_flush(&n->r->engine);

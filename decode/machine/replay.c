@@ -20,6 +20,7 @@
 #include "decode/machine/muted.h"
 #include "decode/machine/replay_int.h"
 #include "decode/machine/signal.h"
+#include "decode/machine/signature.h"
 #include "decode/machine/threads.h"
 
 /* ---- what is wrong --------------------------------------------------------------------- */
@@ -349,6 +350,7 @@ struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 		.special = dec_replay_special,
 		.fault = dec_replay_signal_fault,
 		.stop_at = dec_replay_signal_stop,
+		.may_pass = dec_signature_may_pass,
 		.unmute = dec_muted_release,
 		.avail = replay_avail,
 		.code_seen = replay_code_seen,
@@ -362,6 +364,7 @@ struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 				  .look_ahead = REPLAY_LOOK_AHEAD };
 	assert(ctx == r && "the log's consumer is reached through the replay");
 	err = capture_open(dir, &r->capture);
+	r->has_masked = !err && capture_info(r->capture)->has_masked;
 	if (!err)
 		err = cap_core_open(r->capture, &r->core);
 	if (!err)

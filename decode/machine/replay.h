@@ -19,6 +19,7 @@
 #include "decode/machine/output.h"
 #include "decode/machine/interrupts.h"
 #include "decode/machine/machine.h"
+#include "decode/machine/passes.h"
 
 /** Enough for the loops that recur without a trace in the registers, most of which are
  * short; a time slice is some 10^7 instructions. */
@@ -86,9 +87,13 @@ struct dec_replay {
 	uint64_t
 		look_ahead; ///< instructions, to tell these (dec_certain_check()); 0 = none
 	uint64_t asked;	    ///< events until that whose place was asked for last
-	bool is_by_registers; ///< looking ahead for any place with its registers
-	char *cut;	      ///< why the log breaks off here; NULL when it does not
-	bool is_cut;	      ///< the run ended there
+	uint64_t
+		in_loop; ///< .. until that where memory alone tells the passes of a loop apart
+	struct dec_passes passes; ///< of that
+	bool has_masked;	  ///< the capture: of what was masked memory says nothing
+	bool is_by_registers;	  ///< looking ahead for any place with its registers
+	char *cut;		  ///< why the log breaks off here; NULL when it does not
+	bool is_cut;		  ///< the run ended there
 	uint64_t syscalls;
 	enum cap_end end;
 	int end_value;

@@ -6,17 +6,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static uint64_t hash_words(uint64_t h, const void *from, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += 8) {
-		uint64_t word;
-
-		memcpy(&word, (const uint8_t *)from + i, 8);
-		h = (h ^ word) * CAP_SIGNATURE_PRIME;
-	}
-	return h;
-}
-
 #define MASKED_RUN 8 // a value has as many
 
 /* @return whether something may have been masked in what was hashed: then nothing is known of
@@ -25,7 +14,7 @@ static bool is_masked(const struct dec_replay *r, const uint8_t *from, size_t by
 {
 	size_t run = 0;
 
-	if (!capture_info(r->capture)->has_masked || !bytes)
+	if (!r->has_masked || !bytes)
 		return false;
 	for (size_t i = 0; i < bytes && run < MASKED_RUN; i++)
 		run = from[i] == CAP_MASK_BYTE ? run + 1 : 0;
@@ -54,7 +43,7 @@ static struct pointed look_at(struct dec_replay *r, uint32_t which)
 				CAP_SIGNATURE_TARGET;
 		if (!p.is_readable)
 			break;
-		p.hash = hash_words(p.hash, (const void *)at, CAP_SIGNATURE_TARGET);
+		p.hash = dec_words_hash(p.hash, (const void *)at, CAP_SIGNATURE_TARGET);
 		p.is_masked |= is_masked(r, (const void *)at, CAP_SIGNATURE_TARGET);
 	}
 	return p;
@@ -97,9 +86,26 @@ bool dec_signature_matches(struct dec_replay *r)
 		return false;
 	if (sig->stack_bytes &&
 	    (dec_guest_avail(&r->guest, stack, PROT_READ) < sig->stack_bytes ||
-	     (hash_words(CAP_SIGNATURE_SEED, (const void *)stack, sig->stack_bytes) !=
+	     (dec_words_hash(CAP_SIGNATURE_SEED, (const void *)stack, sig->stack_bytes) !=
 		      sig->stack_hash &&
 	      !is_masked(r, (const void *)stack, sig->stack_bytes))))
 		return false;
 	return true;
+}
+
+bool dec_signature_may_pass(void *ctx)
+{
+	struct dec_replay *r = ctx;
+	const struct cap_signature *sig = &r->next.signature;
+	uint64_t stack = r->next.regs.gpr[CAP_RSP] - CAP_SIGNATURE_RED_ZONE;
+
+	if (r->in_loop != r->next.seq + 1 || r->is_by_registers)
+		return false;
+	if (sig->stack_bytes && !(stack % 8) && !r->has_masked &&
+	    sig->stack_bytes <= sizeof(r->passes.word) &&
+	    dec_guest_avail(&r->guest, stack, PROT_READ) >= sig->stack_bytes &&
+	    !dec_passes_match(&r->passes, (const uint64_t *)stack, sig->stack_bytes / 8,
+			      sig->stack_hash))
+		return true;
+	return !dec_signature_matches(r);
 }

@@ -488,8 +488,7 @@ static bool threads_vectors_match(const struct dec_replay *r)
 	uint8_t reg[160], zeros[16] = {};
 	uint64_t area, in_use;
 
-	if (r->next.kind == CAP_EV_SIGNAL && r->next.has_after &&
-	    !capture_info(r->capture)->has_masked)
+	if (r->next.kind == CAP_EV_SIGNAL && r->next.has_after && !r->has_masked)
 		at = threads_written(r,
 				     r->next.after.gpr[CAP_RSP] + FRAME_FPSTATE_POINTER,
 				     sizeof(area));
@@ -575,6 +574,23 @@ static bool threads_was_refused(struct dec_replay *r, enum dec_verdict *v)
 	return matches;
 }
 
+/* Where the guest stands nothing but the signature tells whether this is the place: it is no repeated instruction, and no
+ * call that may have been refused. */
+static bool threads_has_memory_alone(struct dec_replay *r)
+{
+	const struct dec_insn *insn = dec_engine_insn(&r->engine, r->engine.ctx->rip);
+
+	return insn->len && !insn->is_rep && insn->flow != DEC_FLOW_CALL_IND;
+}
+
+/* The place of the event at hand is asked for, where its registers are. */
+static void threads_ask(struct dec_replay *r)
+{
+	r->asked = r->next.seq + 1;
+	r->in_loop = threads_has_memory_alone(r) ? r->asked : 0;
+	r->passes.is_on = false;
+}
+
 /* The signature is another: by what return probes of other recorders left on the stack, if the
  * registers do not come back before the thread's next event. Asked but once for each event, or
  * a loop would ask at each pass. */
@@ -584,7 +600,7 @@ static bool threads_is_only_place(struct dec_replay *r)
 
 	if (r->asked == r->next.seq + 1)
 		return false;
-	r->asked = r->next.seq + 1;
+	threads_ask(r);
 	r->is_by_registers = true;
 	is_only = dec_certain_check(r, REPLAY_LOOK_AHEAD) == CERTAIN_UNIQUE;
 	r->is_by_registers = false;
@@ -600,7 +616,8 @@ static bool threads_is_place(struct dec_replay *r, enum dec_verdict *v)
 		return false;
 	if (!dec_signature_matches(r) && !threads_was_refused(r, v))
 		return threads_is_only_place(r);
-	r->asked = r->next.seq + 1;
+	if (r->asked != r->next.seq + 1)
+		threads_ask(r);
 	return true;
 }
 

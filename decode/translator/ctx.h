@@ -53,6 +53,7 @@
 #define CTX_BLANK 0xda8
 #define CTX_BLANK_HOOK 0xdac
 #define CTX_BLANK_CALL 0xdb0
+#define CTX_STOP_DOOR 0xdd8
 #define CTX_STRING_CALL 0xde0
 #define CTX_GUARD_TAG 0xdf0
 #define CTX_DOOR 0xdf8
@@ -135,7 +136,7 @@ struct dec_ctx {
 	uint32_t blank;		 ///< registers: blank.h
 	uint32_t blank_hook;
 	uint64_t blank_call[5]; ///< rsp, rdi, rsi, rdx, return address
-	uint64_t pad7;
+	uint64_t stop_door;	///< address of dec_stop_door; 0: it is shut
 	/** The last call of a string function by a pointer, perhaps under way: rsp, return address. */
 	uint64_t string_call[2];
 	uint32_t guard_tag; ///< that emitted code has no register for
@@ -224,6 +225,7 @@ CTX_PIN(blank_low, CTX_BLANK_LOW);
 CTX_PIN(blank_hook, CTX_BLANK_HOOK);
 CTX_PIN(blank_call, CTX_BLANK_CALL);
 CTX_PIN(blank_lanes, CTX_BLANK_LANES);
+CTX_PIN(stop_door, CTX_STOP_DOOR);
 CTX_PIN(string_call, CTX_STRING_CALL);
 CTX_PIN(guard_tag, CTX_GUARD_TAG);
 CTX_PIN(door, CTX_DOOR);
@@ -274,6 +276,9 @@ void dec_enter_quick(struct dec_ctx *ctx);
 /** Where emitted code goes with an event that C may see to with the guest's vectors where they are: dec_guard_door(), which
  * says where it goes on. Only with CTX_HAS_NO_FS. */
 extern const char dec_door[];
+
+/** .. from a stop, its exit in ctx->exit_id: dec_engine_at_stop_door(). */
+extern const char dec_stop_door[];
 
 /** Where emitted code goes to leave the guest (not C functions). */
 extern const char dec_exit[], dec_exit_integer[], dec_exit_quick[];

@@ -177,6 +177,7 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 	e->ctx->canary = DEC_CANARY;
 	e->ctx->common = (uint64_t)dec_exit;
 	e->ctx->miss = (uint64_t)dec_miss;
+	dec_engine_open_stop_door(e);
 	engine_know_host(e);
 	e->ctx->rflags = 0x202;
 	e->ctx->pkru = DEC_PKRU_INIT;

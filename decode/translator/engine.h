@@ -81,6 +81,9 @@ struct dec_world {
 	enum dec_verdict (*fault)(void *ctx, struct dec_engine *e);
 	/** Reached the place the world asked for by dec_engine_set_async(). */
 	enum dec_verdict (*stop_at)(void *ctx, struct dec_engine *e);
+	/** The same, asked before, while vector registers are the guest's: is this surely not it, and stop_at would do
+	 * nothing? May be NULL. To use general registers alone. */
+	bool (*may_pass)(void *ctx);
 	/** About to execute what dec_mute_set_release() names, the first argument being @p addr: where it
 	 * is, and 4095 bytes on, no page is muted any more. NULL: none is. */
 	void (*unmute)(void *ctx, uint64_t addr);
@@ -296,6 +299,12 @@ void dec_engine_keep(struct dec_engine *e, uint8_t *at);
 /** @return what remembers decoded instructions, @p ret_bytes of whole pages: it tells nothing but
  * what the bytes do. */
 void *dec_engine_remembered(size_t *ret_bytes);
+
+/** Emitted code at stops asks dec_world.may_pass from now on. */
+void dec_engine_open_stop_door(struct dec_engine *e);
+
+/** .. and does, called by dec_stop_door alone. @return where it goes on: in the block, or out. */
+uint8_t *dec_engine_at_stop_door(void);
 
 /** @return what a block is for dec_engine_warm(). */
 uint64_t dec_engine_block_key(const struct engine_block *b);

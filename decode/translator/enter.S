@@ -255,11 +255,11 @@ dec_exit_integer:
 dec_exit_quick:
 	leave_guest 2
 
-	.globl	dec_door
-dec_door:
+// C says where it goes on, and uses general registers alone.
+	.macro	door	function
 	store_integers
 	sub	$8, %rsp
-	call	dec_guard_door@PLT
+	call	\function@PLT
 	mov	%rax, %gs:CTX_ENTRY
 	testl	$0x40400, %gs:CTX_RFLAGS	// AC, DF
 	jnz	1f
@@ -273,6 +273,15 @@ dec_door:
 	load_flags
 2:
 	load_integers
+	.endm
+
+	.globl	dec_door
+dec_door:
+	door	dec_guard_door
+
+	.globl	dec_stop_door
+dec_stop_door:
+	door	dec_engine_at_stop_door
 
 	.globl	dec_miss
 dec_miss:

@@ -236,7 +236,9 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 		}
 		if (!is_miss) {
 			x = dec_translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
-			dec_translation_stub(t, o, x);
+			emit_ctx_store_imm32(o, CTX_EXIT_ID, x - t->e->exits.data);
+			emit_ctx_jmp(o,
+				     t->e->ctx->stop_door ? CTX_STOP_DOOR : CTX_COMMON);
 		}
 	}
 	t->block->async_over = o->p - t->block->host;
