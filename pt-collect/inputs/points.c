@@ -6,7 +6,8 @@
  * Where chaos may stop a thread: instructions of the program's own text that access
  * memory other than the stack, and calls. Two threads can only disturb each other at
  * accesses to shared memory, so a stop before each of these is as good as one at every
- * instruction; calls are the accesses that libraries make in the program's name.
+ * instruction; calls are the accesses that libraries make in the program's name. In code that is not
+ * optimised most accesses go by the frame pointer: those are the stack's, too.
  *
  * The CPU's debug registers do the stopping: they change nothing in the program's memory,
  * and the thread stands exactly before the instruction.
@@ -41,16 +42,28 @@ static bool is_shared_access(const ZydisDecodedOperand *o)
 	       o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS;
 }
 
+/** mov %rsp, %rbp: up to the next return, what rbp points to is the stack. */
+static bool begins_frame(const ZydisDecodedInstruction *i,
+			 const ZydisDecodedOperand *operands)
+{
+	return i->mnemonic == ZYDIS_MNEMONIC_MOV &&
+	       operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       operands[0].reg.value == ZYDIS_REGISTER_RBP &&
+	       operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       operands[1].reg.value == ZYDIS_REGISTER_RSP;
+}
+
 /** Is it worth stopping before @p i? */
 static bool is_point(const ZydisDecodedInstruction *i,
-		     const ZydisDecodedOperand *operands)
+		     const ZydisDecodedOperand *operands, bool has_frame)
 {
 	if (i->mnemonic == ZYDIS_MNEMONIC_NOP || i->mnemonic == ZYDIS_MNEMONIC_LEA)
 		return false;
 	if (i->meta.category == ZYDIS_CATEGORY_CALL)
 		return true;
 	for (unsigned n = 0; n < i->operand_count_visible; n++)
-		if (is_shared_access(&operands[n]))
+		if (is_shared_access(&operands[n]) &&
+		    !(has_frame && operands[n].mem.base == ZYDIS_REGISTER_RBP))
 			return true;
 	return false;
 }
@@ -60,6 +73,7 @@ static struct err *add_points(struct ptc_points *points, const uint8_t *code, si
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
+	bool has_frame = false;
 
 	for (size_t at = 0; at < size && at < TEXT_MAX;) {
 		struct ptc_point *slot;
@@ -68,7 +82,9 @@ static struct err *add_points(struct ptc_points *points, const uint8_t *code, si
 			at++;
 			continue;
 		}
-		if (is_point(&i, operands)) {
+		has_frame = (has_frame && i.meta.category != ZYDIS_CATEGORY_RET) ||
+			    begins_frame(&i, operands);
+		if (is_point(&i, operands, has_frame)) {
 			slot = vec_push(&points->list);
 			if (!slot)
 				return &err_nomem;
