@@ -22,10 +22,17 @@
  * instructions that the seed picked: what no thread has done yet when the last one looks takes all of
  * them to be held.
  *
+ * In other runs one thread runs at a time, and may be stopped behind each access to up to four places in
+ * memory: those that the first thread to come to a picked instruction is about to access. All
+ * orders of a few accesses to a few variables come about so, however often threads have to change. Who
+ * runs next is any of them, or, as in PCT, always the one of the highest rank, which falls to the
+ * lowest at random.
+ *
  * All choices come from the seed. The instants at which they meet the program do not: the
  * same seed is the same strategy, not the same run.
  */
 #define LOG_ROOM "record"
+#include <asm/unistd.h>
 #include <sys/ptrace.h>
 
 #include "pt-collect/kernel/bpf.h"
@@ -42,6 +49,12 @@
 #define PERIOD_BITS 6
 #define GATHER_NS 100000000 ///< so long a new thread waits for those that come after it
 #define PILE_NS 250000000   ///< and the first one of a pile for it to grow
+#define TURN_NS 100000000   ///< so long a thread waits for its turn if who has it goes on
+#define LONG_TURNS 8	    ///< so many of those are enough
+#define RANKED 4	    ///< times fewer turns end without need if there is an order
+#define PLACE_TRIES 8	    ///< at points that access what is not watched yet
+#define RED_ZONE 128	    ///< bytes
+#define STACK_NEAR 65536    ///< what is so near to its stack pointer is a thread's own
 #define LOOK_NS 200000	    ///< how often we see whether the others all wait
 
 struct chaos_thread {
@@ -52,6 +65,15 @@ struct chaos_thread {
 	unsigned
 		armed_for; ///< the watch at which its debug registers were set; 0 = never
 	uint64_t until_ns; ///< of a held one
+	int64_t rank;	   ///< the highest has the next turn
+};
+
+/** Memory that threads take turns at. */
+struct place {
+	struct ptc_watch watch;
+	struct ptc_point *point; ///< at which it was found
+	struct ptc_point *last;	 ///< of the last access; NULL = unknown
+	pid_t last_tid;		 ///< whose that was; 0 = there was none
 };
 
 struct ptc_chaos {
@@ -60,9 +82,14 @@ struct ptc_chaos {
 	const struct ptc_tracee *tracee;
 	struct ptc_points *points;
 	VEC(struct chaos_thread) threads;
-	uint64_t armed[POINTS_MAX];
-	size_t armed_index[POINTS_MAX];
-	pid_t armed_came[POINTS_MAX]; ///< who came there last; 0 = nobody
+	uint64_t armed[PTC_WATCHES];
+	size_t armed_index[PTC_WATCHES];
+	pid_t armed_came[PTC_WATCHES]; ///< who came there last; 0 = nobody
+	struct place places[PTC_WATCHES];
+	unsigned n_places; ///< their registers follow those of the points
+	bool takes_turns;  ///< one thread runs at a time,
+	bool is_ranked;	   ///< always the one of the highest rank; or any
+	int64_t lowest;	   ///< rank so far, of whom others had to overtake
 	unsigned n_armed, n_stops, n_stops_max;
 	unsigned hold_one_in; ///< stops
 	bool gathers;	      ///< holds new threads until nobody else can go on
@@ -82,6 +109,7 @@ struct ptc_chaos {
 
 static void add_point(struct ptc_chaos *c, size_t index)
 {
+	c->armed_came[c->n_armed] = 0;
 	c->armed_index[c->n_armed] = index;
 	c->armed[c->n_armed++] = c->points->list.data[index].at + c->points->bias;
 }
@@ -139,19 +167,77 @@ static void draw_disturbance(struct ptc_chaos *c)
 		c->period_ns = ptc_random_scale(&c->random, PERIOD_MIN_NS, PERIOD_BITS);
 }
 
+/** Is what the point accessed last accessed by another one that is armed, or known as a place? */
+static bool is_covered(const struct ptc_chaos *c, size_t index)
+{
+	const struct ptc_point *p = c->points->list.data;
+	uint64_t where = p[index].where;
+
+	for (unsigned i = 0; i < c->n_armed; i++)
+		if (c->armed_index[i] == index ||
+		    (where && p[c->armed_index[i]].where == where))
+			return true;
+	for (unsigned i = 0; i < c->n_places; i++)
+		if (where && c->places[i].watch.addr == where + c->points->bias)
+			return true;
+	return false;
+}
+
+/** One more place to take turns at: mostly one where threads were seen to meet, or else near
+ * point @p last (SIZE_MAX = none) or anywhere. */
+static void draw_place(struct ptc_chaos *c, size_t last)
+{
+	bool is_meeting = !ptc_random_one_in(&c->random, 3);
+
+	for (unsigned tries = 0; tries < PLACE_TRIES; tries++) {
+		size_t i = SIZE_MAX;
+
+		if (is_meeting)
+			i = ptc_points_draw_contended(c->points, &c->random,
+						      c->armed_index, c->n_armed);
+		if (i == SIZE_MAX)
+			i = ptc_points_draw(c->points, &c->random, last);
+		if (is_covered(c, i))
+			continue;
+		add_point(c, i);
+		return;
+	}
+}
+
+static void draw_turns(struct ptc_chaos *c)
+{
+	unsigned n = 2 + ptc_random_below(&c->random, PTC_WATCHES - 1);
+
+	while (n--)
+		draw_place(c, SIZE_MAX);
+	c->n_stops_max = STOPS_MIN << STOPS_BITS;
+	c->chance = UINT32_MAX; // who was woken takes its turn, too
+}
+
 static void draw_strategy(struct ptc_chaos *c)
 {
-	c->piles = c->points->list.size && ptc_random_one_in(&c->random, 4);
+	unsigned way = c->points->list.size ? ptc_random_below(&c->random, 8) : 7;
+
+	c->piles = way < 2;
+	c->takes_turns = way >= 2 && way < 5;
 	if (c->piles)
 		draw_pile(c);
+	else if (c->takes_turns)
+		draw_turns(c);
 	else
 		draw_disturbance(c);
 	c->hold_one_in = 1u << ptc_random_below(&c->random, 4);
+	c->is_ranked = c->takes_turns && ptc_random_one_in(&c->random, 2);
+	if (c->is_ranked)
+		c->hold_one_in *= RANKED;
 	c->gathers = ptc_random_one_in(&c->random, 2);
 	log_debug("%u points, system calls %.3f, every %llu us, hold 1 in %u%s%s",
 		  c->n_armed, c->chance / (double)UINT32_MAX,
 		  (unsigned long long)c->period_ns / 1000, c->hold_one_in,
-		  c->gathers ? ", gathered" : "", c->piles ? ", piled up" : "");
+		  c->gathers ? ", gathered" : "",
+		  c->piles	 ? ", piled up" :
+		  c->takes_turns ? ", in turn" :
+				   "");
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -173,11 +259,18 @@ static size_t count_held(const struct ptc_chaos *c)
 /** Debug registers are set where a thread stands still. */
 static void arm(struct ptc_chaos *c, struct chaos_thread *t)
 {
-	bool has_watch = c->watcher && c->watcher != t->tid;
+	struct ptc_watch watches[PTC_WATCHES] = {};
+	unsigned n = 0;
 
-	if (t->armed_for == c->n_watches || (!c->n_armed && !has_watch))
+	if (t->armed_for == c->n_watches)
 		return;
-	if (ptc_points_arm(t->tid, c->armed, c->n_armed, has_watch ? &c->watch : NULL))
+	for (unsigned i = 0; i < c->n_armed; i++)
+		watches[n++].addr = c->armed[i];
+	for (unsigned i = 0; i < c->n_places; i++)
+		watches[n++] = c->places[i].watch;
+	if (c->watcher && c->watcher != t->tid)
+		watches[n++] = c->watch;
+	if (n && ptc_points_arm(t->tid, watches, n))
 		t->armed_for = c->n_watches;
 }
 
@@ -239,6 +332,7 @@ void ptc_chaos_add(struct ptc_chaos *c, pid_t tid)
 		return;
 	t->tid = tid;
 	t->is_new = c->threads.size > 1;
+	t->rank = ptc_random_draw(&c->random) >> 1;
 	if (c->threads.size != 2)
 		return;
 	// From here on there is somebody to overtake.
@@ -280,16 +374,34 @@ static bool note_conflict(struct ptc_chaos *c, const struct chaos_thread *t,
 			  const struct user_regs_struct *u)
 {
 	struct chaos_thread *holder;
+	struct ptc_point *point;
 
-	if (!c->watcher || t->armed_for != c->n_watches || !ptc_points_take_hit(t->tid))
+	if (!c->watcher || t->armed_for != c->n_watches ||
+	    !(ptc_points_take_hits(t->tid) & 1 << c->n_armed))
 		return false;
 	log_debug("thread %d met %d", t->tid, c->watcher);
 	c->points->list.data[c->watch_index].is_contended = true;
-	ptc_points_contend(c->points, u->rip);
+	point = ptc_points_before(c->points, u->rip);
+	if (point)
+		point->is_contended = point->is_reached = true;
 	holder = find(c, c->watcher);
 	if (holder && ptc_random_below(&c->random, 4))
 		let_go(c, holder);
 	return true;
+}
+
+/** What is watched has changed: those that run stop to be told, but for @p but, which stands. */
+static void change_watches(struct ptc_chaos *c, const struct chaos_thread *but)
+{
+	c->n_watches++;
+	for (size_t i = 0; i < c->threads.size; i++) {
+		const struct chaos_thread *t = &c->threads.data[i];
+		uint64_t word;
+
+		if (!t->is_held && t != but &&
+		    ptc_wait_of(c->tracee->pid, t->tid, &word) == PTC_WAIT_NONE)
+			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	}
 }
 
 /** @p t is held before the access at point @p index: see who else does. */
@@ -301,15 +413,7 @@ static void begin_watch(struct ptc_chaos *c, const struct chaos_thread *t, size_
 		return;
 	c->watcher = t->tid;
 	c->watch_index = index;
-	c->n_watches++;
-	for (size_t i = 0; i < c->threads.size; i++) {
-		const struct chaos_thread *other = &c->threads.data[i];
-		uint64_t word;
-
-		if (!other->is_held && other != t &&
-		    ptc_wait_of(c->tracee->pid, other->tid, &word) == PTC_WAIT_NONE)
-			ptrace(PTRACE_INTERRUPT, other->tid, NULL, NULL);
-	}
+	change_watches(c, t);
 }
 
 /** Do all that are not held wait for others, so that one of those has to go on? */
@@ -344,7 +448,153 @@ static void retire(struct ptc_chaos *c, struct chaos_thread *t)
 	if (c->n_stops == c->n_stops_max)
 		leave_alone(c);
 	if (t->armed_for)
-		ptc_points_arm(t->tid, NULL, 0, NULL);
+		ptc_points_arm(t->tid, NULL, 0);
+}
+
+/* ---- turns ---------------------------------------------------------------------------------- */
+
+/** Does anybody run but @p but? Who waits for time to pass does not. */
+static bool is_any_running(const struct ptc_chaos *c, const struct chaos_thread *but)
+{
+	for (size_t i = 0; i < c->threads.size; i++) {
+		const struct chaos_thread *t = &c->threads.data[i];
+		enum ptc_wait wait;
+		uint64_t word;
+
+		if (t->is_held || t == but)
+			continue;
+		wait = ptc_wait_of(c->tracee->pid, t->tid, &word);
+		if (wait == PTC_WAIT_NONE || wait == PTC_WAIT_STOPPED)
+			return true;
+	}
+	return false;
+}
+
+static bool is_own_stack(const struct user_regs_struct *u, uint64_t addr)
+{
+	return addr >= u->rsp - RED_ZONE && addr - u->rsp + RED_ZONE < STACK_NEAR;
+}
+
+/** What who stands at a point is about to access, if that is not watched yet and not its own.
+ * @p w gets it. */
+static bool find_place(const struct ptc_chaos *c, const struct user_regs_struct *u,
+		       struct ptc_watch *w)
+{
+	if ((!ptc_points_target(c->tracee, u, w) &&
+	     !ptc_points_argument(c->tracee, u, w)) ||
+	    is_own_stack(u, w->addr))
+		return false;
+	for (unsigned i = 0; i < c->n_places; i++)
+		if (c->places[i].watch.addr == w->addr)
+			return false;
+	return true;
+}
+
+/** The register of @p point, to which @p t came first, is from now on for what is accessed there; or for
+ * another point. */
+static void use_point(struct ptc_chaos *c, const struct chaos_thread *t, size_t point,
+		      const struct user_regs_struct *u)
+{
+	struct ptc_point *p = &c->points->list.data[point];
+	struct ptc_watch w = {};
+	bool is_found = find_place(c, u, &w);
+	unsigned i = 0;
+
+	while (c->armed_index[i] != point)
+		i++;
+	c->n_armed--;
+	c->armed[i] = c->armed[c->n_armed];
+	c->armed_index[i] = c->armed_index[c->n_armed];
+	c->armed_came[i] = c->armed_came[c->n_armed];
+	p->where = w.addr ? w.addr - c->points->bias : 0;
+	w.is_write = true; // to see reads, too
+	if (is_found)
+		c->places[c->n_places++] = (struct place){ .watch = w, .point = p };
+	else
+		draw_place(c, point);
+	change_watches(c, t);
+}
+
+/** Points at which two threads accessed the same place one after the other are worth coming back to. */
+static void note_access(const struct ptc_chaos *c, struct place *p, pid_t tid,
+			struct ptc_point *point)
+{
+	bool is_write = !point || point->is_write || !p->last || p->last->is_write;
+
+	if (point)
+		point->where = p->watch.addr - c->points->bias;
+	if (p->last_tid && p->last_tid != tid && is_write) {
+		p->point->is_contended = true;
+		if (point)
+			point->is_contended = point->is_reached = true;
+		if (p->last)
+			p->last->is_contended = p->last->is_reached = true;
+	}
+	p->last_tid = tid;
+	p->last = point;
+}
+
+/** @return whether @p t made one. */
+static bool note_accesses(struct ptc_chaos *c, const struct chaos_thread *t,
+			  const struct user_regs_struct *u)
+{
+	unsigned hits = ptc_points_take_hits(t->tid) >> c->n_armed;
+
+	if (t->armed_for != c->n_watches)
+		return false;
+	for (unsigned i = 0; i < c->n_places; i++)
+		if (hits & 1 << i)
+			note_access(c, &c->places[i], t->tid,
+				    ptc_points_before(c->points, u->rip));
+	return hits;
+}
+
+static bool creates_thread(const struct user_regs_struct *u)
+{
+	return u->orig_rax == __NR_clone || u->orig_rax == __NR_clone3;
+}
+
+/** @return whether there is one. */
+static bool give_turn(struct ptc_chaos *c)
+{
+	struct chaos_thread *next = NULL;
+
+	if (!c->is_ranked)
+		return let_one_go(c, 0, false);
+	for (size_t i = 0; i < c->threads.size; i++) {
+		struct chaos_thread *t = &c->threads.data[i];
+
+		if (t->is_held && !t->is_piled && (!next || t->rank > next->rank))
+			next = t;
+	}
+	if (next)
+		let_go(c, next);
+	return next;
+}
+
+/** One thread runs at a time; where it stops, another one may go on in its stead. */
+static bool holds_in_turn(struct ptc_chaos *c, struct chaos_thread *t, size_t point,
+			  const struct user_regs_struct *u)
+{
+	bool is_event = note_accesses(c, t, u) || point != SIZE_MAX || t->is_new ||
+			creates_thread(u);
+	bool is_alone = !is_any_running(c, t);
+
+	if (point != SIZE_MAX)
+		use_point(c, t, point, u);
+	arm(c, t);
+	if (t->is_new && c->gathers)
+		t->is_piled = true;
+	else if (is_event && ptc_random_one_in(&c->random, c->hold_one_in))
+		t->rank = --c->lowest;
+	else if (is_alone && !c->is_ranked)
+		return false;
+	t->is_new = false;
+	t->is_held = true;
+	t->until_ns = ptc_now_ns() + TURN_NS;
+	if (is_alone)
+		give_turn(c);
+	return true;
 }
 
 static bool holds(struct ptc_chaos *c, pid_t tid)
@@ -357,6 +607,10 @@ static bool holds(struct ptc_chaos *c, pid_t tid)
 	if (!t || c->threads.size < 2 || ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return false;
 	point = note_point(c, tid, &u);
+	if (c->takes_turns && c->n_stops + 1 < c->n_stops_max) {
+		c->n_stops++;
+		return holds_in_turn(c, t, point, &u);
+	}
 	has_met = note_conflict(c, t, &u);
 	if (++c->n_stops >= c->n_stops_max) {
 		retire(c, t);
@@ -412,13 +666,48 @@ static void interrupt_one(struct ptc_chaos *c)
 	}
 }
 
+/** Who had its turn waits, or has ended: somebody else. Once all that began wait, those that were gathered
+ * take turns as well. */
+static void step_turns(struct ptc_chaos *c)
+{
+	if (is_any_running(c, NULL) || give_turn(c))
+		return;
+	if (!are_others_stuck(c, NULL))
+		return;
+	for (size_t i = 0; i < c->threads.size; i++)
+		c->threads.data[i].is_piled = false;
+	give_turn(c);
+}
+
+/** Who has the turn does not stop: it may wait, in a loop, for one of the others. That is worth many stops,
+ * lest the run takes long. */
+static void end_turn(struct ptc_chaos *c)
+{
+	c->n_stops += c->n_stops_max / LONG_TURNS;
+	if (c->n_stops >= c->n_stops_max)
+		c->n_stops = c->n_stops_max - 1;
+}
+
 static void release_due(struct ptc_chaos *c, uint64_t now_ns)
 {
+	bool is_over = false;
+
+	if (c->takes_turns && count_held(c) && now_ns >= c->next_look_ns) {
+		step_turns(c);
+		c->next_look_ns = now_ns + LOOK_NS;
+	}
 	c->piles &= !c->pile_ns || c->pile_ns > now_ns;
-	for (size_t i = 0; i < c->threads.size; i++)
-		if (c->threads.data[i].is_held && c->threads.data[i].until_ns <= now_ns)
-			let_go(c, &c->threads.data[i]);
-	if (!count_held(c) || now_ns < c->next_look_ns)
+	for (size_t i = 0; i < c->threads.size; i++) {
+		struct chaos_thread *t = &c->threads.data[i];
+
+		if (!t->is_held || t->until_ns > now_ns)
+			continue;
+		is_over |= !t->is_piled;
+		let_go(c, t);
+	}
+	if (c->takes_turns && is_over)
+		end_turn(c);
+	if (!count_held(c) || now_ns < c->next_look_ns || c->takes_turns)
 		return;
 	if (are_others_stuck(c, NULL))
 		unpile(c);

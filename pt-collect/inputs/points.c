@@ -53,18 +53,22 @@ static bool begins_frame(const ZydisDecodedInstruction *i,
 	       operands[1].reg.value == ZYDIS_REGISTER_RSP;
 }
 
-/** Is it worth stopping before @p i? */
+/** Is it worth stopping before @p i? Then @p is_write is set. */
 static bool is_point(const ZydisDecodedInstruction *i,
-		     const ZydisDecodedOperand *operands, bool has_frame)
+		     const ZydisDecodedOperand *operands, bool has_frame, bool *is_write)
 {
+	*is_write = true;
 	if (i->mnemonic == ZYDIS_MNEMONIC_NOP || i->mnemonic == ZYDIS_MNEMONIC_LEA)
 		return false;
 	if (i->meta.category == ZYDIS_CATEGORY_CALL)
 		return true;
-	for (unsigned n = 0; n < i->operand_count_visible; n++)
-		if (is_shared_access(&operands[n]) &&
-		    !(has_frame && operands[n].mem.base == ZYDIS_REGISTER_RBP))
-			return true;
+	for (unsigned n = 0; n < i->operand_count_visible; n++) {
+		if (!is_shared_access(&operands[n]) ||
+		    (has_frame && operands[n].mem.base == ZYDIS_REGISTER_RBP))
+			continue;
+		*is_write = operands[n].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+		return true;
+	}
 	return false;
 }
 
@@ -77,6 +81,7 @@ static struct err *add_points(struct ptc_points *points, const uint8_t *code, si
 
 	for (size_t at = 0; at < size && at < TEXT_MAX;) {
 		struct ptc_point *slot;
+		bool is_write;
 
 		if (!dec_insn_zydis(code + at, size - at, &i, operands)) {
 			at++;
@@ -84,11 +89,13 @@ static struct err *add_points(struct ptc_points *points, const uint8_t *code, si
 		}
 		has_frame = (has_frame && i.meta.category != ZYDIS_CATEGORY_RET) ||
 			    begins_frame(&i, operands);
-		if (is_point(&i, operands, has_frame)) {
+		if (is_point(&i, operands, has_frame, &is_write)) {
 			slot = vec_push(&points->list);
 			if (!slot)
 				return &err_nomem;
 			slot->at = addr + at;
+			slot->length = i.length;
+			slot->is_write = is_write;
 		}
 		at += i.length;
 	}
@@ -242,20 +249,22 @@ size_t ptc_points_draw(struct ptc_points *points, struct ptc_random *random, siz
 	return i;
 }
 
-void ptc_points_contend(struct ptc_points *points, uint64_t behind)
+struct ptc_point *ptc_points_before(struct ptc_points *points, uint64_t behind)
 {
-	struct ptc_point *before = NULL;
+	size_t from = 0, to = points->list.size;
+	struct ptc_point *p;
 
-	for (size_t i = 0; i < points->list.size; i++) {
-		struct ptc_point *point = &points->list.data[i];
-		uint64_t at = point->at + points->bias;
+	behind -= points->bias;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
 
-		if (at < behind && behind - at <= INSTRUCTION_MAX &&
-		    (!before || before->at < point->at))
-			before = point;
+		if (points->list.data[middle].at < behind)
+			from = middle + 1;
+		else
+			to = middle;
 	}
-	if (before)
-		before->is_contended = before->is_reached = true;
+	p = from ? &points->list.data[from - 1] : NULL;
+	return p && p->at + p->length == behind ? p : NULL;
 }
 
 /* ---- debug registers --------------------------------------------------------------------- */
@@ -306,35 +315,56 @@ bool ptc_points_target(const struct ptc_tracee *t, const struct user_regs_struct
 	return false;
 }
 
+bool ptc_points_argument(const struct ptc_tracee *t, const struct user_regs_struct *u,
+			 struct ptc_watch *ret)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction i;
+	uint8_t code[INSTRUCTION_MAX];
+	size_t size = ptc_read_some(t, u->rip, code, sizeof(code));
+	uint32_t word;
+
+	if (!dec_insn_zydis(code, size, &i, operands) ||
+	    i.meta.category != ZYDIS_CATEGORY_CALL ||
+	    ptc_read_some(t, u->rdi, &word, sizeof(word)) != sizeof(word))
+		return false;
+	*ret = (struct ptc_watch){ .addr = u->rdi & ~3ull, .size = 4, .is_write = true };
+	return true;
+}
+
 static bool set_register(pid_t tid, unsigned n, uint64_t value)
 {
 	return !ptrace(PTRACE_POKEUSER, tid,
 		       offsetof(struct user, u_debugreg) + n * sizeof(long), value);
 }
 
-/** The bits of DR7 for register 3: who only reads minds writes, who writes all. */
-static uint64_t watch_control(const struct ptc_watch *w)
+/** The bits of DR7 for register @p n: who only reads minds writes, who writes all. */
+static uint64_t watch_control(const struct ptc_watch *w, unsigned n)
 {
 	static const uint64_t length[] = { [1] = 0, [2] = 1, [4] = 3, [8] = 2 };
+	uint64_t kind = w->is_write ? 3 : 1;
 
-	return 1ull << 6 | ((w->is_write ? 3 : 1) | length[w->size] << 2) << 28;
+	// Of an instruction length and kind are 0.
+	return 1ull << 2 * n |
+	       (w->size ? (kind | length[w->size] << 2) << (16 + 4 * n) : 0);
 }
 
-bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n,
-		    const struct ptc_watch *watch)
+bool ptc_points_arm(pid_t tid, const struct ptc_watch *w, unsigned n)
 {
 	uint64_t control = 0;
 
+	// The kernel refuses an address that the register's present length does not suit: 0 suits all.
 	for (unsigned i = 0; i < n; i++) {
-		if (!set_register(tid, i, at[i]))
+		if (!set_register(tid, i, 0))
 			return false;
-		control |= 1ull << (2 * i); // local; length and kind 0: execution
+		control |= watch_control(&w[i], i);
 	}
-	// The kernel refuses an address that the register's present length does not suit.
 	if (!set_register(tid, 7, control))
 		return false;
-	return !watch || (set_register(tid, 3, watch->addr) &&
-			  set_register(tid, 7, control | watch_control(watch)));
+	for (unsigned i = 0; i < n; i++)
+		if (!set_register(tid, i, w[i].addr))
+			return false;
+	return true;
 }
 
 __attribute__((noinline)) static void pass_by(void)
@@ -344,7 +374,7 @@ __attribute__((noinline)) static void pass_by(void)
 
 static bool try_break(void)
 {
-	const uint64_t at = (uint64_t)pass_by;
+	const struct ptc_watch at = { .addr = (uint64_t)pass_by };
 	bool is_stopped = false;
 	int status = 0;
 	pid_t pid = fork();
@@ -358,7 +388,7 @@ static bool try_break(void)
 	if (pid < 0)
 		return false;
 	if (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status) &&
-	    ptc_points_arm(pid, &at, 1, NULL) && !ptrace(PTRACE_CONT, pid, NULL, NULL))
+	    ptc_points_arm(pid, &at, 1) && !ptrace(PTRACE_CONT, pid, NULL, NULL))
 		is_stopped = waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status) &&
 			     WSTOPSIG(status) == SIGTRAP;
 	if (WIFSTOPPED(status)) {
@@ -377,13 +407,13 @@ bool ptc_points_can_break(void)
 	return known == YES;
 }
 
-bool ptc_points_take_hit(pid_t tid)
+unsigned ptc_points_take_hits(pid_t tid)
 {
 	long hit = ptrace(PTRACE_PEEKUSER, tid,
 			  offsetof(struct user, u_debugreg) + 6 * sizeof(long), NULL);
 
-	if (!(hit & 1 << 3))
-		return false;
+	if (!(hit & 15))
+		return 0;
 	set_register(tid, 6, 0);
-	return true;
+	return hit & 15;
 }

@@ -17,6 +17,9 @@ struct ptc_random;
  * about it in the runs so far. */
 struct ptc_point {
 	uint64_t at; ///< address as in the file
+	uint8_t length;
+	bool is_write;	///< to what it accesses; a call counts as one
+	uint64_t where; ///< what that was last, as an address in the file; 0 = unknown
 	bool is_reached;
 	bool is_contended; ///< a thread held here met another one's access
 	bool is_crowded;   ///< several threads of one run came here
@@ -47,13 +50,13 @@ size_t ptc_points_draw_contended(const struct ptc_points *points,
 size_t ptc_points_draw_crowded(const struct ptc_points *points,
 			       struct ptc_random *random);
 
-/** The access that ended at address @p behind met another thread's. */
-void ptc_points_contend(struct ptc_points *points, uint64_t behind);
+/** @return the point whose instruction ends at address @p behind; NULL = none does. */
+struct ptc_point *ptc_points_before(struct ptc_points *points, uint64_t behind);
 
-/** An access to memory. */
+/** An access to memory, or an instruction. */
 struct ptc_watch {
 	uint64_t addr;
-	unsigned size; ///< 1, 2, 4 or 8; addr is a multiple
+	unsigned size; ///< 1, 2, 4 or 8; addr is a multiple. 0 = the instruction there
 	bool is_write;
 };
 
@@ -62,17 +65,24 @@ struct ptc_watch {
 bool ptc_points_target(const struct ptc_tracee *t, const struct user_regs_struct *u,
 		       struct ptc_watch *ret);
 
-/** Make stopped thread @p tid stop (SIGTRAP, TRAP_HWBKPT) before each of the @p n <= 3
- * instructions @p at, and behind each access that conflicts with @p watch (NULL = none).
+/** What the call at which a stopped thread stands is about to access: mostly what its first
+ * argument points to, such as a lock.
+ * @return false when that is no pointer, or it stands at no call. */
+bool ptc_points_argument(const struct ptc_tracee *t, const struct user_regs_struct *u,
+			 struct ptc_watch *ret);
+
+#define PTC_WATCHES 4 ///< that a thread can have at a time
+
+/** Make stopped thread @p tid stop (SIGTRAP, TRAP_HWBKPT) before each instruction, and behind each
+ * access that conflicts with an access, of the @p n <= PTC_WATCHES at @p w.
  * @return false when the CPU or the kernel cannot. */
-bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n,
-		    const struct ptc_watch *watch);
+bool ptc_points_arm(pid_t tid, const struct ptc_watch *w, unsigned n);
 
 /** @return whether such a stop comes: a child of ours tries it, once. Some hypervisors take the registers' values, and do
  * nothing. */
 bool ptc_points_can_break(void);
 
-/** Did stopped thread @p tid hit its watch since last asked? */
-bool ptc_points_take_hit(pid_t tid);
+/** @return at which of its watches stopped thread @p tid stopped since last asked: a bit for each. */
+unsigned ptc_points_take_hits(pid_t tid);
 
 #endif
