@@ -115,7 +115,7 @@ static void add_child_writes(const struct ptc_process *p, struct ptc_thread *t,
 {
 	if (e->nr != __NR_vfork && e->nr != __NR_clone && e->nr != __NR_clone3)
 		return;
-	ptc_vfork_settle(p, t);
+	ptc_vfork_settle(p, t, false);
 	ptc_writes_move(&t->now, &t->from_child);
 }
 

@@ -50,9 +50,9 @@ bool ptc_signal_kills(pid_t pid, pid_t tid, const siginfo_t *si);
 void ptc_vfork_created(struct ptc_process *p, pid_t parent);
 void ptc_vfork_done(struct ptc_process *p, pid_t parent);
 
-/** Thread @p t, the running one, is at the end of its log: say which of what changed its vfork child
- * wrote, all of which is in its from_child then. */
-void ptc_vfork_settle(const struct ptc_process *p, struct ptc_thread *t);
+/** Thread @p t, the running one, is at the end of its log, where it is left (@p is_left) or its call ends: say which of what
+ * changed its vfork child wrote, all of which is in its from_child then. */
+void ptc_vfork_settle(const struct ptc_process *p, struct ptc_thread *t, bool is_left);
 void ptc_snapshot_destroy(struct ptc_snapshot *snap);
 
 #endif

@@ -162,7 +162,7 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 	memcpy(&ev.regs, call ? (const void *)&call->regs : &s->regs, sizeof(ev.regs));
 	memcpy(&ev.signature, &s->signature, sizeof(ev.signature));
 	// What a vfork child wrote is there for whoever runs before its parent.
-	ptc_vfork_settle(p, t);
+	ptc_vfork_settle(p, t, true);
 	if (s->word_at)
 		ptc_writes_add(&t->from_child, s->word_at, &s->word, sizeof(s->word));
 	ptc_others_give(p, &t->from_child);
@@ -171,7 +171,7 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 	for (size_t i = 0; s->flags & REC_SWITCH_TURN && i < t->pending.size; i++)
 		t->pending.data[i].event.signature = (struct cap_signature){};
 	p->running = s->next_tid;
-	p->n_ran += !t->vfork_memory && !is_still_in_call(p, t, &ev);
+	p->n_ran += !t->vfork_memory && !t->child_waits && !is_still_in_call(p, t, &ev);
 	t->left_at = ev.switch_flags & CAP_SWITCH_IN_CALL ? ev.regs.rip : 0;
 	ptc_log_event(&p->log, &ev);
 	p->let_in_at = p->log.n_events;

@@ -100,7 +100,9 @@ struct ptc_thread {
 	/** What a vfork child wrote into our memory, for the call that is about to end; and what
 	 * it wrote if no other thread runs until then: ptc_vfork_settle(). */
 	struct ptc_writes from_child, from_child_alone;
-	uint64_t n_ran_then;		   ///< of the process, when the child began
+	bool child_waits; ///< the latter does, for that call: others may have run in the comparison
+	uint64_t
+		n_ran_then; ///< of the process, when the child began; from its end on: then
 	struct ptc_snapshot *vfork_memory; ///< as it was before that child
 	/** Process that it wants to trace, and was refused because we do: left to it at the stop
 	 * that comes (start/yield.c). */
@@ -160,7 +162,7 @@ struct ptc_process {
 	/** has_threads: it takes turns with other processes (inputs/joint.c). */
 	bool is_joined;
 	VEC(struct ptc_joint) joints; ///< what the log says that it shares
-	/** has_threads: how often one of them was left that had run, but for parents that wait for
+	/** has_threads: how often one of them was left that had run, but for parents in the call that made
 	 * a vfork child; and how many events the log had when the running one was let in. */
 	uint64_t n_ran, let_in_at;
 	struct ptc_probes probes;

@@ -7,12 +7,13 @@
  * program waits. What it writes there are inputs like any other: the pages that the
  * program has are copied before the child runs and compared when it is done.
  *
- * Only the thread that made the child waits; others run on and write, too. So in a program
- * with threads the comparison is word by word, and if one of them did run meanwhile, only where such
- * a child has to do with: its stack, its parent's, and the parent's thread-local storage (errno). Whether
- * one did is known when the log comes to the parent's next instant: one that the kernel woke inside of
- * its call, as for SIGCHLD, may be looked at yet. If one runs after the comparison and before the parent,
- * it gets what was found (inputs/pending.c).
+ * Only the thread that made the child waits; others run on and write, too. What they wrote until the comparison the replay
+ * has done by then, so what is found is what memory holds, whoever wrote it. If one of them runs during the comparison,
+ * or behind it before the parent does, it may write what has been looked at: then, word by word, only what lies where
+ * such a child has to do with is taken to be the child's: its stack, its parent's, and the parent's thread-local storage
+ * (errno). Whether one did is known when the log comes to the parent's next instant: one that the kernel woke
+ * inside of its call, as for SIGCHLD, may be looked at yet. Who runs before the parent gets what was found
+ * (inputs/pending.c), if it was let in behind the comparison.
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
@@ -296,14 +297,17 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	_cleanup_err_ struct err *err = NULL;
 	struct ptc_ranges now = {};
 	struct cursor c = { .snap = snap };
+	bool is_by_word, has_run;
 
 	if (!snap)
 		return;
 	c.bytes = snap->bytes;
-	snap->has_areas |= snap->is_by_word && p->n_ran != t->n_ran_then;
+	is_by_word = snap->is_by_word;
+	has_run = p->n_ran != t->n_ran_then;
+	t->n_ran_then = p->n_ran;
+	t->child_waits = true; // who is let in now may write what is being compared
 	err = ptc_maps_read(p->tracee.pid, &maps);
-	if (err || (!snap->has_areas && (!snap->is_by_word || p->running == parent) &&
-		    !same_maps(&snap->maps, &maps)))
+	if (err || (!snap->has_areas && !has_run && !same_maps(&snap->maps, &maps)))
 		ptc_log_gap(&p->log, parent,
 			    "a vfork child changed the program's mappings");
 	if (!err)
@@ -314,10 +318,16 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 		compare(p, &c, &now.list.data[i], t);
 	vec_deinit(&now.list);
 	ptc_snapshot_destroy(snap);
+	if (is_by_word)
+		ptc_bpf_drain(p->all->bpf);
+	t->child_waits = p->running != parent;
 }
 
-void ptc_vfork_settle(const struct ptc_process *p, struct ptc_thread *t)
+void ptc_vfork_settle(const struct ptc_process *p, struct ptc_thread *t, bool is_left)
 {
+	if (is_left && t->child_waits)
+		return;
+	t->child_waits = false;
 	if (p->n_ran == t->n_ran_then)
 		ptc_writes_move(&t->from_child, &t->from_child_alone);
 	ptc_writes_clear(&t->from_child_alone);

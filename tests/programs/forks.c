@@ -501,6 +501,66 @@ static int borrow(void)
 	return heap[5000] != (char)pid;
 }
 
+static int asked_pipe[2], served_pipe[2];
+static volatile long n_served, last_child;
+
+static void *serve(void *unused)
+{
+	char c;
+
+	while (read(asked_pipe[0], &c, 1) == 1 && c == 'x') {
+		n_served++;
+		if (write(served_pipe[1], "y", 1) != 1)
+			break;
+	}
+	return unused;
+}
+
+static bool is_served(void)
+{
+	char c;
+
+	return write(asked_pipe[1], "x", 1) == 1 && read(served_pipe[0], &c, 1) == 1;
+}
+
+/** .. which another thread works for meanwhile, and then sleeps again. */
+static int served(void)
+{
+	enum { CHILDREN = 20 };
+	long *heap = calloc(CHILDREN, 800);
+	volatile long n = 0;
+	pthread_t t;
+
+	if (!heap || pipe(asked_pipe) || pipe(served_pipe) ||
+	    pthread_create(&t, NULL, serve, NULL))
+		return 2;
+	usleep(1000);
+	// Not the child: what it binds the other thread would use.
+	if (!is_served())
+		return 2;
+	for (last_child = -1; last_child < CHILDREN - 1;) {
+		long i = last_child + 1;
+
+		if (!vfork()) {
+			last_child++;
+			heap[last_child * 100] = last_child;
+			if (!is_served())
+				_exit(1);
+			usleep(1000);
+			_exit(0);
+		}
+		wait(NULL);
+		n += last_child == i && heap[i * 100] == i && n_served == i + 2;
+		for (long k = 0; k < last_child; k++)
+			getppid();
+	}
+	if (write(asked_pipe[1], "z", 1) != 1)
+		return 2;
+	pthread_join(t, NULL);
+	printf("%ld\n", n);
+	return n != CHILDREN;
+}
+
 enum { ARENA = 1 << 20, OWN_STACK = 64 << 10 };
 static long *arena;
 static atomic_bool is_over;
@@ -574,6 +634,8 @@ int main(int argc, char **argv)
 		return restart();
 	if (!strcmp(what, "borrow"))
 		return borrow();
+	if (!strcmp(what, "served"))
+		return served();
 	if (!strcmp(what, "lent"))
 		return lent();
 	if (!strcmp(what, "threads"))
