@@ -26,6 +26,7 @@
 #include <string.h>
 
 #define LOG_ROOM "decode"
+#include "base/noreturn.h"
 #include "decode/symbols/flow.h"
 
 #define PATHS_MAX 16
@@ -176,6 +177,20 @@ static bool hands_on(struct walk *w, const struct flow_path *p, uint64_t target)
 	return is_void_pointer(&die);
 }
 
+/** Does no call of the function, or stub, at @p target come back? The code behind one is another's. */
+static bool never_returns(const struct walk *w, uint64_t target)
+{
+	const struct dec_sym_symbol *f = dec_sym_unit_label(w->u, target);
+	struct dec_sym_scopes sc;
+
+	if (!f)
+		f = dec_sym_unit_symbol(w->u, target);
+	if (f && f->addr == target && noreturn_is(f->name, strcspn(f->name, "@")))
+		return true;
+	dec_sym_unit_scopes(w->u, target, &sc);
+	return sc.n && dwarf_hasattr_integrate(&sc.die[0], DW_AT_noreturn);
+}
+
 /* ---- the walk -------------------------------------------------------------------------- */
 
 /** Start another path at the target of a conditional branch, once for each target. */
@@ -227,6 +242,8 @@ static bool step(struct walk *w, struct flow_path *p)
 	case ZYDIS_CATEGORY_CALL:
 		if (target)
 			note_arguments(w, p, target);
+		if (target && never_returns(w, target))
+			return false;
 		is_handed_on = target && hands_on(w, p, target);
 		dec_flow_call(p);
 		p->reg[CAP_RAX].is_result |= is_handed_on;
