@@ -188,6 +188,12 @@ struct bytes_dynamic {
 	bool is_copied;	      ///< the end was copied to a register, to be lowered there
 };
 
+/** What registers got of tables, in code that was optimized: how far it is from a table's start to what is meant. */
+struct bytes_relative {
+	uint32_t table[DEC_GPRS]; ///< number of a pointer to it; 0: none
+	uint64_t value[DEC_GPRS]; ///< it counts while the register has it
+};
+
 /** A source file. */
 struct bytes_source {
 	const char *file, *directory; ///< as DWARF has them; borrowed
@@ -210,6 +216,7 @@ struct bytes_thread {
 	uint64_t allocator_result; ///< where it is to write what it returns; 0: in rax
 	bool has_jumped;
 	struct bytes_dynamic dynamic;
+	struct bytes_relative relative;
 };
 
 struct bytes_walk {

@@ -688,6 +688,53 @@ static void note_bytes_between(struct bytes_walk *w, const struct dec_step *s,
 		hg_derived_set(r, to, 0);
 }
 
+/* Is it in @p reg how far it is from the start of the table that a pointer of number @p number is to? clang makes that of
+ * an array of pointers to what is constant, and adds it to the table's address (-fPIC, LLVM's reltable.f). */
+static bool is_relative(const struct bytes_walk *w, int reg, uint32_t number)
+{
+	const struct bytes_relative *r = &w->thread->relative;
+
+	return number && r->table[reg] == number &&
+	       r->value[reg] == w->objects.derive.regs->value[reg];
+}
+
+/* Of optimized code: the register to which the instruction of @p s adds up the address of a table and what it read of
+ * it, which leads elsewhere; -1: none. */
+static int relative_sum(struct bytes_walk *w, const struct dec_step *s)
+{
+	const uint32_t *number = w->objects.derive.regs->gpr;
+	int to = s->insn->mnemonic == ZYDIS_MNEMONIC_ADD ? defined_by(w, s) : -1, by;
+	const struct insn_model *m;
+
+	if (to < 0)
+		return -1;
+	m = fl_bytes_model(w, s->insn);
+	if (m->op[1].kind != MODEL_GPR)
+		return -1;
+	by = m->op[1].reg;
+	return is_relative(w, by, number[to]) || is_relative(w, to, number[by]) ? to : -1;
+}
+
+/* .. does it read of a table how far it is from there? @p number: the registers' so far. */
+static void note_relative(struct bytes_walk *w, const struct dec_step *s,
+			  const uint32_t *number)
+{
+	struct bytes_relative *r = &w->thread->relative;
+	const struct bytes_object *x;
+	const struct insn_model *m;
+	int to;
+
+	if (s->insn->mnemonic != ZYDIS_MNEMONIC_MOVSXD || !s->insn->n_mem)
+		return;
+	m = fl_bytes_model(w, s->insn);
+	to = defined_by(w, s);
+	if (to < 0 || m->address.base >= DEC_GPRS || !number[m->address.base])
+		return;
+	x = &w->objects.all.data[number[m->address.base] - 1];
+	r->table[to] = x->around.is_static ? number[m->address.base] : 0;
+	r->value[to] = w->objects.derive.regs->value[to];
+}
+
 /* An instruction of the user's, which is to be carried on. */
 static void step_own(struct bytes_walk *w, const struct dec_step *s)
 {
@@ -697,7 +744,7 @@ static void step_own(struct bytes_walk *w, const struct dec_step *s)
 	uint32_t number[DEC_GPRS], other, from;
 	bool is_literal = fl_objects_is_literal(w, s->insn->rip), is_new,
 	     is_fixed = false, is_member = false;
-	int reg = 0;
+	int reg = 0, sum;
 
 	memcpy(before, d->regs->value, sizeof(before));
 	memcpy(number, d->regs->gpr, sizeof(number));
@@ -706,6 +753,7 @@ static void step_own(struct bytes_walk *w, const struct dec_step *s)
 		is_member = !is_new && makes_member(w, s, &reg, &from, &addr);
 		fl_made_begin(w, s, &b);
 	}
+	sum = is_literal ? -1 : relative_sum(w, s);
 	hg_derive_step(d, s);
 	// Where the stack ends is no pointer to what lies there, whatever it was set from.
 	hg_derived_set(d->regs, CAP_RSP, 0);
@@ -721,10 +769,14 @@ static void step_own(struct bytes_walk *w, const struct dec_step *s)
 		hg_derived_set(d->regs, reg, fl_made_block(w, s, d->regs->value[reg]));
 		is_fixed = d->regs->gpr[reg];
 	}
-	if (is_literal)
+	if (is_literal) {
 		fl_made_end(w, s, &b, is_fixed);
-	else
+	} else {
 		note_bytes_between(w, s, number, before);
+		note_relative(w, s, number);
+	}
+	if (sum >= 0)
+		hg_derived_set(d->regs, sum, 0);
 	if (s->insn->gpr_written)
 		fl_dynamic_step(w, s);
 }
