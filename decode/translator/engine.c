@@ -602,7 +602,7 @@ static void engine_link(struct dec_engine *e, struct engine_exit *x,
 /* Is @p b entered from C alone? */
 static bool engine_is_for_c(const struct engine_block *b)
 {
-	return b->is_checked || b->looks;
+	return (b->is_checked && !b->checks_itself) || b->looks;
 }
 
 /* Make the block at @p rip, and link those of its ways out whose targets are there: each would be

@@ -140,9 +140,10 @@ struct engine_block {
 	bool is_gone;	     ///< dec_engine_forget() was here: its entries lead elsewhere
 	bool is_unguarded;   ///< of what runs while the guard rests (dec_guard_rests())
 	uint32_t stop_event; ///< of the guard, that it begins with: index + 1; 0: none
-	/** Its page may change unseen (dec_world.code_seen): it is entered from C alone, which compares what it was made of
-	 * (so many bytes, kept from there on) with what is there, and ends behind a store. */
-	bool is_checked;
+	/** Its page may change unseen (dec_world.code_seen): what it was made of (so many bytes, kept from there on) is compared
+	 * with what is there, and it ends behind a store. It does so itself (translation_check_code()), or is entered
+	 * from C alone, which does. */
+	bool is_checked, checks_itself;
 	uint32_t checked_at, checked_bytes;
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
 	bool is_quiet;		  ///< its instructions are in no record
@@ -157,6 +158,7 @@ enum engine_exit_kind {
 	ENGINE_EXIT_BUDGET,  ///< at its block's check, before rip
 	ENGINE_EXIT_SPECIAL, ///< an instruction for C at rip
 	ENGINE_EXIT_STOP,    ///< a stop or breakpoint at rip
+	ENGINE_EXIT_STALE,   ///< the block is of other code than there is at rip
 	ENGINE_EXIT_UNMUTE,  ///< mute.h, before rip
 	ENGINE_EXIT_NAT,     ///< something may be NaT (nat.h), or is counted, at rip
 };

@@ -196,6 +196,53 @@ void dec_translation_check(struct translation *t)
 	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 }
 
+/* Flags, and rax, are put aside for what emitted code does where a block begins, and taken back. */
+static void translation_set_aside(struct translation *t)
+{
+	emit_ctx_store(&t->out, CTX_SPILL + 24, CAP_RAX);
+	emit_bytes(&t->out, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
+	emit_ctx_store(&t->out, CTX_SPILL + 16, CAP_RAX);
+}
+
+static void translation_take_back(struct translation *t)
+{
+	emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 16);
+	emit_bytes(&t->out, "\x04\x7f\x9e", 3); // add al, 127; sahf
+	emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 24);
+}
+
+/* Leave if the code that the block was made of is not what is there. That may see flags which the block does not. */
+static void translation_check_code(struct translation *t)
+{
+	enum { CC_E = 4, CC_NE = 5 };
+	const struct engine_block *b = t->block;
+	uint32_t n = b->checked_bytes;
+	struct dec_emit *o = &t->out;
+	struct engine_exit *x;
+	uint8_t *miss[DEC_CHECKED_MOST / 4 + 3], *is_same;
+	int n_miss = 0;
+
+	translation_set_aside(t);
+	emit_mov_imm64(o, CAP_RAX, b->rip);
+	for (uint32_t at = 0, size; at < n; at += size) {
+		size = at + 4 <= n ? 4 : 1;
+		emit_bytes(o, size == 4 ? "\x81\xb8" : "\x80\xb8", 2); // cmp [rax+at], ..
+		emit_u32(o, at);
+		emit_bytes(o, &t->e->checked.data[b->checked_at + at], size);
+		if (at + size < n)
+			miss[n_miss++] = emit_jcc_rel(o, CC_NE);
+	}
+	is_same = emit_jcc_rel(o, CC_E);
+	for (int i = 0; i < n_miss; i++)
+		emit_patch_rel(miss[i], o->p);
+	translation_take_back(t);
+	x = dec_translation_exit(t, ENGINE_EXIT_STALE, b->rip);
+	x->pending = b->pending;
+	dec_translation_stub(t, o, x);
+	emit_patch_rel(is_same, o->p);
+	translation_take_back(t);
+}
+
 /* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
  * differ from one pass of a loop to the next come first. Before it a jump, which goes over
  * it while the world asks for another place: see dec_engine_arm(). @p is_dead: no instruction
@@ -214,9 +261,7 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	emit_jmp_rel(o);
 	t->block->is_async_blind = is_dead;
 	if (!is_dead) {
-		emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
-		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
-		emit_ctx_store(o, CTX_SPILL + 16, CAP_RAX);
+		translation_set_aside(t);
 		emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 	}
 	for (size_t i = 0; i < sizeof(order); i++) {
@@ -229,11 +274,8 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	for (int is_miss = 0; is_miss < 2; is_miss++) {
 		for (int i = 0; is_miss && i < n; i++)
 			emit_patch_rel(miss[i], o->p);
-		if (!is_dead) {
-			emit_ctx_load(o, CAP_RAX, CTX_SPILL + 16);
-			emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
-			emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
-		}
+		if (!is_dead)
+			translation_take_back(t);
 		if (!is_miss) {
 			x = dec_translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
 			emit_ctx_store_imm32(o, CTX_EXIT_ID, x - t->e->exits.data);
@@ -503,6 +545,8 @@ void dec_translation_open(struct translation *t)
 {
 	uint64_t *async = map_get(&t->e->asyncs, t->block->rip);
 
+	if (t->block->checks_itself)
+		translation_check_code(t);
 	if (!t->is_single && !t->is_pad && async)
 		translation_async_check(t, *async, t->has_dead_flags);
 	if (t->is_pad)
@@ -517,7 +561,7 @@ void dec_translation_open(struct translation *t)
 	if (t->is_guarded)
 		dec_guard_borrow(t);
 	// The fast entry would pass by the check for the signal, or the ways out.
-	if (async || t->is_release || t->block->stop_event)
+	if (async || t->is_release || t->block->stop_event || t->block->checks_itself)
 		t->block->fast = NULL;
 	if (!t->debit_at)
 		dec_translation_check(t);

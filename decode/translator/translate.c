@@ -79,6 +79,8 @@ static void translation_keep(struct translation *t)
 	for (uint32_t i = 0; i < b->checked_bytes; i++)
 		if (vec_add(&e->checked, ((const uint8_t *)b->rip)[i]))
 			assert(!"out of memory for code");
+	b->checks_itself = !t->is_single && !e->nat && b->checked_bytes &&
+			   b->checked_bytes <= DEC_CHECKED_MOST;
 }
 
 /* Behind a store code that may change unseen is looked at. */
@@ -308,8 +310,9 @@ static bool translation_is_carried(const struct translation *t, enum engine_way 
 	const uint32_t both = 1u << CAP_R11 | 1u << CAP_RCX;
 	enum dec_flow last = t->ends_in_branch ? t->insn[t->n - 1].flow : DEC_FLOW_NEXT;
 
-	if (way != ENGINE_WAY_INDIRECT || t->e->mode != DEC_LOG_NONE || t->is_guarded ||
-	    t->e->nat || map_get(&t->e->asyncs, t->block->rip) ||
+	if (way != ENGINE_WAY_INDIRECT || t->block->is_checked ||
+	    t->e->mode != DEC_LOG_NONE || t->is_guarded || t->e->nat ||
+	    map_get(&t->e->asyncs, t->block->rip) ||
 	    (t->e->guard && dec_guard_stops_at(t->e->guard, t->block->rip)) ||
 	    (last != DEC_FLOW_RET && last != DEC_FLOW_JMP_IND &&
 	     last != DEC_FLOW_CALL_IND))

@@ -63,6 +63,9 @@ struct translation_store {
 	uint32_t base_at, index_at;
 };
 
+/** Bytes of code that a block compares itself: of more, C is no slower. */
+enum { DEC_CHECKED_MOST = 128 };
+
 struct translation {
 	struct dec_engine *e;
 	struct dec_emit out, cold; ///< its code; what hardly ever runs, elsewhere

@@ -33,6 +33,35 @@ static uint64_t store_all_the_time(unsigned char *page)
 	return sum + *counter;
 }
 
+/* Code that is called from its own page, and sees the carry flag or sets it: what it is changes now and then, what lies
+ * behind it each time. */
+static uint64_t change_flags(unsigned char *page)
+{
+	static const unsigned char caller[] = {
+		0xf9, 0xe8, 10, 0, 0, 0, 0xc3
+	}; // stc; call; ret
+	static const unsigned char codes[3][9] = {
+		{ 0x0f, 0x92, 0xc0, 0x0f, 0xb6, 0xc0,
+		  0xc3 }, // setc al; movzx eax, al; ret
+		{ 0x01, 0xff, 0x0f, 0x92, 0xc0, 0x0f, 0xb6, 0xc0,
+		  0xc3 },			  // add edi, edi; setc al; ..
+		{ 0x31, 0xc0, 0x11, 0xc0, 0xc3 }, // xor eax, eax; adc eax, eax; ret
+	};
+	int (*call)(unsigned) = (int (*)(unsigned))(uintptr_t)page;
+	volatile uint32_t *counter = (volatile uint32_t *)(page + 64);
+	uint64_t sum = 0;
+
+	*counter = 0;
+	memcpy(page, caller, sizeof(caller));
+	for (unsigned i = 0; i < 60000; i++) {
+		*counter += i;
+		if (i % 512 == 0)
+			memcpy(page + 16, codes[i / 512 % 3], sizeof(*codes));
+		sum = sum * 3 + call(i * 0x9e3779b9) + 1;
+	}
+	return sum + *counter;
+}
+
 int main(void)
 {
 	// mov eax, N; add eax, edi; ret
@@ -52,5 +81,6 @@ int main(void)
 	}
 	printf("sum %lx\n", sum);
 	printf("sum %lx\n", store_all_the_time(page));
+	printf("sum %lx\n", change_flags(page));
 	return 0;
 }
