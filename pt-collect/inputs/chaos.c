@@ -368,22 +368,26 @@ static size_t note_point(struct ptc_chaos *c, pid_t tid, const struct user_regs_
 	return SIZE_MAX;
 }
 
+/** Threads meet at @p point, if that is one: it is worth coming back to. */
+static void note_meeting(struct ptc_point *point)
+{
+	if (point)
+		point->is_contended = point->is_reached = true;
+}
+
 /** Did it just access what the held thread is about to? Then both places are worth coming
  * back to, and this is the moment to let the other go on. */
 static bool note_conflict(struct ptc_chaos *c, const struct chaos_thread *t,
 			  const struct user_regs_struct *u)
 {
 	struct chaos_thread *holder;
-	struct ptc_point *point;
 
 	if (!c->watcher || t->armed_for != c->n_watches ||
 	    !(ptc_points_take_hits(t->tid) & 1 << c->n_armed))
 		return false;
 	log_debug("thread %d met %d", t->tid, c->watcher);
 	c->points->list.data[c->watch_index].is_contended = true;
-	point = ptc_points_before(c->points, u->rip);
-	if (point)
-		point->is_contended = point->is_reached = true;
+	note_meeting(ptc_points_before(c->points, u->rip));
 	holder = find(c, c->watcher);
 	if (holder && ptc_random_below(&c->random, 4))
 		let_go(c, holder);
@@ -525,10 +529,8 @@ static void note_access(const struct ptc_chaos *c, struct place *p, pid_t tid,
 		point->where = p->watch.addr - c->points->bias;
 	if (p->last_tid && p->last_tid != tid && is_write) {
 		p->point->is_contended = true;
-		if (point)
-			point->is_contended = point->is_reached = true;
-		if (p->last)
-			p->last->is_contended = p->last->is_reached = true;
+		note_meeting(point);
+		note_meeting(p->last);
 	}
 	p->last_tid = tid;
 	p->last = point;
@@ -539,13 +541,14 @@ static bool note_accesses(struct ptc_chaos *c, const struct chaos_thread *t,
 			  const struct user_regs_struct *u)
 {
 	unsigned hits = ptc_points_take_hits(t->tid) >> c->n_armed;
+	struct ptc_point *point;
 
 	if (t->armed_for != c->n_watches)
 		return false;
+	point = hits ? ptc_points_before(c->points, u->rip) : NULL;
 	for (unsigned i = 0; i < c->n_places; i++)
 		if (hits & 1 << i)
-			note_access(c, &c->places[i], t->tid,
-				    ptc_points_before(c->points, u->rip));
+			note_access(c, &c->places[i], t->tid, point);
 	return hits;
 }
 

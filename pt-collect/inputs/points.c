@@ -251,20 +251,12 @@ size_t ptc_points_draw(struct ptc_points *points, struct ptc_random *random, siz
 
 struct ptc_point *ptc_points_before(struct ptc_points *points, uint64_t behind)
 {
-	size_t from = 0, to = points->list.size;
-	struct ptc_point *p;
+	struct ptc_point *p = points->list.data;
+	size_t n;
 
 	behind -= points->bias;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (points->list.data[middle].at < behind)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	p = from ? &points->list.data[from - 1] : NULL;
-	return p && p->at + p->length == behind ? p : NULL;
+	n = vec_rank(points->list.size, i, p[i].at < behind);
+	return n && p[n - 1].at + p[n - 1].length == behind ? &p[n - 1] : NULL;
 }
 
 /* ---- debug registers --------------------------------------------------------------------- */
@@ -288,16 +280,23 @@ static uint64_t target_address(const ZydisDecodedOperand *o,
 	       o->mem.disp.value;
 }
 
+/** The instruction at which @p t stands. */
+static bool decode_next(const struct ptc_tracee *t, const struct user_regs_struct *u,
+			ZydisDecodedInstruction *i, ZydisDecodedOperand *operands)
+{
+	uint8_t code[INSTRUCTION_MAX];
+	size_t size = ptc_read_some(t, u->rip, code, sizeof(code));
+
+	return dec_insn_zydis(code, size, i, operands);
+}
+
 bool ptc_points_target(const struct ptc_tracee *t, const struct user_regs_struct *u,
 		       struct ptc_watch *ret)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
-	uint8_t code[INSTRUCTION_MAX];
-	size_t size = ptc_read_some(t, u->rip, code, sizeof(code));
 
-	if (!dec_insn_zydis(code, size, &i, operands) ||
-	    i.meta.category == ZYDIS_CATEGORY_CALL)
+	if (!decode_next(t, u, &i, operands) || i.meta.category == ZYDIS_CATEGORY_CALL)
 		return false;
 	for (unsigned n = 0; n < i.operand_count_visible; n++) {
 		const ZydisDecodedOperand *o = &operands[n];
@@ -320,12 +319,9 @@ bool ptc_points_argument(const struct ptc_tracee *t, const struct user_regs_stru
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
-	uint8_t code[INSTRUCTION_MAX];
-	size_t size = ptc_read_some(t, u->rip, code, sizeof(code));
 	uint32_t word;
 
-	if (!dec_insn_zydis(code, size, &i, operands) ||
-	    i.meta.category != ZYDIS_CATEGORY_CALL ||
+	if (!decode_next(t, u, &i, operands) || i.meta.category != ZYDIS_CATEGORY_CALL ||
 	    ptc_read_some(t, u->rdi, &word, sizeof(word)) != sizeof(word))
 		return false;
 	*ret = (struct ptc_watch){ .addr = u->rdi & ~3ull, .size = 4, .is_write = true };

@@ -297,12 +297,11 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	_cleanup_err_ struct err *err = NULL;
 	struct ptc_ranges now = {};
 	struct cursor c = { .snap = snap };
-	bool is_by_word, has_run;
+	bool has_run;
 
 	if (!snap)
 		return;
 	c.bytes = snap->bytes;
-	is_by_word = snap->is_by_word;
 	has_run = p->n_ran != t->n_ran_then;
 	t->n_ran_then = p->n_ran;
 	t->child_waits = true; // who is let in now may write what is being compared
@@ -317,10 +316,10 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	for (size_t i = 0; !err && i < now.list.size; i++)
 		compare(p, &c, &now.list.data[i], t);
 	vec_deinit(&now.list);
-	ptc_snapshot_destroy(snap);
-	if (is_by_word)
+	if (snap->is_by_word)
 		ptc_bpf_drain(p->all->bpf);
 	t->child_waits = p->running != parent;
+	ptc_snapshot_destroy(snap);
 }
 
 void ptc_vfork_settle(const struct ptc_process *p, struct ptc_thread *t, bool is_left)
