@@ -151,7 +151,7 @@ DOOR := base/map $(addprefix decode/translator/,guard guard_calls guard_door gua
 	$(addprefix decode/machine/,guest passes replay signature)
 $(DOOR:%=$(B)/%.o): ROOM_CFLAGS += -mgeneral-regs-only -fno-stack-protector
 # .. unless what the compiler makes of a copy may call the C library, as clang's may.
-$(B)/decode/translator/guard.o $(B)/decode/translator/stop_door.o: ROOM_CFLAGS += $(if $(SAN)$(DEBUG),-DHAS_NO_DOOR)
+$(B)/decode/translator/stop_door.o: ROOM_CFLAGS += $(if $(SAN)$(DEBUG),-DHAS_NO_DOOR)
 
 # Compiled more often than they run for long: a third of the time.
 $(B)/tests/%.o: ROOM_CFLAGS += $(if $(DEBUG),,-O1)

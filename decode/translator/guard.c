@@ -89,10 +89,10 @@ struct err *dec_guard_start(struct dec_engine *e, uint32_t how)
 	g->rows[0] = (struct guard_row){ 0, UINT64_MAX };
 	g->low = g->high_low = UINT64_MAX;
 	e->guard = g;
-#if !defined(HAS_NO_DOOR) && !defined(__clang__)
-	e->ctx->door = (uint64_t)dec_door;
-	dec_guard_open_door(e);
-#endif
+	if (e->ctx->stop_door) { // what C does at doors can be compiled so
+		e->ctx->door = (uint64_t)dec_door;
+		dec_guard_open_door(e);
+	}
 	// Operands relative to fs have addresses then.
 	e->ctx->lacks |= CTX_HAS_NO_FS;
 	dec_engine_flush(e);
