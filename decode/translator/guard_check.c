@@ -248,28 +248,28 @@ static const struct dec_hook *string_of(const struct translation *t)
 }
 
 /* Does it say in a register how many bytes it reads at most? */
-static bool is_counted(const struct dec_guard *g, const struct dec_hook *h)
+static bool is_counted(const struct dec_hook *h)
 {
-	return !g->parts.size && h->limit && !h->times && h->width == 1 && !h->copies;
+	return (h->extent[0] || h->extent[1]) && h->limit && !h->times && h->width == 1 &&
+	       !h->copies;
 }
 
 /* Does it read up to a terminator, or to where its two arguments differ? */
-static bool is_text(const struct dec_guard *g, const struct dec_hook *h)
+static bool is_text(const struct dec_hook *h)
 {
-	return !g->parts.size && !h->limit && h->width == 1 && !h->which &&
+	return !h->limit && h->width == 1 && !h->which &&
 	       ((h->extent[0] == DEC_EXTENT_TEXT && !h->extent[1]) ||
 		(h->extent[0] == DEC_EXTENT_ORDER && h->extent[1] == DEC_EXTENT_ORDER));
 }
 
 uint32_t dec_guard_used_first(const struct translation *t)
 {
-	const struct dec_guard *g = t->e->guard;
-	const struct dec_hook *h = g->is_without_pointers ? NULL : string_of(t);
+	const struct dec_hook *h = t->e->guard->is_without_pointers ? NULL : string_of(t);
 	uint32_t args = 1u << CAP_RDI | 1u << CAP_RSI;
 
 	if (!h)
 		return 0;
-	return is_counted(g, h) ? args | 1u << h->limit : is_text(g, h) ? args : 0;
+	return is_counted(h) ? args | 1u << h->limit : is_text(h) ? args : 0;
 }
 
 /* In the cold part: the call is one that was looked at. */
@@ -284,21 +284,59 @@ static void pass(struct translation *t)
 	emit_patch_rel(emit_jmp_rel(c), t->out.p);
 }
 
-/* In the cold part: of counted function @p h, is all that it may read its pointers'? Then it goes on in the block,
- * else behind this. */
+/* In the cold part: the tag in the first scratch leads to the bounds that other code than the user's has: those of the part that
+ * the pointer is to, if its node has any. */
+static void find_bounds(struct translation *t)
+{
+	uint8_t s0 = const_scratch(t)[0], *over;
+	struct dec_emit *c = &t->cold;
+
+	if (!t->e->guard->parts.size)
+		return;
+	reg_imm(c, 7, s0, GUARD_PARTS);
+	over = emit_jcc_rel(c, CC_B);
+	reg_imm(c, 0, s0,
+		offsetof(struct guard_parts_row, other_start) -
+			offsetof(struct guard_parts_row, start));
+	emit_patch_rel(over, c->p);
+}
+
+/* In the cold part: jump, unless the first argument, of the tag in the first scratch, is where its pointer was led to: what is within
+ * the bounds then goes behind no array (dec_guard_parts_spill()). @return the jump. */
+static uint8_t *check_anchor(struct translation *t)
+{
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1];
+	struct dec_emit *c = &t->cold;
+
+	emit_mem_op(c, 1, OP_MOVSXD, s1, s0, DEC_REG_NONE, 1, ROW(t, anchor));
+	emit_mem_op(c, 1, OP_ADD, s1, s0, DEC_REG_NONE, 1, ROW(t, node_start));
+	reg_op(c, OP_CMP, s1, CAP_RDI);
+	return emit_jcc_rel(c, CC_NE);
+}
+
+/* In the cold part: of counted function @p h, is all that it may read its pointers', and what it writes in the part that its
+ * pointer is to? Then it goes on in the block, else behind this. */
 static void check_count(struct translation *t, const struct dec_hook *h)
 {
 	static const uint8_t arg[2] = { CAP_RDI, CAP_RSI };
-	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over, *jump[4];
+	uint8_t s0 = const_scratch(t)[0], s1 = const_scratch(t)[1], *over, *jump[6];
 	struct dec_emit *c = &t->cold;
 	int n = 0;
 
 	for (int k = 0; k < 2; k++) {
-		if (!h->extent[k])
+		bool is_written = !k && !h->extent[k];
+
+		if (!h->extent[k] && (!is_written || !t->e->guard->parts.size))
 			continue;
 		ctx_op32(c, OP_MOV, s0, TAG(arg[k]));
-		reg_op32(c, 0x85, s0, s0); // test
-		over = emit_jcc_rel(c, CC_E);
+		if (is_written)
+			reg_imm(c, 7, s0, GUARD_PARTS);
+		else
+			reg_op32(c, 0x85, s0, s0); // test
+		over = emit_jcc_rel(c, is_written ? CC_B : CC_E);
+		if (is_written)
+			jump[n++] = check_anchor(t);
+		find_bounds(t);
 		reg_op(c, OP_MOV, s1, arg[k]);
 		emit_mem_op(c, 1, OP_SUB, s1, s0, DEC_REG_NONE, 1, ROW(t, start));
 		reg_op(c, OP_ADD, s1, h->limit);
@@ -328,6 +366,7 @@ static void check_text(struct translation *t, const struct dec_hook *h)
 		ctx_op32(c, OP_MOV, s0, TAG(arg[k]));
 		reg_op32(c, 0x85, s0, s0); // test
 		jump[n++] = emit_jcc_rel(c, CC_E);
+		find_bounds(t);
 		reg_op(c, OP_MOV, s1, arg[k]);
 		emit_mem_op(c, 1, OP_SUB, s1, s0, DEC_REG_NONE, 1, ROW(t, start));
 		emit_mem_op(c, 1, OP_MOV, s0, s0, DEC_REG_NONE, 1, ROW(t, size));
@@ -377,9 +416,9 @@ void dec_guard_enter_string(struct translation *t)
 	ctx_op32(o, OP_OR, s0, TAG(CAP_RSI));
 	jump = emit_jcc_rel(o, CC_NE);
 	emit_patch_rel(jump, t->cold.p);
-	if (is_counted(t->e->guard, h))
+	if (is_counted(h))
 		check_count(t, h);
-	else if (is_text(t->e->guard, h))
+	else if (is_text(h))
 		check_text(t, h);
 	n = dec_guard_make_event(t, GUARD_EVENT_STRING, t->block->rip, 0);
 	t->e->guard->events.data[n].hook = h - t->e->guard->hook.data + 1;

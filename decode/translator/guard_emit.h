@@ -13,7 +13,14 @@
 #include "decode/translator/translation.h"
 
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_BE = 6, CC_A = 7, CC_C = 2 };
-enum { OP_ADD = 0x03, OP_OR = 0x0b, OP_SUB = 0x2b, OP_CMP = 0x3b, OP_MOV = 0x8b };
+enum {
+	OP_ADD = 0x03,
+	OP_OR = 0x0b,
+	OP_SUB = 0x2b,
+	OP_CMP = 0x3b,
+	OP_MOVSXD = 0x63,
+	OP_MOV = 0x8b
+};
 enum { RSP_BIT = 1u << CAP_RSP };
 
 #define TAG(reg) (CTX_TAG + 4 * (reg))
