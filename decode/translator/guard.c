@@ -26,7 +26,7 @@ enum { SOURCES = 64 };
 #define MOST_BYTES (1536ull << 20)
 // Nodes, and rows of parts: not so many that they do not stay in the cache.
 #define SWEEP_PARTS_AT (1u << 16)
-#define SWEEP_AT (1u << 16)
+#define SWEEP_AT (1u << 14)
 // What grows leaves what it was in the heap behind it, as this process has one piece (dec_rollback_prepare()); what is only room
 // takes none.
 #define NODES_ROOM (1u << 20)

@@ -151,7 +151,7 @@ struct guard_parts_row {
 	int32_t anchor; ///< to where the first step led, from the node's start
 	uint32_t next;	///< of the node's; 0: none
 	uint32_t
-		steps; ///< by an index that were seen to lead there; UINT32_MAX: one led elsewhere
+		steps; ///< by an index that were seen to lead there; UINT32_MAX: one led elsewhere; of START: 1: one led nowhere
 	uint32_t first; ///< tag of the first step
 	int32_t behind; ///< where a constant led that is part of that step; else as anchor
 };
@@ -228,6 +228,8 @@ struct guard_call {
 	uint64_t gpr[16];
 	uint32_t tag[16], vec_tags;
 	uint8_t family;
+	bool has_class;
+	uint32_t class; ///< of what it has got: index + 1; 0: none
 };
 
 /** The last call of memcpy, memset and the like. */
@@ -295,6 +297,7 @@ struct dec_guard {
 	/** By address / GUARD_REGION, where the shadow of a region begins; 0: nowhere. It has a word for each: tag << 32 |
 	 * low half of the value. Without a tag that is no pointer; 0: not known. */
 	uint64_t *regions;
+	VEC(uint32_t) with_shadow; ///< numbers of those that have one
 	struct guard_root *roots;
 	/** Where no bit is set (at that of the address / 16) no node begins, nor ever did. An interpreter's memory is full of
 	 * pointers that are to none. */
@@ -456,14 +459,14 @@ bool dec_guard_is_own(const struct dec_guard *g, uint64_t rip);
 /** Of what is told: OWN, PART, CLASS. @return ERR_NOMEM. */
 struct err *dec_guard_parts_told(struct dec_guard *g, const struct dec_hook *h);
 
-/** The allocator returns to @p site with @p size bytes: is it known what is in them? @return false: it is in doubt
- * (DEC_DOUBT_ASKS). */
-bool dec_guard_parts_known(struct dec_engine *e, uint64_t site, uint64_t size);
+/** The allocator's call that is under way returns with @p size bytes: is it known what is in them (call.class)? @return false: it
+ * is in doubt (DEC_DOUBT_ASKS). */
+bool dec_guard_parts_known(struct dec_engine *e, uint64_t size);
 
 /** .. and need nobody be asked, nor anything be made, for a block with them to begin, or one without any? */
-bool dec_guard_parts_may_begin(const struct dec_guard *g, uint64_t site, uint64_t size);
+bool dec_guard_parts_may_begin(struct dec_engine *e, uint64_t size);
 
-/** Node @p n, whose size and site are set, begins. @return its tag if it may have parts; 0: it has none. */
+/** Node @p n begins, which that call has got. @return its tag if it may have parts; 0: it has none. */
 uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n);
 void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n);
 

@@ -321,6 +321,8 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 		return;
 	}
 	call->is_open = true;
+	call->has_class = false;
+	call->class = 0;
 	call->hook = *h;
 	call->rsp = c->gpr[CAP_RSP];
 	memcpy(&call->returns, (const void *)call->rsp, 8);
@@ -494,7 +496,7 @@ void dec_guard_leave_call(struct dec_engine *e)
 	struct dec_hook h;
 
 	if (is_allocator && g->parts.size && find_made(e, &addr, &size) && addr &&
-	    !dec_guard_parts_known(e, g->call.returns, size))
+	    !dec_guard_parts_known(e, size))
 		return;
 	was_at_rest = dec_guard_rests(g);
 	g->call.is_open = g->call.is_unguarded = false;

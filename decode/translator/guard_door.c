@@ -27,7 +27,7 @@ static bool may_move(struct dec_guard *g, const struct guard_call *call)
 }
 
 /* May the allocator's call that is under way return? */
-static bool may_leave(const struct dec_engine *e)
+static bool may_leave(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
 	const struct guard_call *call = &g->call;
@@ -52,7 +52,7 @@ static bool may_leave(const struct dec_engine *e)
 	       !guard_is_sweep_due(g) &&
 	       (g->free_rows.size || g->nodes.size < g->nodes.capacity) &&
 	       guard_live_has_room(g) && !map_get(&g->none, addr) &&
-	       dec_guard_parts_may_begin(g, call->returns, size);
+	       dec_guard_parts_may_begin(e, size);
 }
 
 static bool may_release(const struct dec_engine *e)

@@ -117,7 +117,7 @@ static bool add_region(struct dec_guard *g, uint64_t number)
 				       MAP_FIXED_NOREPLACE,
 			       -1, 0);
 
-		if (p == (void *)at) {
+		if (p == (void *)at && !vec_add(&g->with_shadow, number)) {
 			g->regions[number] = at + REGION_SKEW;
 			return true;
 		}
@@ -360,9 +360,9 @@ static uint64_t mark_pointers(struct dec_engine *e)
 		mark_thread(g, &g->threads.data[i]);
 	for (size_t i = 0; i < g->handlers.size; i++)
 		mark_thread(g, &g->handlers.data[i].was);
-	for (uint32_t i = 0; i < GUARD_REGIONS; i++)
-		if (g->regions[i])
-			n += mark_region(g, (const uint64_t *)g->regions[i]);
+	for (size_t i = 0; i < g->with_shadow.size; i++)
+		n += mark_region(
+			g, (const uint64_t *)g->regions[g->with_shadow.data[i]]);
 	return n;
 }
 

@@ -133,49 +133,56 @@ static bool go_out(const struct dec_engine *e, struct frame *f)
 	return true;
 }
 
-/* Of which class is the block of @p size bytes that a call has got that returns to @p site, now? The innermost frame
- * that knows says it. @return as in class_of; NULL: in doubt (DEC_DOUBT_ASKS). */
-static const uint64_t *class_of(struct dec_engine *e, uint64_t site, uint64_t size)
+/* Of which class is the block of @p size bytes that the call under way has got, now? The innermost frame that knows says it.
+ * @return what is in the way: NONE; ASKS, of frame @p f; BEYOND. */
+static enum dec_doubt find_class(struct dec_engine *e, uint64_t size, struct frame *f)
 {
-	static const uint64_t none;
 	struct dec_guard *g = e->guard;
-	struct frame f = { site, e->ctx->gpr[CAP_RSP], e->ctx->gpr[CAP_RBP] };
+	struct guard_call *call = &g->call;
+	bool may_have_parts = map_get(&g->parts, size);
 
-	for (int n = 0; map_get(&g->parts, size) && n < WRAPPERS_MAX;) {
-		const uint64_t *known = map_get(&g->class_of, class_key(f.site, size));
+	*f = (struct frame){ call->returns, e->ctx->gpr[CAP_RSP],
+			     e->ctx->gpr[CAP_RBP] };
+	for (int n = 0; !call->has_class && may_have_parts && n < WRAPPERS_MAX;) {
+		const uint64_t *known = map_get(&g->class_of, class_key(f->site, size));
 
-		if (known && *known != BY_CALLER)
-			return known;
-		if (!known) {
-			g->asked_site = f.site;
-			g->asked_size = size;
-			dec_guard_doubt(e, DEC_DOUBT_ASKS, e->ctx->rip);
-			return NULL;
-		}
-		n += dec_guard_is_own(g, f.site - 1);
-		if (!go_out(e, &f)) {
-			dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-			return NULL;
-		}
+		if (!known)
+			return DEC_DOUBT_ASKS;
+		call->has_class = *known != BY_CALLER;
+		call->class = call->has_class ? *known : 0;
+		n += dec_guard_is_own(g, f->site - 1);
+		if (!call->has_class && !go_out(e, f))
+			return DEC_DOUBT_BEYOND;
 	}
-	return &none;
+	call->has_class = true;
+	return DEC_DOUBT_NONE;
 }
 
-bool dec_guard_parts_known(struct dec_engine *e, uint64_t site, uint64_t size)
+bool dec_guard_parts_known(struct dec_engine *e, uint64_t size)
 {
-	return class_of(e, site, size) != NULL;
+	struct frame f;
+	enum dec_doubt doubt = find_class(e, size, &f);
+
+	if (doubt == DEC_DOUBT_ASKS) {
+		e->guard->asked_site = f.site;
+		e->guard->asked_size = size;
+	}
+	if (doubt)
+		dec_guard_doubt(e, doubt, e->ctx->rip);
+	return !doubt;
 }
 
-bool dec_guard_parts_may_begin(const struct dec_guard *g, uint64_t site, uint64_t size)
+bool dec_guard_parts_may_begin(struct dec_engine *e, uint64_t size)
 {
-	const uint64_t *known = map_get(&g->parts, size) ?
-					map_get(&g->class_of, class_key(site, size)) :
-					NULL;
+	const struct dec_guard *g = e->guard;
+	struct frame f;
 
-	if (!known)
-		return !map_get(&g->parts, size);
-	return !*known || (*known != BY_CALLER && g->has_parts &&
-			   (g->free_parts.size || g->n_parts_rows < g->parts_rows_max));
+	if (!g->parts.size)
+		return true;
+	return !find_class(e, size, &f) &&
+	       (!g->call.class ||
+		(g->has_parts &&
+		 (g->free_parts.size || g->n_parts_rows < g->parts_rows_max)));
 }
 
 /* ---- bounds --------------------------------------------------------------------------------------- */
@@ -343,19 +350,17 @@ struct err *dec_guard_parts_forget(struct dec_guard *g)
 uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n)
 {
 	struct dec_guard *g = e->guard;
-	const struct guard_node *node = &g->nodes.data[n];
-	const uint64_t *class = g->parts.size ? class_of(e, node->site, node->size) :
-						NULL;
-	struct bounds own = { 0, node->size }, other = own, unused = own;
+	uint32_t class = g->call.class;
+	struct bounds own = { 0, g->nodes.data[n].size }, other = own, unused = own;
 
-	if (!class || !*class)
+	if (!class)
 		return 0;
 	if (!g->has_parts) {
 		g->has_parts = true;
 		dec_engine_flush(e);
 	}
-	bound(&g->classes.data[*class - 1], 0, &unused, &other);
-	return add_row(e, n, *class - 1, GUARD_WAY_START, own, other);
+	bound(&g->classes.data[class - 1], 0, &unused, &other);
+	return add_row(e, n, class - 1, GUARD_WAY_START, own, other);
 }
 
 void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n)
@@ -379,20 +384,17 @@ uint32_t dec_guard_parts_site(struct dec_guard *g, uint64_t rip)
 	return n;
 }
 
-static void keep(struct dec_engine *e, uint32_t tag, uint32_t site, uint32_t to,
-		 bool is_at_hand)
+static void keep(struct dec_engine *e, uint32_t tag, uint32_t site, uint32_t to)
 {
-	struct dec_guard *g = e->guard;
-
-	if (map_put(&g->led, (uint64_t)tag << 32 | site, to))
+	if (map_put(&e->guard->led, (uint64_t)tag << 32 | site, to))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-	if (is_at_hand)
-		*(struct guard_move *)((char *)g->moves + dec_guard_move_at(tag, site)) =
-			(struct guard_move){ tag, site, to, 0 };
 }
 
-// Numbers that are no instruction's.
-enum { SITE_FREE, SITE_UNKNOWN };
+static void put_at_hand(struct dec_guard *g, uint32_t tag, uint32_t site, uint32_t to)
+{
+	*(struct guard_move *)((char *)g->moves + dec_guard_move_at(tag, site)) =
+		(struct guard_move){ tag, site, to, 0 };
+}
 
 /* Where @p site led from @p tag before; 0: it did not. */
 static uint32_t led(struct dec_guard *g, uint32_t tag, uint32_t site)
@@ -402,18 +404,32 @@ static uint32_t led(struct dec_guard *g, uint32_t tag, uint32_t site)
 	return known ? *known : 0;
 }
 
+/* Of the node that tag @p root is to the start of: the row of those that there is one of, as what led to it makes no difference: by
+ * no known way; by libraries; by the first step, which added a constant, to @p anchor. (There may be millions of nodes, which
+ * a map would find in no cache.) @return its tag; 0: none. */
+static uint32_t only_row(const struct dec_guard *g, uint32_t root, enum guard_way way,
+			 int64_t anchor)
+{
+	for (uint32_t tag = root; tag; tag = dec_guard_parts_row(g, tag)->next) {
+		const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+
+		if (row->way == way &&
+		    (way != GUARD_WAY_PART ||
+		     (row->anchor == anchor && row->behind == anchor &&
+		      row->first == tag && !row->steps)))
+			return tag;
+	}
+	return 0;
+}
+
 uint32_t dec_guard_parts_unknown(struct dec_engine *e, uint32_t tag)
 {
 	const struct guard_parts_row *row = dec_guard_parts_row(e->guard, tag);
 	uint32_t root = node_at(e->guard, row)->tag;
-	uint32_t to = led(e->guard, root, SITE_UNKNOWN);
+	uint32_t to = only_row(e->guard, root, GUARD_WAY_UNKNOWN, 0);
 	const struct bounds none = {};
 
-	if (to)
-		return to;
-	to = add_row(e, row->node, row->class, GUARD_WAY_UNKNOWN, none, none);
-	keep(e, root, SITE_UNKNOWN, to, false);
-	return to;
+	return to ?: add_row(e, row->node, row->class, GUARD_WAY_UNKNOWN, none, none);
 }
 
 /* The user's step led back to the node's start, as container_of() does. By a rule that is at home in hg_astray.c the
@@ -433,14 +449,12 @@ static uint32_t lead_back(struct dec_engine *e, uint32_t tag)
 static uint32_t lead_freely(struct dec_engine *e, uint32_t tag)
 {
 	const struct guard_parts_row *row = dec_guard_parts_row(e->guard, tag);
-	uint32_t to = led(e->guard, tag, SITE_FREE);
 
-	if (row->way != GUARD_WAY_START || to)
-		return row->way == GUARD_WAY_START ? to : tag;
-	to = add_row(e, row->node, row->class, GUARD_WAY_FREE, own_of(row),
-		     other_of(row));
-	keep(e, tag, SITE_FREE, to, false);
-	return to;
+	if (row->way != GUARD_WAY_START)
+		return tag;
+	return only_row(e->guard, tag, GUARD_WAY_FREE, 0) ?:
+		       add_row(e, row->node, row->class, GUARD_WAY_FREE, own_of(row),
+			       other_of(row));
 }
 
 /* From what libraries made: it led to several places, perhaps, and the first counts. So only what is right from all
@@ -465,7 +479,7 @@ static uint32_t lead_from_free(struct dec_engine *e, uint32_t tag, uint32_t site
 	bound(c, anchor, &own, &other);
 	if (!to) {
 		to = add_row(e, from.node, from.class, GUARD_WAY_PART, own, other);
-		keep(e, tag, site, to, false);
+		keep(e, tag, site, to);
 	}
 	if (!to)
 		return 0;
@@ -518,9 +532,11 @@ static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t
 	const struct guard_parts_row from = *dec_guard_parts_row(g, tag);
 	const struct guard_class *c = &g->classes.data[from.class];
 	bool is_first = from.way == GUARD_WAY_START, is_at_hand = !is_indexed;
+	bool is_only = is_first && !is_indexed && !from.steps;
 	struct bounds own = own_of(&from), other = { 0, own.end };
 	enum guard_way way = GUARD_WAY_PART;
-	uint32_t to = led(g, tag, site);
+	uint32_t to = is_only ? only_row(g, tag, GUARD_WAY_PART, anchor) :
+				led(g, tag, site);
 	int64_t behind = anchor;
 
 	if (!to && is_first) {
@@ -549,7 +565,10 @@ static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t
 		to = dec_guard_parts_unknown(e, tag);
 	else if (is_first && is_indexed)
 		is_at_hand = is_settled(dec_guard_parts_row(g, to), c, anchor);
-	keep(e, tag, site, to, is_at_hand);
+	if (!is_only)
+		keep(e, tag, site, to);
+	if (is_at_hand)
+		put_at_hand(g, tag, site, to);
 	return to;
 }
 
@@ -557,7 +576,7 @@ uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag, uint64_t rip,
 			      bool is_indexed, uint64_t value)
 {
 	struct dec_guard *g = e->guard;
-	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+	struct guard_parts_row *row = dec_guard_parts_row(g, tag);
 	uint64_t anchor = value - row->node_start;
 	uint32_t site;
 
@@ -566,8 +585,11 @@ uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag, uint64_t rip,
 	if (!dec_guard_is_own(g, rip))
 		return lead_freely(e, tag);
 	site = dec_guard_parts_site(g, rip);
-	if (!anchor && row->way == GUARD_WAY_START)
-		return keep(e, tag, site, tag, false), tag;
+	if (!anchor && row->way == GUARD_WAY_START) {
+		row->steps = 1;
+		keep(e, tag, site, tag);
+		return tag;
+	}
 	if (!anchor)
 		return lead_back(e, tag);
 	if (row->way >= GUARD_WAY_PART)
