@@ -136,18 +136,9 @@ static struct err *add_stop(struct dec_engine *e, uint64_t rip)
 	return NULL;
 }
 
-bool dec_guard_is_stop(struct dec_guard *g, uint64_t rip)
-{
-	uint64_t *known = &g->known_stops[rip % 16];
-
-	if (*known != rip && map_get(&g->stops, rip))
-		*known = rip;
-	return *known == rip;
-}
-
 struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip)
 {
-	return dec_guard_is_stop(e->guard, rip) ? NULL : add_stop(e, rip);
+	return guard_is_stop(e->guard, rip) ? NULL : add_stop(e, rip);
 }
 
 bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip)
@@ -706,7 +697,7 @@ static uint8_t *at_beginning(struct dec_engine *e, const struct engine_block *b)
 	if (g->doubt == DEC_DOUBT_ASKS)
 		e->is_flushed = true; // there is no exit that it would go on from
 	if (!e->is_flushed && !g->doubt)
-		to = dec_guard_go_on(e, ev);
+		to = guard_go_on(e, ev);
 	if (to)
 		return to;
 	g->passed = g->doubt ? 0 : b->rip;

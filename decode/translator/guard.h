@@ -466,7 +466,7 @@ bool dec_guard_parts_known(struct dec_engine *e, uint64_t size);
 /** .. and need nobody be asked, nor anything be made, for a block with them to begin, or one without any? */
 bool dec_guard_parts_may_begin(struct dec_engine *e, uint64_t size);
 
-/** Node @p n begins, which that call has got. @return its tag if it may have parts; 0: it has none. */
+/** Node @p n begins, which that call has got, with parts. @return its tag; 0: in doubt. */
 uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n);
 void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n);
 

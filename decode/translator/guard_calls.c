@@ -180,7 +180,7 @@ static void check_release(struct dec_engine *e, const struct dec_hook *h)
 {
 	struct dec_guard *g = e->guard;
 	uint64_t addr = e->ctx->gpr[CAP_RDI];
-	uint32_t number = dec_guard_live_at(g, addr), tag = e->ctx->tag[CAP_RDI];
+	uint32_t number = guard_live_at(g, addr), tag = e->ctx->tag[CAP_RDI];
 	const struct guard_node *n = &g->nodes.data[number];
 
 	if (addr &&
@@ -223,7 +223,7 @@ uint8_t dec_guard_family(const struct dec_engine *e)
 	return f->family && guard_is_under_way(e, f->rsp, f->returns) ? f->family : 0;
 }
 
-static uint8_t take_family(struct dec_engine *e)
+uint8_t dec_guard_take_family(struct dec_engine *e)
 {
 	uint8_t ret = dec_guard_family(e);
 
@@ -251,7 +251,7 @@ static bool asks_for_negative(const struct guard_call *c)
 /* @return how many bytes the block had; 0: there is none. */
 static uint64_t release(struct dec_guard *g, uint64_t addr)
 {
-	uint32_t n = dec_guard_live_at(g, addr);
+	uint32_t n = guard_live_at(g, addr);
 	uint64_t size = g->nodes.data[n].size;
 
 	if (n)
@@ -259,31 +259,20 @@ static uint64_t release(struct dec_guard *g, uint64_t addr)
 	return size;
 }
 
-static uint64_t two_tags(const struct dec_ctx *c, int r)
-{
-	uint64_t two;
-
-	memcpy(&two, &c->tag[r], sizeof(two));
-	return two;
-}
-
-/* What has a tag, as most have none: the allocator is at work now. */
+/* The allocator is at work now. */
 static void keep_regs(struct dec_engine *e)
 {
 	struct guard_call *call = &e->guard->call;
 	const struct dec_ctx *c = e->ctx;
 
-#pragma GCC unroll 8
-	for (int r = 0; r < DEC_GPRS; r += 2)
-		if (two_tags(c, r))
-			memcpy(&call->gpr[r], &c->gpr[r], 2 * sizeof(*c->gpr));
+	guard_keep_tagged(call, c);
 	if (dec_guard_rests(e->guard))
 		return;
 	memcpy(call->tag, c->tag, sizeof(call->tag));
 	call->vec_tags = c->vec_tags;
 }
 
-/* .. and has returned: what is as it was is what it was. */
+/* .. and has returned. */
 static void bring_regs(struct dec_engine *e, bool was_at_rest)
 {
 	const struct guard_call *call = &e->guard->call;
@@ -293,13 +282,7 @@ static void bring_regs(struct dec_engine *e, bool was_at_rest)
 		memcpy(c->tag, call->tag, sizeof(call->tag));
 		c->vec_tags = call->vec_tags; // as the log has it, whatever they hold
 	}
-#pragma GCC unroll 8
-	for (int r = 0; r < DEC_GPRS; r += 2) {
-		if (!two_tags(c, r))
-			continue;
-		c->tag[r] = c->gpr[r] == call->gpr[r] ? c->tag[r] : 0;
-		c->tag[r + 1] = c->gpr[r + 1] == call->gpr[r + 1] ? c->tag[r + 1] : 0;
-	}
+	guard_bring_tagged(call, c);
 }
 
 void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
@@ -315,28 +298,18 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 	if (guard_is_within(call, c->gpr[CAP_RSP]))
 		return;
 	if (h->kind == DEC_HOOK_ALLOCATOR && h->which == DEC_HOOK_STRANGER) {
-		if (!is_for_itself(e, h) && (dec_guard_live_at(g, c->gpr[CAP_RDI]) ||
-					     dec_guard_live_at(g, c->gpr[CAP_RSI])))
+		if (!is_for_itself(e, h) && (guard_live_at(g, c->gpr[CAP_RDI]) ||
+					     guard_live_at(g, c->gpr[CAP_RSI])))
 			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 		return;
 	}
-	call->is_open = true;
-	call->has_class = false;
-	call->class = 0;
-	call->hook = *h;
-	call->rsp = c->gpr[CAP_RSP];
-	memcpy(&call->returns, (const void *)call->rsp, 8);
-	call->arg[0] = c->gpr[CAP_RDI];
-	call->arg[1] = c->gpr[CAP_RSI];
-	call->arg[2] = c->gpr[CAP_RDX];
+	guard_open_call(call, c, h);
 	if (h->kind == DEC_HOOK_ALLOCATOR && h->times &&
 	    __builtin_mul_overflow(call->arg[1], c->gpr[h->times], &call->arg[1]))
 		call->arg[1] = UINT64_MAX;
 	if (!is_handed)
-		call->family = h->kind == DEC_HOOK_ALLOCATOR ? take_family(e) : 0;
+		guard_take_family(e);
 	call->is_unguarded = h->kind == DEC_HOOK_ALLOCATOR && !g->blank;
-	if (call->family && g->family.is_told && !is_handed)
-		dec_guard_new_asks(h->which, call->arg, g->family.told, g->family.align);
 	if (h->kind == DEC_HOOK_ALLOCATOR) {
 		if (h->which == CAP_HEAP_FREE || h->which == CAP_HEAP_REALLOC)
 			check_release(e, h);
@@ -358,7 +331,7 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 	}
 	if (h->kind != DEC_HOOK_ALLOCATOR)
 		dec_engine_set_break(e, call->returns, true);
-	else if (dec_guard_add_stop(e, call->returns))
+	else if (!guard_is_stop(g, call->returns) && dec_guard_add_stop(e, call->returns))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 }
 
@@ -401,7 +374,7 @@ static void born(struct dec_engine *e, uint64_t addr, uint64_t size)
 	struct dec_guard *g = e->guard;
 	const struct guard_call *call = &g->call;
 	uint32_t old = call->hook.which == CAP_HEAP_REALLOC ?
-			       dec_guard_live_at(g, call->arg[0]) :
+			       guard_live_at(g, call->arg[0]) :
 			       0,
 		 now;
 	uint64_t old_size = g->nodes.data[old].size;
@@ -458,7 +431,7 @@ static bool find_made(const struct dec_engine *e, uint64_t *addr, uint64_t *size
 static void widen_node(struct dec_engine *e, uint64_t addr, uint64_t size)
 {
 	struct dec_guard *g = e->guard;
-	uint32_t number = dec_guard_live_at(g, addr);
+	uint32_t number = guard_live_at(g, addr);
 	struct guard_node *n = &g->nodes.data[number];
 
 	if (!addr || (number && size <= n->size))
@@ -480,12 +453,14 @@ static void leave_allocator(struct dec_engine *e, bool was_at_rest)
 		dec_blank_leave(e, call->hook.which == CAP_HEAP_POSIX_MEMALIGN ?
 					   call->arg[0] :
 					   0);
+	bring_regs(e, was_at_rest);
+	if (call->hook.which == CAP_HEAP_FREE)
+		return;
 	if (find_made(e, &addr, &size))
 		born(e, addr, size);
 	if (call->hook.which == DEC_HOOK_USABLE)
 		widen_node(e, call->arg[0], rax);
-	bring_regs(e, was_at_rest);
-	e->ctx->tag[CAP_RAX] = e->guard->nodes.data[dec_guard_live_at(e->guard, rax)].tag;
+	e->ctx->tag[CAP_RAX] = e->guard->nodes.data[guard_live_at(e->guard, rax)].tag;
 }
 
 void dec_guard_leave_call(struct dec_engine *e)
@@ -495,16 +470,14 @@ void dec_guard_leave_call(struct dec_engine *e)
 	uint64_t addr, size;
 	struct dec_hook h;
 
-	if (is_allocator && g->parts.size && find_made(e, &addr, &size) && addr &&
+	if (g->parts.size && is_allocator && find_made(e, &addr, &size) && addr &&
 	    !dec_guard_parts_known(e, size))
 		return;
 	was_at_rest = dec_guard_rests(g);
 	g->call.is_open = g->call.is_unguarded = false;
 	if (is_allocator) {
 		leave_allocator(e, was_at_rest);
-		if (!was_at_rest || e->ctx->low_span != g->span ||
-		    e->ctx->high_span != g->high_span)
-			dec_guard_show_spans(e);
+		guard_show_new_spans(e, !was_at_rest);
 		return;
 	}
 	h = g->call.hook;
@@ -515,7 +488,7 @@ void dec_guard_leave_call(struct dec_engine *e)
 }
 
 /* Know the event of the other block that begins where @p ev is, if it can be entered behind that. */
-static void find_other(struct dec_engine *e, struct guard_event *ev)
+void dec_guard_find_other(struct dec_engine *e, struct guard_event *ev)
 {
 	uint64_t *known = map_get(dec_engine_blocks(e, !ev->is_unguarded), ev->rip);
 	const struct engine_block *b = known ? &e->blocks.data[*known] : NULL;
@@ -524,22 +497,6 @@ static void find_other(struct dec_engine *e, struct guard_event *ev)
 		return;
 	ev->other = b->stop_event;
 	e->guard->events.data[ev->other - 1].other = ev - e->guard->events.data + 1;
-}
-
-uint8_t *dec_guard_go_on(struct dec_engine *e, struct guard_event *ev)
-{
-	struct dec_guard *g = e->guard;
-
-	if (dec_guard_rests(g) == ev->is_unguarded)
-		return ev->resume;
-	if (!ev->other)
-		find_other(e, ev);
-	if (!ev->other) {
-		g->passed = ev->rip;
-		return NULL;
-	}
-	e->ctx->budget[0] -= ev->pending; // the other has none
-	return g->events.data[ev->other - 1].resume;
 }
 
 void dec_guard_forget_stop(struct dec_guard *g, uint32_t event)
@@ -555,5 +512,6 @@ bool dec_guard_at_stop(struct dec_engine *e)
 	struct dec_guard *g = e->guard;
 	uint64_t *h = map_get(&g->hooks, e->ctx->rip);
 
-	return !g->doubt && guard_at(e, h ? &g->hook.data[*h - 1] : NULL);
+	return !g->doubt &&
+	       guard_at(e, h ? &g->hook.data[*h - 1] : NULL, guard_is_back(e));
 }

@@ -20,7 +20,7 @@ void dec_guard_open_door(struct dec_engine *e)
 /* May realloc() have moved what it was given? */
 static bool may_move(struct dec_guard *g, const struct guard_call *call)
 {
-	const struct guard_node *n = &g->nodes.data[dec_guard_live_at(g, call->arg[0])];
+	const struct guard_node *n = &g->nodes.data[guard_live_at(g, call->arg[0])];
 
 	return call->hook.which == CAP_HEAP_REALLOC && call->arg[1] &&
 	       n->size < GUARD_CLEARED && !dec_guard_has_parts(n->tag);
@@ -52,14 +52,14 @@ static bool may_leave(struct dec_engine *e)
 	       !guard_is_sweep_due(g) &&
 	       (g->free_rows.size || g->nodes.size < g->nodes.capacity) &&
 	       guard_live_has_room(g) && !map_get(&g->none, addr) &&
-	       dec_guard_parts_may_begin(e, size);
+	       (!g->parts.size || dec_guard_parts_may_begin(e, size));
 }
 
 static bool may_release(const struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
 	uint64_t addr = e->ctx->gpr[CAP_RDI];
-	uint32_t number = dec_guard_live_at(g, addr), tag = e->ctx->tag[CAP_RDI];
+	uint32_t number = guard_live_at(g, addr), tag = e->ctx->tag[CAP_RDI];
 	const struct guard_node *n = &g->nodes.data[number];
 
 	return !addr ||
@@ -79,7 +79,7 @@ static bool may_enter(const struct dec_engine *e, const struct dec_hook *h)
 		return false;
 	if (h->kind == DEC_HOOK_FAMILY && h->is_once) // where it returns to is no stop
 		return true;
-	if (!dec_guard_is_stop(g, guard_word_at(gpr[CAP_RSP])))
+	if (!guard_is_stop(g, guard_word_at(gpr[CAP_RSP])))
 		return false;
 	if (h->kind == DEC_HOOK_FAMILY)
 		return true;
@@ -100,15 +100,105 @@ static bool may_enter(const struct dec_engine *e, const struct dec_hook *h)
 	}
 }
 
-static bool at_call(struct dec_engine *e, const struct guard_event *ev)
+/* Function @p h of the allocator begins. */
+static void begin_rest(struct dec_engine *e, const struct dec_hook *h)
+{
+	struct guard_call *call = &e->guard->call;
+
+	guard_open_call(call, e->ctx, h);
+	guard_take_family(e);
+	call->is_unguarded = true;
+	guard_keep_tagged(call, e->ctx);
+}
+
+static bool malloc_begins(struct dec_engine *e, const struct dec_hook *h)
+{
+	if (e->ctx->gpr[CAP_RDI] >> 63)
+		return false;
+	begin_rest(e, h);
+	return true;
+}
+
+static bool malloc_returns(struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	uint64_t addr = e->ctx->gpr[CAP_RAX], size = g->call.arg[0];
+	uint32_t n;
+
+	if (!may_leave(e))
+		return false;
+	guard_close_call(e);
+	n = dec_guard_node_born(e, addr, size, g->call.returns);
+	dec_guard_forget_words(g, addr, addr + size);
+	e->ctx->tag[CAP_RAX] = g->nodes.data[n].tag;
+	guard_show_new_spans(e, false);
+	return !g->doubt;
+}
+
+static bool free_begins(struct dec_engine *e, const struct dec_hook *h)
+{
+	struct dec_guard *g = e->guard;
+	uint32_t n = guard_live_at(g, e->ctx->gpr[CAP_RDI]);
+
+	if (!may_release(e))
+		return false;
+	begin_rest(e, h);
+	if (n)
+		dec_guard_node_died(g, n);
+	return true;
+}
+
+static bool free_returns(struct dec_engine *e)
+{
+	guard_close_call(e);
+	return true;
+}
+
+/* Most calls by far are of these two, by the user. @return whether that is all that there is to do. */
+static bool at_common_call(struct dec_engine *e, const struct dec_hook *h)
+{
+	struct dec_guard *g = e->guard;
+	bool is_begun = h && h->kind == DEC_HOOK_ALLOCATOR && !h->times &&
+			!g->call.is_open &&
+			guard_is_stop(g, guard_word_at(e->ctx->gpr[CAP_RSP]));
+
+	if (g->blank || (!is_begun && (h || !g->call.is_unguarded || !guard_is_back(e) ||
+				       e->ctx->rip == g->family.returns)))
+		return false;
+	switch (is_begun ? h->which : g->call.hook.which) {
+	case CAP_HEAP_MALLOC:
+		return is_begun ? malloc_begins(e, h) : malloc_returns(e);
+	case CAP_HEAP_FREE:
+		return is_begun ? free_begins(e, h) : free_returns(e);
+	default:
+		return false;
+	}
+}
+
+static bool at_call(struct dec_engine *e, const struct dec_hook *h)
+{
+	bool is_back = guard_is_back(e);
+
+	if ((is_back && !may_leave(e)) || (h && (is_back || !may_enter(e, h))))
+		return false;
+	return guard_at(e, h, is_back);
+}
+
+/* By the wide door. */
+static uint8_t *out(const struct dec_engine *e)
+{
+	return (uint8_t *)(e->ctx->exit_id == DEC_EXIT_GUARD_QUICK ? e->ctx->quick :
+								     e->ctx->common);
+}
+
+/* At the beginning of a block, where a function of the allocator begins or returns to. */
+static uint8_t *at_stop(struct dec_engine *e, struct guard_event *ev)
 {
 	struct dec_guard *g = e->guard;
 	const struct dec_hook *h = ev->hook ? &g->hook.data[ev->hook - 1] : NULL;
-	bool leaves = guard_is_back(e);
+	bool is_done = !g->passed && (at_common_call(e, h) || at_call(e, h));
 
-	if (g->passed || (leaves && !may_leave(e)) || (h && (leaves || !may_enter(e, h))))
-		return false;
-	return guard_at(e, h);
+	return (is_done ? guard_go_on(e, ev) : NULL) ?: out(e);
 }
 
 /* Whose pointer is it, if it is any? */
@@ -116,8 +206,7 @@ static bool at_word(struct dec_engine *e, const struct guard_event *ev, uint64_t
 {
 	uint64_t value = e->ctx->gpr[ev->reg];
 
-	if (!dec_guard_word_tag(e->guard, addr, value) &&
-	    !dec_guard_live_at(e->guard, value))
+	if (!dec_guard_word_tag(e->guard, addr, value) && !guard_live_at(e->guard, value))
 		return false;
 	e->ctx->tag[ev->reg] = dec_guard_recall(e->guard, addr, value);
 	return true;
@@ -151,13 +240,6 @@ static bool at_move(struct dec_engine *e, const struct guard_event *ev,
 	return true;
 }
 
-/* By the wide door. */
-static uint8_t *out(const struct dec_engine *e)
-{
-	return (uint8_t *)(e->ctx->exit_id == DEC_EXIT_GUARD_QUICK ? e->ctx->quick :
-								     e->ctx->common);
-}
-
 static bool see_to(struct dec_engine *e, const struct guard_event *ev, uint64_t addr)
 {
 	switch (ev->kind) {
@@ -189,7 +271,7 @@ uint8_t *dec_guard_door(void)
 		return dec_blank_may_pass(e, ev->rip) ? ev->passed : out(e);
 	e->ctx->rip = ev->rip;
 	if (ev->kind == GUARD_EVENT_CALL)
-		return (at_call(e, ev) ? dec_guard_go_on(e, ev) : NULL) ?: out(e);
+		return at_stop(e, ev);
 	b = &e->blocks.data[ev->block];
 	if (b->far_reg != DEC_REG_NONE && ev->kind == GUARD_EVENT_WORD)
 		return out(e);

@@ -95,7 +95,14 @@ static inline void guard_swap_scratch(struct dec_engine *e, const struct engine_
 struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip);
 
 /** @return whether they do. Of what is asked for often. */
-bool dec_guard_is_stop(struct dec_guard *g, uint64_t rip);
+static inline bool guard_is_stop(struct dec_guard *g, uint64_t rip)
+{
+	uint64_t *known = &g->known_stops[rip % 16];
+
+	if (*known != rip && map_get(&g->stops, rip))
+		*known = rip;
+	return *known == rip;
+}
 
 /* ---- guard_nodes.c ---------------------------------------------------------------------------- */
 
@@ -114,8 +121,14 @@ bool dec_guard_copy_words(struct dec_guard *g, uint64_t to, uint64_t from, uint6
 /** Of nothing in [start, end) anything is known. */
 void dec_guard_forget_words(struct dec_guard *g, uint64_t start, uint64_t end);
 
-/** @return the number of the node that begins at @p start, and lives; 0: none. */
-uint32_t dec_guard_live_at(struct dec_guard *g, uint64_t start);
+/** @return the number of the node that begins at @p start, and lives; 0: none. Of what is asked for several times. */
+uint32_t dec_guard_find_live(struct dec_guard *g, uint64_t start);
+
+static inline uint32_t guard_live_at(struct dec_guard *g, uint64_t start)
+{
+	return start == g->live.last ? g->live.last_number :
+				       dec_guard_find_live(g, start);
+}
 
 /** May one more begin without more memory for that? */
 static inline bool guard_live_has_room(const struct dec_guard *g)
@@ -128,6 +141,14 @@ uint32_t dec_guard_recall(struct dec_guard *g, uint64_t addr, uint64_t value);
 
 /** Say where emitted code looks for pointers: nowhere while the allocator is at work. */
 void dec_guard_show_spans(struct dec_engine *e);
+
+/** .. if it @p is_told something else, or there is more. */
+static inline void guard_show_new_spans(struct dec_engine *e, bool is_told)
+{
+	if (is_told || e->ctx->low_span != e->guard->span ||
+	    e->ctx->high_span != e->guard->high_span)
+		dec_guard_show_spans(e);
+}
 
 /** A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. Is it time to
  * look for them? */
@@ -182,12 +203,61 @@ static inline bool guard_is_back(const struct dec_engine *e)
 	       e->ctx->gpr[CAP_RSP] > call->rsp;
 }
 
-/** The guest stands at a stop, where hook @p h is (NULL: none). @return whether all is right. */
-static inline bool guard_at(struct dec_engine *e, const struct dec_hook *h)
+/** The call of function @p h begins, with registers @p c. */
+static inline void guard_open_call(struct guard_call *call, const struct dec_ctx *c,
+				   const struct dec_hook *h)
+{
+	call->is_open = true;
+	call->has_class = false;
+	call->class = 0;
+	call->hook = *h;
+	call->rsp = c->gpr[CAP_RSP];
+	call->returns = guard_word_at(call->rsp);
+	call->arg[0] = c->gpr[CAP_RDI];
+	call->arg[1] = c->gpr[CAP_RSI];
+	call->arg[2] = c->gpr[CAP_RDX];
+}
+
+static inline uint64_t guard_two_tags(const struct dec_ctx *c, int r)
+{
+	return guard_word_at((uint64_t)&c->tag[r]);
+}
+
+/** Keep the registers that have tags, as most have none, while the allocator is at work. */
+static inline void guard_keep_tagged(struct guard_call *call, const struct dec_ctx *c)
+{
+#pragma GCC unroll 8
+	for (int r = 0; r < DEC_GPRS; r += 2)
+		if (guard_two_tags(c, r))
+			memcpy(&call->gpr[r], &c->gpr[r], 2 * sizeof(*c->gpr));
+}
+
+/** .. and has returned: what is as it was is what it was. */
+static inline void guard_bring_tagged(const struct guard_call *call, struct dec_ctx *c)
+{
+#pragma GCC unroll 8
+	for (int r = 0; r < DEC_GPRS; r += 2) {
+		if (!guard_two_tags(c, r))
+			continue;
+		c->tag[r] = c->gpr[r] == call->gpr[r] ? c->tag[r] : 0;
+		c->tag[r + 1] = c->gpr[r + 1] == call->gpr[r + 1] ? c->tag[r + 1] : 0;
+	}
+}
+
+static inline void guard_close_call(struct dec_engine *e)
+{
+	struct guard_call *call = &e->guard->call;
+
+	call->is_open = call->is_unguarded = false;
+	guard_bring_tagged(call, e->ctx);
+}
+
+/** The guest stands at a stop, where hook @p h is (NULL: none). @p is_back: as guard_is_back(). @return whether all is right. */
+static inline bool guard_at(struct dec_engine *e, const struct dec_hook *h, bool is_back)
 {
 	struct dec_guard *g = e->guard;
 
-	if (guard_is_back(e))
+	if (is_back)
 		dec_guard_leave_call(e);
 	if (g->family.family && e->ctx->rip == g->family.returns)
 		dec_guard_leave_family(e);
@@ -198,8 +268,22 @@ static inline bool guard_at(struct dec_engine *e, const struct dec_hook *h)
 	return !g->doubt;
 }
 
-/** @return for which family the allocator is called now; 0: for itself. */
+/** @return for which family the allocator is called now; 0: for itself. .. which it then has been. */
 uint8_t dec_guard_family(const struct dec_engine *e);
+uint8_t dec_guard_take_family(struct dec_engine *e);
+
+/** The call under way begins: is it of the allocator, and for which family? */
+static inline void guard_take_family(struct dec_engine *e)
+{
+	struct guard_call *call = &e->guard->call;
+	const struct guard_family *f = &e->guard->family;
+
+	call->family = 0;
+	if (f->family && call->hook.kind == DEC_HOOK_ALLOCATOR)
+		call->family = dec_guard_take_family(e);
+	if (call->family && f->is_told)
+		dec_guard_new_asks(call->hook.which, call->arg, f->told, f->align);
+}
 
 /** .. or was when the allocator was called: may it release @p n, by the size that it was told? */
 static inline bool guard_is_told_right(const struct dec_guard *g,
@@ -212,9 +296,26 @@ static inline bool guard_is_told_right(const struct dec_guard *g,
 		       dec_guard_new_size(f->told, f->align);
 }
 
+/** Know the event of the other kind of block that begins where @p ev is, if it can be entered behind that. */
+void dec_guard_find_other(struct dec_engine *e, struct guard_event *ev);
+
 /** Event @p ev, of a block's beginning, was seen to, with all of the guest's registers in the context. @return where it goes on;
  * NULL: from the address, with g->passed set, as the guard began to rest, or rests no more, and there is no such block. */
-uint8_t *dec_guard_go_on(struct dec_engine *e, struct guard_event *ev);
+static inline uint8_t *guard_go_on(struct dec_engine *e, struct guard_event *ev)
+{
+	struct dec_guard *g = e->guard;
+
+	if (dec_guard_rests(g) == ev->is_unguarded)
+		return ev->resume;
+	if (!ev->other)
+		dec_guard_find_other(e, ev);
+	if (!ev->other) {
+		g->passed = ev->rip;
+		return NULL;
+	}
+	e->ctx->budget[0] -= ev->pending; // the other has none
+	return g->events.data[ev->other - 1].resume;
+}
 
 /* ---- guard_door.c ------------------------------------------------------------------------------ */
 

@@ -36,10 +36,8 @@ static uint32_t live_slot(const struct dec_guard *g, uint64_t start)
 	return i;
 }
 
-uint32_t dec_guard_live_at(struct dec_guard *g, uint64_t start)
+uint32_t dec_guard_find_live(struct dec_guard *g, uint64_t start)
 {
-	if (start == g->live.last)
-		return g->live.last_number;
 	g->live.last = start;
 	g->live.last_number = g->live.capacity ? g->live.slots[live_slot(g, start)] : 0;
 	return g->live.last_number;
@@ -195,11 +193,9 @@ static void keep_none(struct dec_guard *g, uint64_t addr, uint64_t value)
 		*word = (uint32_t)value;
 }
 
-/* A node begins at @p start: words that have that as no pointer are asked about again. */
+/* A node begins at @p start, that words have as no pointer: they are asked about again. */
 static void forget_none(struct dec_guard *g, uint64_t start)
 {
-	if (!map_get(&g->none, start))
-		return;
 	map_remove(&g->none, start);
 	g->n_reborn += g->n_reborn < REBORN_MAX;
 	for (size_t i = 0; i < g->none_pages.capacity; i++) {
@@ -232,7 +228,7 @@ uint32_t dec_guard_recall(struct dec_guard *g, uint64_t addr, uint64_t value)
 
 	if (tag)
 		return tag;
-	tag = g->nodes.data[dec_guard_live_at(g, value)].tag;
+	tag = g->nodes.data[guard_live_at(g, value)].tag;
 	*root_of(g, value) = (struct guard_root){ value, tag };
 	if (!tag)
 		keep_none(g, addr, value);
@@ -361,8 +357,7 @@ static uint64_t mark_pointers(struct dec_engine *e)
 	for (size_t i = 0; i < g->handlers.size; i++)
 		mark_thread(g, &g->handlers.data[i].was);
 	for (size_t i = 0; i < g->with_shadow.size; i++)
-		n += mark_region(
-			g, (const uint64_t *)g->regions[g->with_shadow.data[i]]);
+		n += mark_region(g, (const uint64_t *)g->regions[g->with_shadow.data[i]]);
 	return n;
 }
 
@@ -370,7 +365,7 @@ static uint64_t mark_pointers(struct dec_engine *e)
  * none is left? Not each time that few were allocated. */
 static uint32_t sweep_from(uint32_t n, uint32_t n_free, uint64_t n_words, uint32_t before)
 {
-	uint64_t at = n_free < n / 3 ? n + n / 2 : before;
+	uint64_t at = n_free < n / 3 ? 2 * n : before;
 
 	at = n_words / 16 > at ? n_words / 16 : at;
 	return at < UINT32_MAX ? at : UINT32_MAX;
@@ -430,10 +425,11 @@ uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size
 		return 0;
 	}
 	g->starts[start / 16 % GUARD_STARTS / 32] |= 1u << start / 16 % 32;
-	tag = dec_guard_parts_born(e, n);
+	tag = g->call.class ? dec_guard_parts_born(e, n) : 0;
 	g->nodes.data[n].tag = tag ?: n * sizeof(*g->rows);
 	forget_root(g, start);
-	forget_none(g, start);
+	if (map_get(&g->none, start))
+		forget_none(g, start);
 	if (start >= GUARD_HIGH) {
 		widen(&g->high_low, &g->high_span, start - GUARD_REACH,
 		      start + size + GUARD_REACH);

@@ -141,8 +141,7 @@ static enum dec_doubt find_class(struct dec_engine *e, uint64_t size, struct fra
 	struct guard_call *call = &g->call;
 	bool may_have_parts = map_get(&g->parts, size);
 
-	*f = (struct frame){ call->returns, e->ctx->gpr[CAP_RSP],
-			     e->ctx->gpr[CAP_RBP] };
+	*f = (struct frame){ call->returns, e->ctx->gpr[CAP_RSP], e->ctx->gpr[CAP_RBP] };
 	for (int n = 0; !call->has_class && may_have_parts && n < WRAPPERS_MAX;) {
 		const uint64_t *known = map_get(&g->class_of, class_key(f->site, size));
 
@@ -177,8 +176,6 @@ bool dec_guard_parts_may_begin(struct dec_engine *e, uint64_t size)
 	const struct dec_guard *g = e->guard;
 	struct frame f;
 
-	if (!g->parts.size)
-		return true;
 	return !find_class(e, size, &f) &&
 	       (!g->call.class ||
 		(g->has_parts &&
@@ -350,17 +347,15 @@ struct err *dec_guard_parts_forget(struct dec_guard *g)
 uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n)
 {
 	struct dec_guard *g = e->guard;
-	uint32_t class = g->call.class;
 	struct bounds own = { 0, g->nodes.data[n].size }, other = own, unused = own;
+	uint32_t class = g->call.class - 1;
 
-	if (!class)
-		return 0;
 	if (!g->has_parts) {
 		g->has_parts = true;
 		dec_engine_flush(e);
 	}
-	bound(&g->classes.data[class - 1], 0, &unused, &other);
-	return add_row(e, n, class - 1, GUARD_WAY_START, own, other);
+	bound(&g->classes.data[class], 0, &unused, &other);
+	return add_row(e, n, class, GUARD_WAY_START, own, other);
 }
 
 void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n)
@@ -413,10 +408,9 @@ static uint32_t only_row(const struct dec_guard *g, uint32_t root, enum guard_wa
 	for (uint32_t tag = root; tag; tag = dec_guard_parts_row(g, tag)->next) {
 		const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
 
-		if (row->way == way &&
-		    (way != GUARD_WAY_PART ||
-		     (row->anchor == anchor && row->behind == anchor &&
-		      row->first == tag && !row->steps)))
+		if (row->way == way && (way != GUARD_WAY_PART ||
+					(row->anchor == anchor && row->behind == anchor &&
+					 row->first == tag && !row->steps)))
 			return tag;
 	}
 	return 0;
