@@ -162,8 +162,9 @@ static bool at_common_call(struct dec_engine *e, const struct dec_hook *h)
 			!g->call.is_open &&
 			guard_is_stop(g, guard_word_at(e->ctx->gpr[CAP_RSP]));
 
-	if (g->blank || (!is_begun && (h || !g->call.is_unguarded || !guard_is_back(e) ||
-				       e->ctx->rip == g->family.returns)))
+	if (g->blank ||
+	    (!is_begun && (h || !g->call.is_unguarded || !guard_is_back(e) ||
+			   (g->family.family && e->ctx->rip == g->family.returns))))
 		return false;
 	switch (is_begun ? h->which : g->call.hook.which) {
 	case CAP_HEAP_MALLOC:

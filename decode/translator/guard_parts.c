@@ -598,13 +598,14 @@ uint32_t dec_guard_parts_begin(struct dec_engine *e, uint32_t tag, uint64_t rip,
 {
 	struct dec_guard *g = e->guard;
 	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
+	const uint64_t *site;
 
 	if (!dec_guard_has_parts(tag) || row->way != GUARD_WAY_START ||
 	    value == row->node_start || !node_at(g, row)->is_live ||
-	    !map_has_room(&g->led, 2) || !map_get(&g->sites, rip) ||
-	    !dec_guard_is_own(g, rip))
+	    !map_has_room(&g->led, 2) || !dec_guard_is_own(g, rip))
 		return 0;
-	return dec_guard_parts_step(e, tag, rip, is_indexed, value);
+	site = map_get(&g->sites, rip);
+	return site ? lead(e, tag, *site, value - row->node_start, is_indexed) : 0;
 }
 
 /* ---- accesses ------------------------------------------------------------------------------------- */
