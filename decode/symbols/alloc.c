@@ -32,18 +32,10 @@
 #define PATHS_MAX 16
 #define STEPS_MAX 64 ///< instructions on one path
 
-/** What the walk found out. */
-struct evidence {
-	const char *exact; ///< a struct of exactly the requested size receives it
-	const char *first; ///< the first struct that could
-	bool is_other;	   ///< a typed pointer to something else receives it
-	bool is_returned;  ///< the enclosing function returns it as void *
-};
-
 struct walk {
 	struct dec_sym_unit *u;
-	uint64_t size;
-	struct evidence ev;
+	struct dec_sym_evidence ev;
+	bool is_out_of_memory;
 	struct flow_path todo[PATHS_MAX];
 	int n_todo;
 	uint64_t forked[PATHS_MAX];
@@ -71,13 +63,9 @@ static void note_type(void *ctx, Dwarf_Die *type)
 		w->ev.is_other = true;
 		return;
 	}
-	// Up to 7 bytes may be missing: `offsetof(struct s, text) + n` cuts the padding.
-	if (bytes > w->size + 7)
-		return;
-	if (bytes == w->size && !w->ev.exact)
-		w->ev.exact = name;
-	if (!w->ev.first)
-		w->ev.first = name;
+	if (!vec_find(&w->ev.structs, s, s->bytes == bytes && s->name == name) &&
+	    vec_add(&w->ev.structs, ((struct dec_sym_receiver){ name, bytes })))
+		w->is_out_of_memory = true;
 }
 
 /** Note the variables that lie where the result is, before the instruction at p->pc. */
@@ -359,22 +347,22 @@ static const char *inlined_return(struct dec_sym_unit *u, uint64_t call, uint64_
 }
 
 /** Walk all paths from @p return_addr. @return false: out of memory. */
-static bool collect(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
-		    struct evidence *ret)
+static bool collect(struct dec_sym_unit *u, uint64_t return_addr,
+		    struct dec_sym_evidence *ret)
 {
 	struct walk *w = calloc(1, sizeof(*w));
+	bool is_done;
 
 	if (!w)
 		return false;
 	w->u = u;
-	w->size = size;
 	w->n_todo = 1;
 	walk_block(w, &w->todo[0], return_addr);
 	if (w->is_tail_call) {
 		w->ev.is_returned = true;
 		w->n_todo = 0;
 	}
-	while (w->n_todo > 0 && !w->ev.exact) {
+	while (w->n_todo > 0) {
 		struct flow_path p = w->todo[--w->n_todo];
 
 		for (; p.steps < STEPS_MAX && dec_flow_has_result(&p); p.steps++) {
@@ -384,32 +372,65 @@ static bool collect(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
 		}
 	}
 	*ret = w->ev;
+	is_done = !w->is_out_of_memory;
 	vec_deinit(&w->kept.events);
 	free(w);
-	return true;
+	return is_done;
+}
+
+/** What is known of the result of the call that returns to @p return_addr: one place may allocate blocks of many sizes. @return
+ * it, which is the unit's and lasts until the next call; NULL: out of memory. */
+static const struct dec_sym_evidence *evidence_of(struct dec_sym_unit *u,
+						  uint64_t return_addr)
+{
+	const uint64_t *known = map_get(&u->evidence_of, return_addr);
+	struct dec_sym_evidence *ev;
+
+	if (known)
+		return &u->evidence.data[*known];
+	ev = vec_push(&u->evidence);
+	if (!ev)
+		return NULL;
+	*ev = (struct dec_sym_evidence){};
+	if (collect(u, return_addr, ev) &&
+	    !map_put(&u->evidence_of, return_addr, u->evidence.size - 1))
+		return ev;
+	vec_deinit(&ev->structs);
+	u->evidence.size--;
+	return NULL;
+}
+
+/** @return the struct that a block of @p size bytes is by what receives it: one of exactly that size, or the first that it could be;
+ * NULL: none. */
+static const char *received_as(const struct dec_sym_evidence *ev, uint64_t size)
+{
+	const struct dec_sym_receiver *s = vec_find(&ev->structs, x, x->bytes == size);
+
+	// Up to 7 bytes may be missing: `offsetof(struct s, text) + n` cuts the padding.
+	s = s ?: vec_find(&ev->structs, x, x->bytes <= size + 7);
+	return s ? s->name : NULL;
 }
 
 const char *dec_sym_alloc_type(struct dec_sym_unit *u, uint64_t return_addr,
 			       uint64_t size, bool *is_sure)
 {
 	struct dec_sym_cu *cu = dec_sym_unit_cu(u, return_addr - 1);
-	struct evidence ev;
+	const struct dec_sym_evidence *ev = cu ? evidence_of(u, return_addr) : NULL;
 	const char *name;
 	bool is_wrapper;
 
 	*is_sure = false;
-	if (!cu || !collect(u, return_addr, size, &ev))
+	if (!ev)
 		return NULL;
 	*is_sure = true;
-	if (ev.exact || ev.first)
-		return ev.exact ? ev.exact : ev.first;
-	if (ev.is_other)
-		return NULL;
+	name = received_as(ev, size);
+	if (name || ev->is_other)
+		return name;
 	name = inlined_return(u, return_addr - 1, size, &is_wrapper);
 	if (name)
 		return name;
 	*is_sure = false;
-	if (ev.is_returned || is_wrapper)
+	if (ev->is_returned || is_wrapper)
 		return NULL;
 	name = dec_sym_struct_of_size(u, cu, size);
 	// Neither a wrapper nor typed: the outer frames know no better.

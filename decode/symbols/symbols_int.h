@@ -68,6 +68,17 @@ struct dec_sym_static {
 	Dwarf_Die type;	     ///< without qualifiers
 };
 
+/** What receives what a call allocated (alloc.c). */
+struct dec_sym_evidence {
+	VEC(struct dec_sym_receiver {
+		const char *name;
+		uint64_t bytes;
+	})
+	structs;	  ///< pointers to these do, in this order
+	bool is_other;	  ///< a typed pointer to something else does
+	bool is_returned; ///< the enclosing function returns it as void *
+};
+
 struct dec_sym_unit {
 	char *path;    ///< as the program saw it
 	uint32_t file; ///< index in the capture plus 1; 0 when added by path
@@ -97,6 +108,8 @@ struct dec_sym_unit {
 	VEC(struct dec_sym_symbol) objects; ///< ascending by address (object.c)
 	struct arena label_names;
 	struct dec_sym_names *names; ///< of structs; NULL: not made
+	struct map evidence_of;	     ///< return address -> index
+	VEC(struct dec_sym_evidence) evidence;
 	bool has_statics;
 	VEC(struct dec_sym_static) statics; ///< as they are in the file (var.c)
 };

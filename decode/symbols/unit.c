@@ -323,6 +323,10 @@ void dec_sym_unit_close(struct dec_sym_unit *u)
 	vec_deinit(&u->objects);
 	arena_deinit(&u->label_names);
 	vec_deinit(&u->statics);
+	for (size_t i = 0; i < u->evidence.size; i++)
+		vec_deinit(&u->evidence.data[i].structs);
+	vec_deinit(&u->evidence);
+	map_deinit(&u->evidence_of);
 	if (u->dwfl)
 		dwfl_end(u->dwfl);
 	free(u->real);
