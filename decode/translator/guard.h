@@ -332,6 +332,7 @@ struct dec_guard {
 	struct map caller_of; ///< site -> index
 	bool has_parts;	      ///< a node with parts was born
 	uint32_t n_parts_rows, parts_rows_max;
+	uint32_t n_parts_gone;	  ///< of nodes that are, and not free yet
 	struct map sites;	  ///< rip -> number
 	struct map led;		  ///< tag << 32 | site -> tag
 	struct guard_move *moves; ///< those at hand

@@ -361,12 +361,20 @@ static uint64_t mark_pointers(struct dec_engine *e)
 	return n;
 }
 
+/* Are @p n_free of @p n rows so few that the next look is worth while only when there are more? */
+static bool are_few(uint32_t n, uint32_t n_free)
+{
+	return n_free <= n / 3;
+}
+
 /* Of @p n rows, @p n_free are free now, and were found by a look at @p n_words. From how many on is it worth a look again, when
  * none is left? Not each time that few were allocated. */
 static uint32_t sweep_from(uint32_t n, uint32_t n_free, uint64_t n_words, uint32_t before)
 {
-	uint64_t at = n_free < n / 3 ? 2 * n : before;
+	uint64_t at = before;
 
+	if (are_few(n, n_free) && n + n / 2 > at)
+		at = n + n / 2;
 	at = n_words / 16 > at ? n_words / 16 : at;
 	return at < UINT32_MAX ? at : UINT32_MAX;
 }
@@ -375,8 +383,16 @@ void dec_guard_sweep(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
 	struct err *err = NULL;
+	uint32_t n_gone = g->nodes.size - g->live.size;
 	uint64_t n_words;
 
+	// All pointers need not be looked at for that.
+	if (are_few(g->nodes.size, n_gone) && are_few(g->n_parts_rows, g->n_parts_gone)) {
+		g->sweep_at = sweep_from(g->nodes.size, n_gone, 0, g->sweep_at);
+		g->sweep_parts_at = sweep_from(g->n_parts_rows, g->n_parts_gone, 0,
+					       g->sweep_parts_at);
+		return;
+	}
 	g->marks = calloc(g->nodes.size / 64 + 1, 8);
 	if (!g->marks)
 		return;

@@ -310,6 +310,7 @@ struct err *dec_guard_parts_free(struct dec_guard *g, struct guard_node *n)
 		return NULL;
 	for (n->tag = 0; tag; tag = dec_guard_parts_row(g, tag)->next) {
 		dec_guard_parts_row(g, tag)->node = 0;
+		g->n_parts_gone--;
 		if (vec_add(&g->free_parts, tag))
 			return &err_nomem;
 	}
@@ -364,6 +365,7 @@ void dec_guard_parts_died(struct dec_guard *g, const struct guard_node *n)
 		struct guard_parts_row *row = dec_guard_parts_row(g, tag);
 
 		row->size = row->other_size = 0;
+		g->n_parts_gone++;
 	}
 }
 
