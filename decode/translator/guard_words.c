@@ -83,7 +83,7 @@ void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_me
 		s2 = const_scratch(t)[2];
 	struct dec_emit *o = &t->out, *c = &t->cold;
 	uint32_t n = dec_guard_make_event(t, GUARD_EVENT_WORD, t->insn[i].rip, reg);
-	uint8_t *none, *miss[2], *other, *back;
+	uint8_t *none, *miss[2], *other, *astride, *back;
 
 	dec_guard_keep_flags(t, i + 1);
 	none = dec_guard_when_pointer(t, reg, s1);
@@ -94,6 +94,8 @@ void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_me
 	back = o->p;
 	if (!is_kept)
 		emit_address(c, s0, m);
+	test_aligned(c, s0);
+	astride = emit_jcc_rel(c, CC_NE);
 	find_word(t, s0, s1, s2, true, miss);
 	// cmp [s2+s1], r32: the low half
 	emit_mem_op(c, 0, 0x39, reg, s2, s1, 1, 0);
@@ -103,6 +105,7 @@ void dec_guard_loaded(struct translation *t, int i, int reg, const struct dec_me
 	emit_patch_rel(emit_jmp_rel(c), back);
 	emit_patch_rel(other, c->p);
 	patch_both(miss, c->p);
+	emit_patch_rel(astride, c->p);
 	other = find_root(t, reg, s1, s2, &none);
 	emit_patch_rel(none, c->p);
 	ctx_store32(c, TAG(reg), s1);
@@ -150,6 +153,8 @@ uint8_t *dec_guard_look_up_word(struct translation *t, int i, const struct dec_m
 	stub = dec_guard_step_stub(t, i);
 	none = dec_guard_when_pointer(t, s1, s1);
 	emit_lea(c, s0, m);
+	test_aligned(c, s0);
+	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
 	dec_guard_find_word(t, true, stub);
 	return none;
 }
@@ -229,8 +234,6 @@ static void moves_word(struct translation *t, int i, const struct dec_mem *m, in
 	if (none)
 		emit_patch_rel(none, t->out.p);
 	stub = dec_guard_step_stub(t, i);
-	test_aligned(c, s0);
-	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
 	emit_load_zx(c, s0, m);
 	emit_mem_op(c, 0, OP_CMP, s0, s2, s1, 1, 0);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);

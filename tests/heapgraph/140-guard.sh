@@ -36,4 +36,32 @@ for ((; seed < end; seed++)); do
 	random $seed 160 6 parts
 	random $seed 200 1 threads
 done
+
+# A pointer astride two words, of which the first was another with the same low half: its value says whose it is.
+cat >"$TMPDIR/astride.s" <<'END'
+.intel_syntax noprefix
+.text
+.globl main
+main:
+	push rbx
+	sub rsp, 64
+	mov edi, 160
+	call malloc@plt
+	mov rbx, rax
+	mov [rsp+16], rbx
+	mov rdi, rbx
+	mov esi, 160
+	call realloc@plt
+	mov [rsp+20], rbx
+	mov r8, [rsp+20]
+	cmp byte ptr [r8-24], 0
+	xor eax, eax
+	add rsp, 64
+	pop rbx
+	ret
+.section .note.GNU-stack, ""
+END
+cc -o "$TMPDIR/astride" "$TMPDIR/astride.s" || fail "cannot assemble"
+guarded astride "$TMPDIR/astride"
+[ "$(count found)" = 1 ] || fail "astride: $(cat "$TMPDIR/counts")"
 exit 0
