@@ -124,7 +124,8 @@ static struct err *alias_realize_all(struct dec_guest *g, uint64_t key)
 		for (size_t i = 0; !err && i < g->aliases.size; i++) {
 			struct guest_alias *a = &g->aliases.data[i];
 
-			if (a->key == key && !a->is_real && a->is_shared == !is_private)
+			if (a->key == key && a->is_met && !a->is_real &&
+			    a->is_shared == !is_private)
 				err = alias_realize(g, a, window + a->offset);
 		}
 	}
@@ -138,24 +139,46 @@ static struct err *alias_push(struct dec_guest *g, const struct guest_alias *a)
 	return vec_add(&g->aliases, *a);
 }
 
+static bool alias_fits(const struct guest_alias *a)
+{
+	uint64_t end = a->offset + (a->end - a->start);
+
+	return a->key && end >= a->offset && !(end >> ALIAS_WINDOW_BITS);
+}
+
+/* Is what is written through one of them seen through the other? Two parts of a file are apart. */
+static bool alias_is_same(const struct guest_alias *a, const struct guest_alias *b)
+{
+	return a->key == b->key && (a->is_shared || b->is_shared) &&
+	       a->offset < b->offset + (b->end - b->start) &&
+	       b->offset < a->offset + (a->end - a->start) && alias_fits(a) &&
+	       alias_fits(b);
+}
+
+/* Mapping @p i is new, or longer than it was: it becomes one memory with those that have some of the same. */
+static struct err *alias_meet(struct dec_guest *g, size_t i)
+{
+	struct guest_alias *made = &g->aliases.data[i];
+	bool any = false;
+
+	for (size_t k = 0; k < g->aliases.size; k++) {
+		struct guest_alias *a = &g->aliases.data[k];
+
+		if (k != i && alias_is_same(a, made))
+			any = a->is_met = made->is_met = true;
+	}
+	return any ? alias_realize_all(g, made->key) : NULL;
+}
+
 struct err *dec_alias_add(struct dec_guest *g, uint64_t key, uint64_t offset,
 			  uint64_t start, uint64_t end, bool is_shared)
 {
-	struct guest_alias made = { key, offset, start, end, is_shared, false };
+	const struct guest_alias made = {
+		key, offset, start, end, is_shared, false, false
+	};
 	struct err *err = alias_push(g, &made);
-	bool any_shared = false;
-	int n = 0;
 
-	for (size_t i = 0; i < g->aliases.size; i++) {
-		if (g->aliases.data[i].key != key)
-			continue;
-		n++;
-		any_shared |= g->aliases.data[i].is_shared;
-	}
-	if (err || !key || n < 2 || !any_shared || offset + (end - start) < offset ||
-	    (offset + (end - start)) >> ALIAS_WINDOW_BITS)
-		return err;
-	return alias_realize_all(g, key);
+	return err ? err : alias_meet(g, g->aliases.size - 1);
 }
 
 struct err *dec_alias_cut(struct dec_guest *g, uint64_t start, uint64_t end)
@@ -216,7 +239,7 @@ struct err *dec_alias_grow(struct dec_guest *g, uint64_t end, uint64_t size)
 
 	if (last && !last->is_real) {
 		last->end += size;
-		return NULL;
+		return alias_meet(g, last - g->aliases.data);
 	}
 	return last ? dec_alias_add(g, last->key, last->offset + (end - last->start), end,
 				    end + size, last->is_shared) :

@@ -4,7 +4,7 @@
 /**
  * @file
  * Files that the guest maps more than once. A mapping of its own is private memory here,
- * filled from the capture. When the same file is mapped again, and one of the mappings is
+ * filled from the capture. When the same part of a file is mapped again, and one of the mappings is
  * shared, what is written through one must be seen through the others: they all become
  * mappings of one memory file, each with the kernel's own semantics.
  *

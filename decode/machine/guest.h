@@ -29,6 +29,7 @@ struct guest_alias {
 	uint64_t key, offset; ///< which file, and where in it
 	uint64_t start, end;
 	bool is_shared;
+	bool is_met; ///< another one has, or had, some of the same, and one of the two is shared
 	bool is_real; ///< maps the memory file
 };
 

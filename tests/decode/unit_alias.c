@@ -3,16 +3,19 @@
 
 /*
  * Checkpoints of a program whose memory lies under several addresses: going back brings
- * back what shared memory held, too, and the rest of the run prints the same again.
+ * back what shared memory held, too, and the rest of the run prints the same again. Mappings
+ * of other parts of the same file have nothing to do with it.
  */
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "capture/capture.h"
+#include "decode/machine/alias.h"
 #include "decode/machine/machine.h"
 #include "tests/unit.h"
 
@@ -92,10 +95,54 @@ static void test_checkpoints(void **state)
 	dec_machine_destroy(m);
 }
 
+/* @p n pages of file 7, from its page @p offset on, are mapped, and may grow by one; the first byte is @p first. */
+static uint8_t *map_part(struct dec_guest *g, uint64_t offset, uint64_t n, bool is_shared,
+			 uint8_t first)
+{
+	uint8_t *at = mmap(NULL, (n + 1) * 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	*at = first;
+	ok(dec_alias_add(g, 7, offset * 4096, (uint64_t)at, (uint64_t)(at + n * 4096),
+			 is_shared));
+	return at;
+}
+
+static void test_parts(void **state)
+{
+	struct dec_engine engine = {};
+	struct dec_guest g = { .engine = &engine };
+	uint8_t *shared = map_part(&g, 4, 4, true, 'a'), *before, *behind, *same;
+
+	(void)state;
+	before = map_part(&g, 0, 4, false, 'b');
+	behind = map_part(&g, 8, 4, false, 'c');
+	map_part(&g, 9, 1, false, 'd');
+	assert_int_equal(g.alias_fd, 0);
+	same = map_part(&g, 5, 1, true, 0);
+	shared[4096] = 'e';
+	assert_int_equal(*same, 'e');
+	assert_int_equal(*shared, 'a');
+	for (size_t i = 0; i < g.aliases.size; i++)
+		assert_int_equal(g.aliases.data[i].is_real, g.aliases.data[i].is_shared);
+	// It grows into the shared part.
+	before[4 * 4096] = 'a';
+	ok(dec_alias_grow(&g, (uint64_t)before + 4 * 4096, 4096));
+	*shared = 'f';
+	assert_int_equal(before[4 * 4096], 'f');
+	assert_int_equal(*before, 'b');
+	assert_int_equal(*behind, 'c');
+	close(g.alias_fd);
+	vec_deinit(&g.aliases);
+	vec_deinit(&g.alias_keys);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_checkpoints),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, record, forget);
