@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "decode/machine/alias.h"
+#include "decode/machine/closed.h"
 #include "decode/machine/threads.h"
 #include "decode/translator/touch.h"
 
@@ -278,7 +279,7 @@ static bool certain_keep(struct dec_replay *r, uint64_t page)
 		return false;
 	p->addr = page;
 	memcpy(p->bytes, (const void *)page, CERTAIN_PAGE);
-	return !mprotect((void *)page, CERTAIN_PAGE, PROT_READ | PROT_WRITE);
+	return dec_closed_open(page);
 }
 
 static enum dec_verdict certain_fault(void *ctx, struct dec_engine *e)
@@ -342,34 +343,7 @@ static enum dec_verdict certain_stop(void *ctx, struct dec_engine *e)
 	return certain_end(certain_is_equal(ctx) ? CERTAIN_EQUAL : CERTAIN_NOT);
 }
 
-/* Protect what the guest may write but for code, which is protected. */
-static bool certain_protect(struct dec_guest *g, int prot)
-{
-	bool ret = true;
-
-	for (size_t i = 0; i < g->ranges.size; i++) {
-		const struct guest_range *range = &g->ranges.data[i];
-		// Where code is mapped again it need not be executable.
-		bool has_code = g->code.size &&
-				(range->prot & PROT_EXEC || g->alias_fd > 0);
-		uint64_t from = range->start;
-
-		if (!(range->prot & PROT_WRITE))
-			continue;
-		for (uint64_t page = from; page < range->end && has_code;
-		     page += CERTAIN_PAGE) {
-			if (!map_get(&g->code, page >> 12))
-				continue;
-			ret &= page == from || !mprotect((void *)from, page - from, prot);
-			from = page + CERTAIN_PAGE;
-		}
-		ret &= from == range->end ||
-		       !mprotect((void *)from, range->end - from, prot);
-	}
-	return ret;
-}
-
-/* All that may be written is read-only. */
+/* All that may be written is closed. */
 static enum certain certain_run(struct dec_replay *r, uint64_t budget)
 {
 	struct dec_engine *e = &r->engine;
@@ -410,9 +384,8 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 		dec_engine_set_mode(&r->engine, DEC_LOG_NONE, NULL, 0);
 	if (dec_alias_fork(&r->guest))
 		return CERTAIN_UNKNOWN;
-	dec_guest_remap(&r->guest, 0, UINT64_MAX);
-	return certain_protect(&r->guest, PROT_READ) ? certain_run(r, budget) :
-						       CERTAIN_UNKNOWN;
+	dec_guest_remap(&r->guest, 0, UINT64_MAX); // nobody else protects anything
+	return dec_closed_begin(&r->guest) ? certain_run(r, budget) : CERTAIN_UNKNOWN;
 }
 
 enum certain dec_certain_check_plainly(struct dec_replay *r, uint64_t budget)
@@ -435,8 +408,7 @@ enum certain dec_certain_check_plainly(struct dec_replay *r, uint64_t budget)
 static bool here_can(const struct dec_replay *r)
 {
 	return r->engine.mode == DEC_LOG_NONE && !r->engine.guard && !r->engine.nat &&
-	       !r->is_by_registers && !r->guest.remapping && !r->guest.hidden &&
-	       !dec_engine_is_asked_first();
+	       !r->is_by_registers && !r->guest.hidden && dec_closed_can(&r->guest);
 }
 
 /* The pages hold what they held. Of some code was made since. */
@@ -465,10 +437,8 @@ static bool certain_here(struct dec_replay *r, uint64_t budget, enum certain *re
 	if (!here_can(r))
 		return false;
 	certain_leave(r, &here);
-	*ret = certain_protect(&r->guest, PROT_READ) ? certain_run(r, budget) :
-						       CERTAIN_UNKNOWN;
-	if (!certain_protect(&r->guest, PROT_READ | PROT_WRITE) ||
-	    !here_restore(&r->guest))
+	*ret = dec_closed_begin(&r->guest) ? certain_run(r, budget) : CERTAIN_UNKNOWN;
+	if (!dec_closed_end(&r->guest) || !here_restore(&r->guest))
 		abort();
 	certain_return(r, &here);
 	return true;

@@ -13,6 +13,7 @@
 #include "decode/machine/child.h"
 #include "confine/confine.h"
 #include "decode/machine/alias.h"
+#include "decode/machine/closed.h"
 #include "decode/machine/heed.h"
 #include "decode/machine/layout.h"
 #include "decode/machine/loose.h"
@@ -272,6 +273,7 @@ static enum child_result child_run(uint64_t until, uint64_t n_heeded)
 	if (stop == DEC_STOP_POSITION && !replay.loose &&
 	    dec_replay_settle(&replay) == DEC_DIVERGED)
 		stop = DEC_STOP_DIVERGED;
+	dec_closed_drop(&replay.guest); // others who close memory may come now
 	slot->is_written = n_heeded ? dec_heed_end() : 0;
 	dec_engine_log_flush(&replay.engine);
 	child_where(replay.has_turned ? DEC_AT_TURN : at[stop]);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "decode/machine/closed.h"
+
 #define PAGE 4096ull
 #define PAGES_MAX (128u << 10) ///< in one turn; not there before they are used
 #define NEAR 16 ///< bytes between two changes that do not pay for another head
@@ -265,6 +267,7 @@ static struct err *shared_init(struct dec_guest *g)
 	if (shared.page == MAP_FAILED)
 		return err_errno("cannot keep what is shared");
 	shared.guest = g;
+	dec_closed_drop(g);
 	g->remapping = shared_on_remap;
 	dec_engine_ask_first(shared_on_fault);
 	return NULL;
