@@ -44,10 +44,10 @@ static uint8_t slow_loaded[2 * SLOW_BULK];
 /* ---- which instruction ------------------------------------------------------------ */
 
 // They fill pages, and fit into a processor's second cache.
-#define KNOWN 2048
+#define KNOWN 4096
 
 // Decoding one costs more than executing it, and most are asked for again: where a block is made
-// anew, or the same for other ways to it.
+// anew, or the same for other ways to it, or the like stands elsewhere.
 static struct dec_insn known[KNOWN] __attribute__((aligned(4096)));
 
 _Static_assert(sizeof(known) % 4096 == 0, "whole pages");
@@ -86,11 +86,12 @@ const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip)
 {
 	static struct dec_insn moved;
 	uint64_t n = e->world.avail(e->world.ctx, rip, PROT_EXEC);
-	struct dec_insn *insn = &known[rip % KNOWN];
+	const uint8_t *bytes = (const uint8_t *)rip;
+	struct dec_insn *insn =
+		&known[n < DEC_INSN_KEY ? 0 : dec_insn_key(bytes) % KNOWN];
 
-	if (insn->rip != rip || !insn->len || insn->len > n ||
-	    memcmp((const void *)rip, insn->bytes, insn->len))
-		dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn);
+	if (!insn->len || insn->len > n || !dec_insn_again(insn, bytes, rip))
+		dec_insn_decode(bytes, n < 15 ? n : 15, rip, insn);
 	if (!e->n_moves)
 		return insn;
 	moved = *insn;

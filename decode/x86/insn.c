@@ -351,6 +351,15 @@ static uint8_t insn_store_reg(const struct dec_insn *insn,
 	return dec_insn_reg(source->reg.value);
 }
 
+static void insn_set_target(struct dec_insn *insn, const ZydisDecodedInstruction *d,
+			    const ZydisDecodedOperand *ops)
+{
+	uint8_t n = d->raw.imm[0].size / 8;
+
+	insn->target = insn->rip + d->length + ops[0].imm.value.s;
+	insn->target_bytes = n == 1 || n == 4 ? n : 0;
+}
+
 bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		     struct dec_insn *ret)
 {
@@ -374,7 +383,7 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	}
 	if (ret->flow == DEC_FLOW_JMP || ret->flow == DEC_FLOW_JCC ||
 	    ret->flow == DEC_FLOW_CALL || ret->flow == DEC_FLOW_JRCX)
-		ret->target = rip + d.length + ops[0].imm.value.s;
+		insn_set_target(ret, &d, ops);
 	ret->is_vex = d.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY;
 	ret->is_rep = d.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
 				      ZYDIS_ATTRIB_HAS_REPNE);

@@ -65,11 +65,12 @@ struct dec_mem {
 struct dec_insn {
 	uint64_t rip;
 	uint8_t len;
-	uint8_t flow;	   ///< enum dec_flow
-	uint8_t isa;	   ///< ZydisISASet: which instruction set extension it is of
-	uint16_t mnemonic; ///< ZydisMnemonic
-	uint64_t target;   ///< of a direct jump or call
-	uint8_t code_len;  ///< of bytes: len, or more behind dec_insn_move()
+	uint8_t flow;	      ///< enum dec_flow
+	uint8_t isa;	      ///< ZydisISASet: which instruction set extension it is of
+	uint16_t mnemonic;    ///< ZydisMnemonic
+	uint64_t target;      ///< of a direct jump or call
+	uint8_t target_bytes; ///< .. its displacement, at the end of bytes: 1, 4; 0: another
+	uint8_t code_len;     ///< of bytes: len, or more behind dec_insn_move()
 	uint8_t bytes[15];
 	uint8_t rel_at;	     ///< where in bytes a rip-relative disp32 lies; 0 = none
 	uint64_t rel_target; ///< the address it names
@@ -116,6 +117,16 @@ static inline bool dec_insn_loads_lanes(const struct dec_insn *insn)
  */
 bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		     struct dec_insn *ret);
+
+enum { DEC_INSN_KEY = 8 }; ///< bytes
+
+/** @return of what lies at @p bytes, at least DEC_INSN_KEY, a number that is the same for most of what dec_insn_again() takes
+ * for the same. */
+uint32_t dec_insn_key(const uint8_t *bytes);
+
+/** Is what lies at @p bytes, at least @p insn->len, instruction @p insn, but for where what it names by its distance is? Then
+ * make it the one there, at @p rip: many instructions of a program are the same, and decoding one takes far longer. */
+bool dec_insn_again(struct dec_insn *insn, const uint8_t *bytes, uint64_t rip);
 
 enum { DEC_REG_NAME = 8 }; ///< bytes
 

@@ -76,11 +76,68 @@ static void operands_move(void **state)
 	assert_false(dec_insn_move(&insn, 4));
 }
 
+/* @p code, at another place, is what @p was becomes there. */
+static void comes_again(const char *was, const char *code, size_t n, uint64_t rip)
+{
+	uint8_t a[16] = { 0 }, b[16] = { 0 };
+	struct dec_insn insn, fresh;
+
+	memcpy(a, was, n);
+	memcpy(b, code, n);
+	assert_int_equal(dec_insn_key(a), dec_insn_key(b));
+	dec_insn_decode(a, n, 0x7f0000001000, &insn);
+	dec_insn_decode(b, n, rip, &fresh);
+	assert_int_equal(insn.len, n);
+	assert_true(dec_insn_again(&insn, b, rip));
+	assert_int_equal(insn.rip, rip);
+	assert_int_equal(insn.target, fresh.target);
+	assert_int_equal(insn.rel_target, fresh.rel_target);
+	assert_int_equal(insn.mem[0].disp, fresh.mem[0].disp);
+	assert_memory_equal(insn.bytes, fresh.bytes, sizeof(insn.bytes));
+}
+
+/* Is @p code not taken for @p was? */
+static void differs(const char *was, const char *code, size_t n)
+{
+	struct dec_insn insn;
+
+	dec_insn_decode((const uint8_t *)was, n, 0x1000, &insn);
+	assert_int_equal(insn.len, n);
+	assert_false(dec_insn_again(&insn, (const uint8_t *)code, 0x2000));
+}
+
+static void the_like_is_known(void **state)
+{
+	(void)state;
+	// push %rbp; call, jmp, je by four bytes and by one; loop
+	comes_again("\x55", "\x55", 1, 0x1000);
+	comes_again("\xe8\x10\x00\x00\x00", "\xe8\xf0\xff\xff\xff", 5, 0x1000);
+	comes_again("\xe9\x00\x00\x00\x80", "\xe9\xff\xff\xff\x7f", 5, 0x1000);
+	comes_again("\x0f\x84\xff\xff\xff\x7f", "\x0f\x84\x00\x00\x00\x80", 6, 0x1000);
+	comes_again("\x74\x7f", "\x74\x80", 2, 0x1000);
+	comes_again("\xe2\x10", "\xe2\x10", 2, 0x1000);
+	// mov 0x10(%rip), %rax; cmpl $5, 0x10(%rip), with a value behind it; jmp *0x10(%rip); lea
+	comes_again("\x48\x8b\x05\x10\x00\x00\x00", "\x48\x8b\x05\xf0\xff\xff\xff", 7,
+		    0x1000);
+	comes_again("\x83\x3d\x10\x00\x00\x00\x05", "\x83\x3d\x20\x00\x00\x80\x05", 7,
+		    0x1000);
+	comes_again("\xff\x25\x10\x00\x00\x00", "\xff\x25\x20\x00\x00\x80", 6, 0x1000);
+	comes_again("\x48\x8d\x3d\x10\x00\x00\x00", "\x48\x8d\x3d\x00\x00\x00\x80", 7,
+		    0x1000);
+	// Other registers, displacements that are none of rip, values, conditions.
+	differs("\x55", "\x53", 1);
+	differs("\x48\x8b\x45\xf8", "\x48\x8b\x45\xf0", 4);
+	differs("\x83\x3d\x10\x00\x00\x00\x05", "\x83\x3d\x10\x00\x00\x00\x06", 7);
+	differs("\x74\x10", "\x75\x10", 2);
+	differs("\xb8\x10\x00\x00\x00", "\xb8\x11\x00\x00\x00", 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_mask_none_is_read),
 		cmocka_unit_test(operands_move),
+		cmocka_unit_test(the_like_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
