@@ -22,6 +22,9 @@
 #define ARENAS_MOST 32
 #define ARENA_CHANCE (256ull << 20)
 #define ARENA_PIECE (1ull << 20) // there is memory by so much
+#define ARENA_AHEAD \
+	(64ull      \
+	 << 10) // .. and pages by so much: a fault for each takes five times as long
 
 /* Have memory for @p room bytes at @p at, in [*@p open, @p end), where there is none yet. */
 static void arena_open(uint8_t **open, const uint8_t *at, size_t room, const uint8_t *end)
@@ -35,6 +38,18 @@ static void arena_open(uint8_t **open, const uint8_t *at, size_t room, const uin
 			  0) == MAP_FAILED)
 		assert(!"out of memory for code");
 	*open += bytes;
+}
+
+/* Have pages for the next block, at @p at, before *@p open; *@p touched is where there are none yet. */
+static void arena_touch(uint8_t **touched, const uint8_t *at, const uint8_t *open)
+{
+	size_t most = open - *touched;
+
+	if (at + ARENA_AHEAD / 8 < *touched)
+		return;
+	// A kernel before 5.14 gives the pages one by one.
+	madvise(*touched, most < ARENA_AHEAD ? most : ARENA_AHEAD, MADV_POPULATE_WRITE);
+	*touched += most < ARENA_AHEAD ? most : ARENA_AHEAD;
 }
 
 /* An arena with room that is less than @p reach from @p rip. */
@@ -74,7 +89,9 @@ static struct engine_arena *arena_add(struct dec_engine *e, uint64_t at, int fla
 				    .end = (uint8_t *)p + ARENA_BYTES,
 				    .hot_end = (uint8_t *)p + ARENA_HOT,
 				    .open = p,
-				    .open_cold = (uint8_t *)p + ARENA_HOT };
+				    .open_cold = (uint8_t *)p + ARENA_HOT,
+				    .touched = p,
+				    .touched_cold = (uint8_t *)p + ARENA_HOT };
 	dec_engine_arena_empty(a);
 	log_debug("code arena at %p", p);
 	return a;
@@ -145,6 +162,8 @@ struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip, si
 	if (a) {
 		arena_open(&a->open, a->cursor, room, a->hot_end);
 		arena_open(&a->open_cold, a->cold, room, a->end);
+		arena_touch(&a->touched, a->cursor, a->open);
+		arena_touch(&a->touched_cold, a->cold, a->open_cold);
 	}
 	return a;
 }

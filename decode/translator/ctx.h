@@ -58,6 +58,7 @@
 #define CTX_GUARD_TAG 0xdf0
 #define CTX_DOOR 0xdf8
 #define CTX_BLANK_LOW 0xe40
+#define CTX_PASSES 0xe48
 #define CTX_BLANK_LANES 0xe00
 #define CTX_TARGETS 0x1000
 #define CTX_BUSY_BYTES 0x81000 ///< up to here it is used by every run
@@ -144,7 +145,8 @@ struct dec_ctx {
 	uint64_t door; ///< address of dec_door; 0: it is shut
 	uint8_t blank_lanes[64];
 	uint32_t blank_low, blank_high;
-	uint8_t pad6[CTX_TARGETS - CTX_BLANK_LOW - 8];
+	int64_t passes; ///< of pads (translation.h) until the one at hand is given up for a continuation
+	uint8_t pad6[CTX_TARGETS - CTX_PASSES - 8];
 	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
 	 * a block, which looks whether it is meant, or dec_miss. */
 	uint64_t targets[65536];
@@ -225,6 +227,7 @@ CTX_PIN(blank_low, CTX_BLANK_LOW);
 CTX_PIN(blank_hook, CTX_BLANK_HOOK);
 CTX_PIN(blank_call, CTX_BLANK_CALL);
 CTX_PIN(blank_lanes, CTX_BLANK_LANES);
+CTX_PIN(passes, CTX_PASSES);
 CTX_PIN(stop_door, CTX_STOP_DOOR);
 CTX_PIN(string_call, CTX_STRING_CALL);
 CTX_PIN(guard_tag, CTX_GUARD_TAG);

@@ -162,7 +162,18 @@ static void engine_know_host(struct dec_engine *e)
 	}
 }
 
+// Making a block takes as long as some five hundred passes of a pad, that as long as leaving once.
+#define ENGINE_PATIENCE 2
+#define ENGINE_PASSES 512
+
 /* ---- life ---------------------------------------------------------------------------- */
+
+// What most runs need: growing copies all, and pages that are not touched cost nothing.
+static int engine_reserve(struct dec_engine *e)
+{
+	return vec_reserve(&e->blocks, 16 << 10) || vec_reserve(&e->exits, 64 << 10) ||
+	       vec_reserve(&e->insn_host, 128 << 10);
+}
 
 struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 {
@@ -172,11 +183,12 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 				  .scratch_hint = { DEC_REG_NONE, DEC_REG_NONE,
 						    DEC_REG_NONE } };
 	e->ctx = dec_ctx_create();
-	if (!e->ctx)
+	if (!e->ctx || engine_reserve(e))
 		return &err_nomem;
 	e->ctx->canary = DEC_CANARY;
 	e->ctx->common = (uint64_t)dec_exit;
 	e->ctx->miss = (uint64_t)dec_miss;
+	e->ctx->passes = ENGINE_PASSES;
 	dec_engine_open_stop_door(e);
 	engine_know_host(e);
 	e->ctx->rflags = 0x202;
@@ -605,12 +617,10 @@ static bool engine_is_for_c(const struct engine_block *b)
 	return (b->is_checked && !b->checks_itself) || b->looks;
 }
 
-/* Make the block at @p rip, and link those of its ways out whose targets are there: each would be
- * left by once, for that. @return as dec_engine_translate(). */
-static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way way,
-			    int pending)
+/* Link those ways out of block @p made, which dec_engine_translate() returned, whose targets are there: each would be
+ * left by once, for that. @return it. */
+static uint32_t engine_link_made(struct dec_engine *e, uint32_t made)
 {
-	uint32_t made = dec_engine_translate(e, rip, way, pending);
 	const struct engine_block *b = made == UINT32_MAX ? NULL : &e->blocks.data[made];
 
 	for (uint32_t i = 0; b && i < b->n_exits; i++) {
@@ -624,6 +634,12 @@ static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way 
 			engine_link(e, x, b, &e->blocks.data[*to]);
 	}
 	return made;
+}
+
+static uint32_t engine_make(struct dec_engine *e, uint64_t rip, enum engine_way way,
+			    int pending)
+{
+	return engine_link_made(e, dec_engine_translate(e, rip, way, pending));
 }
 
 #define ENGINE_NO_CODE (UINT32_MAX - 1)
@@ -779,12 +795,9 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 /* So much runs at once at most where not all is in the log: its records have 32 bits of the count. */
 #define ENGINE_QUIET (1u << 30)
 
-// Leaving costs a tenth of what making a block does.
-#define ENGINE_PATIENCE 8
-
 /* What exit @p exit_id is to lead to, where block @p to is: that, or, if something is pending, a
- * block of its own. Most such exits are taken a few times or never, and what is out of reach is made
- * only once. @return UINT32_MAX: nothing yet. */
+ * block of its own. Most such exits are taken a few times or never: first it is a pad, and only where one is at the end of
+ * what all pass it gets a continuation. @return UINT32_MAX: nothing yet. */
 static uint32_t engine_continuation(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 {
 	struct engine_exit *x = &e->exits.data[exit_id];
@@ -793,7 +806,12 @@ static uint32_t engine_continuation(struct dec_engine *e, uint32_t exit_id, uint
 		return to;
 	if (x->is_linked || ++x->n_taken < ENGINE_PATIENCE)
 		return UINT32_MAX;
-	to = engine_make(e, x->rip, ENGINE_WAY_DIRECT, x->pending);
+	if (x->n_taken == ENGINE_PATIENCE) {
+		to = engine_link_made(e, dec_engine_make_pad(e, exit_id));
+	} else {
+		e->ctx->passes = ENGINE_PASSES;
+		to = engine_make(e, x->rip, ENGINE_WAY_DIRECT, x->pending);
+	}
 	return e->is_flushed ? UINT32_MAX : to;
 }
 
@@ -813,7 +831,7 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 			return;
 		x = &e->exits.data[exit_id];
 		engine_link(e, x, &e->blocks.data[x->block], &e->blocks.data[to]);
-		x->is_linked = true;
+		x->is_linked = !e->blocks.data[to].is_pad;
 		return;
 	}
 	// The first of those with this slot: the others are tried behind it.
@@ -836,14 +854,16 @@ static enum dec_verdict engine_go_on(struct dec_engine *e, uint32_t exit_id)
 	return DEC_GO;
 }
 
-static uint64_t engine_key(uint64_t rip, int8_t pending)
+#define KEY_RIP 47 // bits of it
+
+static uint64_t engine_key(uint64_t rip, int8_t pending, bool is_pad)
 {
-	return rip << 8 | (uint8_t)pending;
+	return (uint64_t)is_pad << 63 | rip << 8 | (uint8_t)pending;
 }
 
 uint64_t dec_engine_block_key(const struct engine_block *b)
 {
-	return engine_key(b->rip, b->pending);
+	return engine_key(b->rip, b->pending, b->is_pad);
 }
 
 /* The block at @p rip that all enter, ready for indirect branches. */
@@ -858,24 +878,30 @@ static void engine_warm_block(struct dec_engine *e, uint64_t rip)
 		engine_learn(e, DEC_EXIT_INDIRECT, b);
 }
 
-/* Link exit @p x, if what it leads to is there, or is one of the continuations that are @p left,
- * by their keys. */
+/* Is exit @p x to lead to one of the continuations, or pads, that are @p left, by their keys? Then that no longer is. */
+static bool engine_warm_take(struct engine_exit *x, struct map *left, bool is_pad)
+{
+	uint64_t *n = map_get(left, engine_key(x->rip, x->pending, is_pad));
+
+	if (!n || !*n || x->is_linked)
+		return false;
+	--*n;
+	x->n_taken = is_pad ? ENGINE_PATIENCE - 1 : ENGINE_PATIENCE;
+	return true;
+}
+
+/* Link exit @p x, if what it leads to is there, or is one of those @p left. */
 static void engine_warm_exit(struct dec_engine *e, uint32_t x, struct map *left)
 {
 	struct engine_exit *exit = &e->exits.data[x];
-	uint64_t *to, *n;
+	uint64_t *to;
 
 	if (exit->kind != ENGINE_EXIT_DIRECT || e->blocks.data[exit->block].is_gone)
 		return;
 	to = map_get(&e->block_of, exit->rip);
-	n = exit->pending ? map_get(left, engine_key(exit->rip, exit->pending)) : NULL;
-	if (!to || (exit->pending && (!n || !*n || exit->is_linked)))
-		return;
-	if (n) {
-		--*n;
-		exit->n_taken = ENGINE_PATIENCE - 1;
-	}
-	engine_learn(e, x, *to);
+	if (to && (!exit->pending || engine_warm_take(exit, left, false) ||
+		   engine_warm_take(exit, left, true)))
+		engine_learn(e, x, *to);
 }
 
 void dec_engine_warm(struct dec_engine *e, const uint64_t *key, size_t n)
@@ -885,7 +911,7 @@ void dec_engine_warm(struct dec_engine *e, const uint64_t *key, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t *count = map_get(&left, key[i]);
 
-		engine_warm_block(e, key[i] >> 8);
+		engine_warm_block(e, key[i] >> 8 & ((1ul << KEY_RIP) - 1));
 		if (count)
 			++*count;
 		else if (map_put(&left, key[i], 1))

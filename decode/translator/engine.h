@@ -146,6 +146,7 @@ struct engine_block {
 	bool is_checked, checks_itself;
 	uint32_t checked_at, checked_bytes;
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
+	bool is_pad;		  ///< of one exit, for now: dec_engine_make_pad()
 	bool is_quiet;		  ///< its instructions are in no record
 	bool is_mutable; ///< perhaps (mute.h): its record has a header only if it stays
 	bool is_gs, is_fs, shows_x87,
@@ -171,7 +172,7 @@ struct engine_exit {
 	uint32_t block;
 	uint8_t kind;
 	int8_t pending; ///< executed and not counted there; if negative, the other way round
-	uint8_t n_taken; ///< so often, while it is not linked
+	uint8_t n_taken; ///< so often, while it is not linked, or to a pad
 	bool is_linked;	 ///< once, to a continuation of its own or the common block
 };
 
@@ -195,7 +196,8 @@ struct engine_arena {
 	/** Up to where there is memory for blocks, and for the cold: the rest faults, as the guest
 	 * expects of what it does not have. */
 	uint8_t *open, *open_cold;
-	VEC(uint32_t) blocks; ///< those in it, by address
+	uint8_t *touched, *touched_cold; ///< up to where there are pages
+	VEC(uint32_t) blocks;		 ///< those in it, by address
 };
 
 /** The operand of the instruction at `rip` lies `by` bytes further on. */
@@ -393,6 +395,10 @@ enum engine_way {
  * it is known to them alone. @return its index, or UINT32_MAX (complained). */
 uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_way way,
 			      int pending);
+
+/** Make a pad for exit @p exit_id, which leaves something uncounted: it counts that, and goes on to the common block; once in
+ * a while it leaves by that exit. @return as dec_engine_translate(). */
+uint32_t dec_engine_make_pad(struct dec_engine *e, uint32_t exit_id);
 
 /* ---- arena.c ----------------------------------------------------------------- */
 

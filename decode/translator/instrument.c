@@ -177,6 +177,10 @@ void dec_translation_check(struct translation *t)
 		emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
 		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
 	}
+	if (t->pad_of) {
+		emit_ctx_sub_flags(o, CTX_PASSES, 1);
+		t->pass_patch = emit_jcc_rel(o, CC_S);
+	}
 	b->debit_at = o->p - b->host;
 	b->debit_insn = t->debit_at;
 	b->debit = b->pending + t->n;
@@ -287,15 +291,25 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	dec_engine_arm(t->e, t->block, t->block->rip == t->e->async_rip);
 }
 
+/* One of the check's ways out begins, to which @p patch leads. */
+static void translation_leave_check(struct translation *t, uint8_t *patch)
+{
+	emit_patch_rel(patch, t->cold.p);
+	if (t->has_saved_flags) {
+		emit_bytes(&t->cold, "\x04\x7f\x9e", 3); // add al, 127; sahf
+		emit_ctx_load(&t->cold, CAP_RAX, CTX_SPILL + 24);
+	}
+}
+
 void dec_translation_check_stub(struct translation *t)
 {
 	if (!t->check_patch)
 		return;
-	emit_patch_rel(t->check_patch, t->cold.p);
-	if (t->has_saved_flags) {
-		emit_bytes(&t->cold, "\x04\x7f\x9e", 3);
-		emit_ctx_load(&t->cold, CAP_RAX, CTX_SPILL + 24);
+	if (t->pad_of) {
+		translation_leave_check(t, t->pass_patch);
+		dec_translation_stub(t, &t->cold, &t->e->exits.data[t->pad_of - 1]);
 	}
+	translation_leave_check(t, t->check_patch);
 	if (t->block->is_carried)
 		emit_ctx_give_back(&t->cold);
 	dec_translation_stub(t, &t->cold,

@@ -58,6 +58,9 @@ static void translation_see_page(struct translation *t, uint64_t page)
 {
 	struct dec_engine *e = t->e;
 
+	if (page == t->seen_page)
+		return;
+	t->seen_page = page;
 	if (!map_get(&e->code_pages, page)) {
 		map_put(&e->code_pages, page, 0);
 		if (e->world.code_seen && !e->world.code_seen(e->world.ctx, page) &&
@@ -586,27 +589,25 @@ static void translation_make_pad(struct translation *t)
 	t->has_special = t->ends_in_branch = false;
 }
 
-uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_way way,
-			      int pending)
+/* Begin block @p t at @p rip. @return the arena for it; NULL: there is no room (complained). */
+static struct engine_arena *translation_begin(struct translation *t, struct dec_engine *e,
+					      uint64_t rip, int pending)
 {
-	bool is_single = way == ENGINE_WAY_SINGLE;
 	struct engine_arena *arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
-	struct translation t;
 
-	memset(&t, 0, offsetof(struct translation, insn));
-	t.e = e;
-	t.is_single = is_single;
+	memset(t, 0, offsetof(struct translation, insn));
+	t->e = e;
 	if (!arena) {
 		dec_engine_flush(e);
 		arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
 	}
 	if (!arena) {
 		e->world.complain(e->world.ctx, e, "no room for translated code near it");
-		return UINT32_MAX;
+		return NULL;
 	}
-	t.block = vec_push(&e->blocks);
-	assert(t.block && "out of memory for blocks");
-	*t.block = (struct engine_block){
+	t->block = vec_push(&e->blocks);
+	assert(t->block && "out of memory for blocks");
+	*t->block = (struct engine_block){
 		.rip = rip,
 		.host = arena->cursor,
 		.entry = arena->cursor,
@@ -623,8 +624,54 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
 		.closed_at = UINT32_MAX,
 		.r11_at = UINT32_MAX,
 	};
-	t.out = emit_start(arena->cursor, e->ctx);
-	t.cold = emit_start(arena->cold, e->ctx);
+	t->out = emit_start(arena->cursor, e->ctx);
+	t->cold = emit_start(arena->cold, e->ctx);
+	return arena;
+}
+
+/* It is complete, in @p arena. @return its index. */
+static uint32_t translation_end_block(struct translation *t, struct engine_arena *arena)
+{
+	uint32_t b = t->block - t->e->blocks.data;
+
+	t->block->host_end = t->out.p;
+	assert(t->out.p - arena->cursor <= ENGINE_BLOCK_BYTES &&
+	       t->cold.p - arena->cold <= ENGINE_BLOCK_BYTES);
+	arena->cold = t->cold.p;
+	arena->cursor = (uint8_t *)(((uintptr_t)t->out.p + 15) & ~15ull);
+	dec_engine_remember(t->e, arena, b);
+	return b;
+}
+
+uint32_t dec_engine_make_pad(struct dec_engine *e, uint32_t exit_id)
+{
+	const struct engine_exit x = e->exits.data[exit_id];
+	struct translation t;
+	struct engine_arena *arena = translation_begin(&t, e, x.rip, x.pending);
+
+	if (!arena)
+		return UINT32_MAX;
+	translation_see_page(&t, x.rip >> 12);
+	t.block->is_checked = false; // what it leads to is
+	t.block->guest_bytes = 1;
+	t.block->is_pad = true;
+	t.pad_of = exit_id + 1;
+	t.insn[0].rip = x.rip; // where it leaves when it has used up what may run
+	translation_make_pad(&t);
+	translation_emit(&t);
+	return translation_end_block(&t, arena);
+}
+
+uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_way way,
+			      int pending)
+{
+	bool is_single = way == ENGINE_WAY_SINGLE;
+	struct translation t;
+	struct engine_arena *arena = translation_begin(&t, e, rip, pending);
+
+	if (!arena)
+		return UINT32_MAX;
+	t.is_single = is_single;
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.block->is_unguarded = !t.is_logged && !is_single && dec_guard_rests(e->guard);
 	t.is_guarded = e->guard && !t.is_logged && !is_single && !t.block->is_unguarded;
@@ -668,16 +715,10 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
 	translation_emit(&t);
 	if (t.block->is_carried)
 		translation_carry(&t);
-	t.block->host_end = t.out.p;
-	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES &&
-	       t.cold.p - arena->cold <= ENGINE_BLOCK_BYTES);
-	arena->cold = t.cold.p;
-	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
-	dec_engine_remember(e, arena, t.block - e->blocks.data);
 	if (!pending)
 		map_put(is_single ? &e->single_of :
 				    dec_engine_blocks(e, t.block->is_unguarded),
 			rip, t.block - e->blocks.data);
 	e->n_translated++;
-	return t.block - e->blocks.data;
+	return translation_end_block(&t, arena);
 }

@@ -21,7 +21,8 @@
  * that one which is not taken costs no jump. All its instructions are counted at once, before
  * the last one that overwrites the flags. Who leaves by a branch before that takes along how
  * many are still to be counted, who leaves behind it how many were not executed: the exit
- * leads to a block of its own, a continuation, that was made knowing this number.
+ * leads to a block of its own, a continuation, that was made knowing this number. Until it is known to be passed often
+ * it leads to a pad, which only counts them.
  *
  * An indirect branch borrows r11 and rcx, and gives them back where it lands: in front of a block
  * that has been come to that way. A block that uses neither and ends in such a branch is carried:
@@ -75,6 +76,7 @@ struct translation {
 	int special_kind;
 	uint64_t end_rip; ///< where execution goes on when no branch ends the block
 	bool is_logged, is_watched, is_single;
+	uint64_t seen_page;	///< the last one that the world was told of
 	uint32_t log_at;	///< next slot's offset in the record
 	struct dec_known known; ///< at the instruction being emitted
 	int debit_at;		///< the block is counted before this instruction; -1: not
@@ -82,6 +84,8 @@ struct translation {
 	bool has_dead_flags;	///< at the block's start: no instruction of it sees them
 	uint8_t *check_patch;
 	bool is_pad;	     ///< it only counts what its exit brought along
+	uint32_t pad_of;     ///< .. until it leaves by this one: index + 1; 0: always
+	uint8_t *pass_patch; ///< where it does
 	bool goes_beyond;    ///< a conditional branch
 	bool ends_in_branch; ///< other conditional branches are ways out of its middle
 	int n_sides;

@@ -385,6 +385,33 @@ static void test_every_position_warm(void **state)
 	end_log();
 }
 
+/* C hears of each way a few times, however often it is gone, and of one that is gone often it makes a block. */
+static void test_few_exits(void **state)
+{
+	uint64_t exits, blocks;
+
+	(void)state;
+	begin(count_ways);
+	use_mode(DEC_LOG_NONE);
+	dec_engine_set_break(&c.engine, guest(count_stop),
+			     true); // a little budget has each block leave
+	exits = c.engine.n_exits_taken;
+	enter_start();
+	assert_int_equal(dec_engine_run(&c.engine, INT64_MAX), DEC_STOP_BREAK);
+	print_message("%lu exits\n", c.engine.n_exits_taken - exits);
+	assert_in_range(c.engine.n_exits_taken - exits, 1, 75);
+	blocks = c.engine.n_translated;
+	for (int i = 0; i < 100; i++) {
+		enter_start();
+		c.engine.unstopped_rip = 0; // where the last one stopped
+		assert_int_equal(dec_engine_run(&c.engine, INT64_MAX), DEC_STOP_BREAK);
+	}
+	assert_at(c.n);
+	dec_engine_set_break(&c.engine, guest(count_stop), false);
+	assert_in_range(c.engine.n_translated, blocks + 3, blocks + 40);
+	end_log();
+}
+
 /* Indirect branches to one slot, with flags that live across them, on CPUs of either kind. */
 static void test_twins(void **state)
 {
@@ -879,6 +906,7 @@ int main(void)
 		cmocka_unit_test(test_fault),
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_every_position_warm),
+		cmocka_unit_test(test_few_exits),
 		cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_carried),
 		cmocka_unit_test(test_given_up),
