@@ -35,6 +35,7 @@ void dec_log_reader_deinit(struct log_reader *r)
 		log_block_destroy(r->blocks.data[i]);
 	for (size_t i = 0; i < r->old.size; i++)
 		log_block_destroy(r->old.data[i]);
+	dec_insns_give(r->known);
 	vec_deinit(&r->blocks);
 	vec_deinit(&r->old);
 	vec_deinit(&r->briefs);
@@ -113,13 +114,15 @@ static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_b
 	b->slot_at = calloc(rec->n_insns + 1, sizeof(*b->slot_at));
 	b->known = calloc(rec->n_insns, sizeof(*b->known));
 	b->mem = calloc(rec->n_insns, sizeof(*b->mem));
-	if (!b->insn || !b->slot_at || !b->known || !b->mem)
+	r->known = r->known ?: dec_insns_take();
+	if (!b->insn || !b->slot_at || !b->known || !b->mem || !r->known)
 		return &err_nomem;
 	for (int g = 0; rec->is_watched && g < DEC_GPRS; g++)
 		trail.at[g] = 8 + 8 * g;
 	for (uint32_t i = 0; i < rec->n_insns; i++) {
-		if (!dec_insn_decode(rec->bytes + off, rec->n_bytes - off, rec->rip + off,
-				     &b->insn[i]) ||
+		b->insn[i] = *dec_insns_decode(r->known, rec->bytes + off,
+					       rec->n_bytes - off, rec->rip + off);
+		if (!b->insn[i].len ||
 		    !log_insn_is_in_line(&b->insn[i], r->mode, i + 1 == rec->n_insns))
 			return log_damaged("a block holds what none does");
 		off += b->insn[i].len;

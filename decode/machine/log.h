@@ -147,6 +147,7 @@ struct log_reader {
 	uint64_t quiet;			///< as the last DEC_REC_QUIET, or block, has it
 	VEC(struct log_block *) blocks; ///< by number; NULL: not seen
 	uint64_t n_insns;		///< in all of them
+	struct dec_insns *known;	///< NULL until one is decoded
 	bool keeps_old;			///< blocks whose numbers others got live on, too
 	VEC(struct log_block *) old;	///< .. here
 	VEC(struct log_brief)

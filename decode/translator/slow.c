@@ -43,35 +43,31 @@ static uint8_t slow_loaded[2 * SLOW_BULK];
 
 /* ---- which instruction ------------------------------------------------------------ */
 
-// They fill pages, and fit into a processor's second cache.
-#define KNOWN 4096
-
-// Decoding one costs more than executing it, and most are asked for again: where a block is made
-// anew, or the same for other ways to it, or the like stands elsewhere.
-static struct dec_insn known[KNOWN] __attribute__((aligned(4096)));
+// Most are asked for again: where a block is made anew, or the same for other ways to it, or the like stands elsewhere.
+static struct dec_insns known __attribute__((aligned(4096)));
 
 _Static_assert(sizeof(known) % 4096 == 0, "whole pages");
 
 void dec_engine_rest(void)
 {
-	madvise(known, sizeof(known), MADV_DONTNEED);
+	madvise(&known, sizeof(known), MADV_DONTNEED);
 }
 
 void dec_engine_prepare(void)
 {
 	// A kernel before 5.14 gives the pages one by one.
-	madvise(known, sizeof(known), MADV_POPULATE_WRITE);
+	madvise(&known, sizeof(known), MADV_POPULATE_WRITE);
 }
 
 void *dec_engine_remembered(size_t *ret_bytes)
 {
 	*ret_bytes = sizeof(known);
-	return known;
+	return &known;
 }
 
 void dec_engine_travel_light(void)
 {
-	madvise(known, sizeof(known), MADV_WIPEONFORK);
+	madvise(&known, sizeof(known), MADV_WIPEONFORK);
 }
 
 bool dec_engine_move(const struct dec_engine *e, struct dec_insn *insn)
@@ -86,12 +82,9 @@ const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip)
 {
 	static struct dec_insn moved;
 	uint64_t n = e->world.avail(e->world.ctx, rip, PROT_EXEC);
-	const uint8_t *bytes = (const uint8_t *)rip;
-	struct dec_insn *insn =
-		&known[n < DEC_INSN_KEY ? 0 : dec_insn_key(bytes) % KNOWN];
+	const struct dec_insn *insn =
+		dec_insns_decode(&known, (const uint8_t *)rip, n, rip);
 
-	if (!insn->len || insn->len > n || !dec_insn_again(insn, bytes, rip))
-		dec_insn_decode(bytes, n < 15 ? n : 15, rip, insn);
 	if (!e->n_moves)
 		return insn;
 	moved = *insn;

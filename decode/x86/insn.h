@@ -118,6 +118,24 @@ static inline bool dec_insn_loads_lanes(const struct dec_insn *insn)
 bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		     struct dec_insn *ret);
 
+/** Decoded instructions, by what they are: many of a program's are the same, and decoding one takes far longer than to
+ * find it. Zeroed: none. */
+struct dec_insns {
+	struct dec_insn
+		known[4096]; ///< whole pages; they fit into a processor's second cache
+};
+
+/** @return the instruction at @p rip, from its @p bytes, of which @p avail may be read; its flow is DEC_FLOW_TRAP, its len 0
+ * where there is none. It is one of @p known, valid until the next call. */
+const struct dec_insn *dec_insns_decode(struct dec_insns *known, const uint8_t *bytes,
+					uint64_t avail, uint64_t rip);
+
+/** @return some to use, of who gave them back last or new ones; NULL: no memory. By any thread. */
+struct dec_insns *dec_insns_take(void);
+
+/** Give back @p known, which may be NULL. */
+void dec_insns_give(struct dec_insns *known);
+
 enum { DEC_INSN_KEY = 8 }; ///< bytes
 
 /** @return of what lies at @p bytes, at least DEC_INSN_KEY, a number that is the same for most of what dec_insn_again() takes
@@ -125,7 +143,7 @@ enum { DEC_INSN_KEY = 8 }; ///< bytes
 uint32_t dec_insn_key(const uint8_t *bytes);
 
 /** Is what lies at @p bytes, at least @p insn->len, instruction @p insn, but for where what it names by its distance is? Then
- * make it the one there, at @p rip: many instructions of a program are the same, and decoding one takes far longer. */
+ * make it the one there, at @p rip. */
 bool dec_insn_again(struct dec_insn *insn, const uint8_t *bytes, uint64_t rip);
 
 enum { DEC_REG_NAME = 8 }; ///< bytes

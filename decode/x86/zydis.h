@@ -70,4 +70,7 @@ bool dec_insn_is_lane_arithmetic(ZydisMnemonic m);
 /** Of pointer @p source @p m made @p value: was that cut off, or are only its low bits left? */
 bool dec_insn_cuts(ZydisMnemonic m, uint64_t source, uint64_t value);
 
+/** What @p insn names relative to rip lies @p by bytes further on: whoever copies it makes the displacement anew. */
+void dec_insn_move_relative(struct dec_insn *insn, int64_t by);
+
 #endif

@@ -235,7 +235,8 @@ bool fl_trace_decode(void *ctx, uint64_t rip, struct dec_insn *ret)
 		memcpy(bytes + here, page, sizeof(bytes) - here);
 		here = sizeof(bytes);
 	}
-	return dec_insn_decode(bytes, here, rip, ret);
+	*ret = *dec_insns_decode(t->known, bytes, here, rip);
+	return ret->len;
 }
 
 /* Did the program end where it meant to? Not by a fault, nor where the replay can go no further. */
@@ -540,6 +541,9 @@ struct err *fl_trace_create(const struct capture *c, const struct fl_trace_optio
 		return &err_nomem;
 	t->capture = c;
 	t->options = o ? *o : (struct fl_trace_options){};
+	t->known = dec_insns_take();
+	if (!t->known)
+		return &err_nomem;
 	mo.mapped = t->options.symbols ? note_mapped : NULL;
 	mo.ctx = t;
 	err = dec_machine_create(c, &mo, &t->machine);
@@ -561,6 +565,7 @@ void fl_trace_destroy(struct fl_trace *t)
 	dec_machine_destroy(t->machine);
 	fl_flow_destroy(t->flow);
 	fl_trace_window_deinit(&t->window);
+	dec_insns_give(t->known);
 	for (size_t i = 0; i < t->insns.size; i++)
 		free(t->insns.data[i].effect);
 	vec_deinit(&t->stack);

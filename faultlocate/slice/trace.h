@@ -129,6 +129,7 @@ struct fl_trace {
 	VEC(struct dec_range)
 	modules;	     ///< mappings of code, as far as they were asked for
 	VEC(uint64_t) stack; ///< words of it where the run breaks off
+	struct dec_insns *known;
 	struct map code; ///< page -> its bytes, read from the machine; 0: there are none
 	struct trace_window window;
 	struct trace_ahead ahead;
