@@ -22,9 +22,6 @@ static void log_block_destroy(struct log_block *b)
 	if (!b)
 		return;
 	free(b->insn);
-	free(b->slot_at);
-	free(b->known);
-	free(b->mem);
 	free(b->user);
 	free(b);
 }
@@ -100,6 +97,23 @@ static bool log_insn_is_in_line(const struct dec_insn *insn, enum dec_log_mode m
 	       !dec_insn_is_slow(insn, mode);
 }
 
+/* Room for @p n instructions of @p b, all of it one piece: there are many blocks. @return false: no memory. */
+static bool log_block_reserve(struct log_block *b, uint32_t n)
+{
+	b->insn = calloc(1, n * (sizeof(*b->insn) + sizeof(*b->mem) + sizeof(*b->known)) +
+				    (n + 1) * sizeof(*b->slot_at));
+	if (!b->insn)
+		return false;
+	b->mem = (struct log_mem(*)[DEC_MEMS])(b->insn + n);
+	b->slot_at = (uint32_t *)(b->mem + n);
+	b->known = (struct dec_known *)(b->slot_at + n + 1);
+	return true;
+}
+
+_Static_assert(sizeof(struct dec_insn) % 8 == 0 &&
+		       sizeof(struct log_mem[DEC_MEMS]) % 4 == 0,
+	       "they follow each other");
+
 static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_block *rec,
 				    struct log_block *b)
 {
@@ -110,12 +124,8 @@ static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_b
 	b->rip = rec->rip;
 	b->n_insns = rec->n_insns;
 	b->is_watched = rec->is_watched;
-	b->insn = calloc(rec->n_insns, sizeof(*b->insn));
-	b->slot_at = calloc(rec->n_insns + 1, sizeof(*b->slot_at));
-	b->known = calloc(rec->n_insns, sizeof(*b->known));
-	b->mem = calloc(rec->n_insns, sizeof(*b->mem));
 	r->known = r->known ?: dec_insns_take();
-	if (!b->insn || !b->slot_at || !b->known || !b->mem || !r->known)
+	if (!log_block_reserve(b, rec->n_insns) || !r->known)
 		return &err_nomem;
 	for (int g = 0; rec->is_watched && g < DEC_GPRS; g++)
 		trail.at[g] = 8 + 8 * g;

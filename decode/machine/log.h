@@ -27,7 +27,7 @@ struct log_block {
 	uint32_t n_insns;
 	uint32_t bytes;		 ///< of its record, header included
 	bool is_watched;	 ///< 16 GPRs follow the header
-	struct dec_insn *insn;	 ///< n_insns
+	struct dec_insn *insn;	 ///< n_insns; what follows up to `user' lies behind them
 	uint32_t *slot_at;	 ///< n_insns + 1: offset of each instruction's first slot
 	struct dec_known *known; ///< n_insns: before each instruction
 	struct log_mem (*mem)[DEC_MEMS]; ///< n_insns: of each memory operand
