@@ -58,8 +58,9 @@ static void translation_see_page(struct translation *t, uint64_t page)
 {
 	struct dec_engine *e = t->e;
 
-	if (page == t->seen_page)
+	if (t->has_seen_page && page == t->seen_page)
 		return;
+	t->has_seen_page = true;
 	t->seen_page = page;
 	if (!map_get(&e->code_pages, page)) {
 		map_put(&e->code_pages, page, 0);
