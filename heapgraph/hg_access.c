@@ -313,19 +313,27 @@ static struct err *follow_flow(struct hg_finder *f, const struct dec_insn *insn,
 	return err;
 }
 
-/* The allocator's result is the node that was made meanwhile. free() leaves what was there: what was allocated just
- * before, perhaps, by another family. */
+/* The allocator's result is the node that was made meanwhile; posix_memalign() puts it where a pointer to another may have been,
+ * with the same value. free() leaves what was there: what was allocated just before, perhaps, by another family. */
 static struct err *take_result(struct hg_finder *f)
 {
 	uint64_t result = f->derive.regs->value[CAP_RAX];
-	struct hg_node_id id = hg_graph_covers(f->graph, result);
-	bool is_its = id.v && hg_graph_node(f->graph, id)->start == result;
+	uint64_t at = (uint32_t)result ? 0 : f->thread->made_at;
+	struct hg_node_id id;
+	uint32_t root;
+	bool is_its;
 
 	f->thread->is_back = false;
 	if (f->thread->asked)
 		return hg_points_usable(f, result);
-	hg_derived_set(f->derive.regs, CAP_RAX,
-		       is_its ? hg_derive_root(&f->derive, id) : 0);
+	if (at)
+		hg_recorder_memory(f->recorder, at, &result, sizeof(result));
+	id = hg_graph_covers(f->graph, result);
+	is_its = id.v && hg_graph_node(f->graph, id)->start == result;
+	root = is_its ? hg_derive_root(&f->derive, id) : 0;
+	hg_derived_set(f->derive.regs, CAP_RAX, at ? 0 : root);
+	if (at)
+		hg_derive_set_word(&f->derive, at, result, root);
 	is_its = is_its && !f->thread->is_releasing;
 	if (is_its)
 		hg_derive_born(&f->derive, id, f->thread->resized);

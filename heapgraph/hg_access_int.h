@@ -34,6 +34,7 @@ struct thread {
 	uint64_t told, align;
 	uint8_t allocating;	   ///< .. when the allocator was entered
 	bool is_releasing;	   ///< .. for what has no result
+	uint64_t made_at;	   ///< .. where that is put; 0: in rax
 	uint32_t asked;		   ///< node of which malloc_usable_size() tells; 0: none
 	struct hg_node_id resized; ///< that the allocator is to resize; {0}: none
 	VEC(struct hg_open_call) open;

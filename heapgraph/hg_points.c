@@ -240,6 +240,7 @@ struct err *hg_points_stranger(struct hg_finder *f, const struct dec_step *s)
 
 	f->thread->asked = 0;
 	f->thread->is_releasing = true; // whatever it returns
+	f->thread->made_at = 0;
 	f->thread->resized = (struct hg_node_id){};
 	f->strange_at = s->position;
 	for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++) {
@@ -270,6 +271,8 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 	f->thread->resized = (struct hg_node_id){};
 	fn = dec_allocator[fn].fn;
 	f->thread->is_releasing = fn == CAP_HEAP_FREE;
+	f->thread->made_at =
+		fn == CAP_HEAP_POSIX_MEMALIGN ? f->derive.regs->value[CAP_RDI] : 0;
 	if ((fn != CAP_HEAP_FREE && fn != CAP_HEAP_REALLOC) ||
 	    !f->derive.regs->value[CAP_RDI])
 		return NULL;

@@ -448,19 +448,24 @@ static void leave_allocator(struct dec_engine *e, bool was_at_rest)
 {
 	const struct guard_call *call = &e->guard->call;
 	uint64_t rax = e->ctx->gpr[CAP_RAX], addr, size;
+	struct dec_guard *g = e->guard;
+	// A pointer to another may have been there, with the same value.
+	uint64_t at = call->hook.which == CAP_HEAP_POSIX_MEMALIGN ? call->arg[0] : 0;
 
-	if (e->guard->blank)
-		dec_blank_leave(e, call->hook.which == CAP_HEAP_POSIX_MEMALIGN ?
-					   call->arg[0] :
-					   0);
+	if (g->blank)
+		dec_blank_leave(e, at);
 	bring_regs(e, was_at_rest);
 	if (call->hook.which == CAP_HEAP_FREE)
 		return;
-	if (find_made(e, &addr, &size))
+	if (find_made(e, &addr, &size)) {
 		born(e, addr, size);
+		if (at)
+			dec_guard_put_word(g, at, addr,
+					   g->nodes.data[guard_live_at(g, addr)].tag);
+	}
 	if (call->hook.which == DEC_HOOK_USABLE)
 		widen_node(e, call->arg[0], rax);
-	e->ctx->tag[CAP_RAX] = e->guard->nodes.data[guard_live_at(e->guard, rax)].tag;
+	e->ctx->tag[CAP_RAX] = g->nodes.data[guard_live_at(g, rax)].tag;
 }
 
 void dec_guard_leave_call(struct dec_engine *e)
