@@ -400,6 +400,20 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, enum engine_wa
  * a while it leaves by that exit. @return as dec_engine_translate(). */
 uint32_t dec_engine_make_pad(struct dec_engine *e, uint32_t exit_id);
 
+/* ---- link.c ------------------------------------------------------------------ */
+
+enum { ENGINE_PASSES = 512 }; ///< of pads, until the one at hand is given up
+
+#define ENGINE_NO_CODE (UINT32_MAX - 1)
+
+/** Find or make the block at @p rip. @return its index; ENGINE_NO_CODE where there is nothing to execute, and perhaps no place for
+ * a block near it: the address may be any; UINT32_MAX: as dec_engine_translate(). */
+uint32_t dec_engine_block_for(struct dec_engine *e, uint64_t rip, enum engine_way way);
+
+/** The guest left the code cache at exit @p exit_id for more of its code: from now on it branches there. @return DEC_DIVERGED: there
+ * is no room for it (complained). */
+enum dec_verdict dec_engine_go_on(struct dec_engine *e, uint32_t exit_id);
+
 /* ---- arena.c ----------------------------------------------------------------- */
 
 /** @return an arena with @p room bytes for a block and for its cold part, within 1 GiB of @p rip when one can be; or NULL. */
