@@ -250,8 +250,8 @@ static struct err *make_given(struct fl_reduce *r, const struct round *n, size_t
 	ret->size = 0;
 	if (vec_reserve(ret, n->parts->size + 1))
 		return &err_nomem;
-	memcpy(ret->data, n->parts->data, n->parts->size * sizeof(*ret->data));
-	ret->size = n->parts->size;
+	for (size_t k = 0; k < n->parts->size; k++)
+		ret->data[ret->size++] = n->parts->data[k];
 	return NULL;
 }
 

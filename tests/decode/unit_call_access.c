@@ -314,7 +314,9 @@ static size_t call_messages(int nr, struct mmsghdr *to, unsigned n, struct dec_c
 /* Several messages at once, the last one's end where nothing is behind it: as many bytes of each as were moved. */
 static void test_messages(void **state)
 {
-	struct mmsghdr *m = (struct mmsghdr *)(page + PAGE - 2 * sizeof(*m) + 4);
+	typedef struct mmsghdr __attribute__((aligned(4)))
+	at_end; // its last 4 bytes are none
+	at_end *m = (at_end *)(page + PAGE - 2 * sizeof(*m) + 4);
 	struct iovec iov[3] = { { page, 10 }, { page + 100, 20 }, { page + 200, 40 } };
 	char control[64];
 	struct dec_access a[64];

@@ -210,9 +210,10 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 /* How far a function with two texts, which stops at a NUL too, looks at position @p p. */
 static uint64_t far(uint64_t p, bool *ret_equal)
 {
+	uint64_t memory = (uint64_t)c.memory[p];
 	const uint8_t *end = c.memory[p] + CPU_SCRATCH_BYTES;
-	const uint8_t *x = c.memory[p] + (c.regs[p].rdi - CPU_SCRATCH),
-		      *y = c.memory[p] + (c.regs[p].rsi - CPU_SCRATCH);
+	const uint8_t *x = (const uint8_t *)(memory + c.regs[p].rdi - CPU_SCRATCH),
+		      *y = (const uint8_t *)(memory + c.regs[p].rsi - CPU_SCRATCH);
 	uint64_t n = 0;
 
 	*ret_equal = true;
