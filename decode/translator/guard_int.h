@@ -33,7 +33,7 @@ static inline void guard_fill(void *to, uint8_t byte, uint64_t n)
 		return;
 	}
 	for (; n >= 8; at += 8, n -= 8)
-		*(volatile guard_any_word *)at = byte * 0x0101010101010101;
+		*(volatile guard_any_word *)at = byte * 0x0101010101010101u;
 	while (n)
 		at[--n] = byte;
 }
