@@ -142,19 +142,24 @@ enum guard_way {
 	GUARD_WAY_UNKNOWN, ///< no access by it is known to be right
 };
 
-/** What the user's code may access, and what other code may. */
+/** What the user's code may access, and what other code may. A line of the cache: there may be millions. */
 struct guard_parts_row {
 	uint64_t start, size, other_start, other_size;
 	uint64_t node_start;
-	uint32_t way, node;
+	uint32_t node;
 	uint32_t class; ///< index
 	int32_t anchor; ///< to where the first step led, from the node's start
 	uint32_t next;	///< of the node's; 0: none
-	uint32_t
-		steps; ///< by an index that were seen to lead there; UINT32_MAX: one led elsewhere; of START: 1: one led nowhere
 	uint32_t first; ///< tag of the first step
-	int32_t behind; ///< where a constant led that is part of that step; else as anchor
+	uint16_t
+		steps; ///< by an index that were seen to lead there; GUARD_VARIED: one led elsewhere; of START: 1: one led nowhere
+	uint8_t way;   ///< enum guard_way
+	uint8_t behind; ///< .. from anchor, where a constant led that is part of that step; GUARD_VAGUE: not known, nor is anchor
 };
+
+enum { GUARD_VARIED = UINT16_MAX, GUARD_VAGUE = UINT8_MAX };
+
+_Static_assert(sizeof(struct guard_parts_row) == 64, "a line of the cache");
 
 /** Where an instruction leads from a pointer; or, of pointers to the start of blocks of a class (index, in place of the tag), what
  * it may access: bytes from offset `to` on. */

@@ -99,7 +99,7 @@ static void check_index(struct translation *t, int i)
 	stub = dec_guard_step_stub(t, i);
 	reg_imm(o, 7, s0, GUARD_PARTS);
 	emit_patch_rel(emit_jcc_rel(o, CC_AE), c->p);
-	mem_is(c, s0, ROW(t, way), GUARD_WAY_INDEX);
+	way_is(t, s0, GUARD_WAY_INDEX);
 	emit_patch_rel(emit_jcc_rel(c, CC_B), stub);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 }
@@ -158,7 +158,7 @@ static uint8_t *check_part(struct translation *t, int i, const struct dec_mem *m
 		*n = compare(t, c, m, ROW(t, other_start), outside);
 		return emit_jmp_rel(c);
 	}
-	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
+	way_is(t, s0, GUARD_WAY_START);
 	start = emit_jcc_rel(c, CC_E);
 	emit_patch_rel(emit_jcc_rel(c, CC_B), stub);
 	emit_patch_rel(emit_jmp_rel(c), o->p);

@@ -112,6 +112,13 @@ static inline void mem_is(struct dec_emit *o, int reg, uint32_t disp, uint32_t i
 	emit_u32(o, imm);
 }
 
+/* cmp byte [reg + disp], imm: which way led to the row whose tag register @p reg has? */
+static inline void way_is(struct translation *t, int reg, enum guard_way way)
+{
+	emit_mem_op(&t->cold, 0, 0x80, 7, reg, DEC_REG_NONE, 1, ROW(t, way));
+	emit_u8(&t->cold, way);
+}
+
 /* In the cold part: register @p at, which has what dec_guard_move_at() makes of the key in register @p key, leads to that of @p site in moves;
  * what is not at hand goes on at @p miss. */
 static inline void emit_find_move(struct translation *t, int key, int at, uint32_t site,

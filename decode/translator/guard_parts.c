@@ -23,7 +23,7 @@
 #define SPLIT 16
 // From here on a vector.
 #define VECTOR_BYTES 16
-// There are several anchors, or that is not known.
+// There are several anchors.
 #define ANCHORS INT32_MIN
 // As heap_calls.c: so many frames of the user's are asked.
 #define WRAPPERS_MAX 8
@@ -292,7 +292,7 @@ static uint32_t add_row(struct dec_engine *e, uint32_t n, uint32_t class,
 					 .node = n,
 					 .class = class,
 					 .first = tag,
-					 .behind = ANCHORS };
+					 .behind = GUARD_VAGUE };
 	set_bounds(row, own, other);
 	if (node->tag) {
 		first = dec_guard_parts_row(g, node->tag);
@@ -410,9 +410,9 @@ static uint32_t only_row(const struct dec_guard *g, uint32_t root, enum guard_wa
 	for (uint32_t tag = root; tag; tag = dec_guard_parts_row(g, tag)->next) {
 		const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
 
-		if (row->way == way && (way != GUARD_WAY_PART ||
-					(row->anchor == anchor && row->behind == anchor &&
-					 row->first == tag && !row->steps)))
+		if (row->way == way &&
+		    (way != GUARD_WAY_PART || (row->anchor == anchor && !row->behind &&
+					       row->first == tag && !row->steps)))
 			return tag;
 	}
 	return 0;
@@ -486,7 +486,6 @@ static uint32_t lead_from_free(struct dec_engine *e, uint32_t tag, uint32_t site
 
 // So many steps by an index that lead to one element say that they always will.
 #define SETTLED 256
-#define VARIED UINT32_MAX
 
 /* By an index a step led to @p anchor that once led to where @p row is. Is it settled whether it leads to several elements
  * of an array? */
@@ -499,7 +498,7 @@ static bool is_settled(struct guard_parts_row *row, const struct guard_class *c,
 	if (c->n_layouts != 1 || !p || !p->such)
 		return true;
 	if (row->anchor != (int64_t)anchor)
-		row->steps = VARIED;
+		row->steps = GUARD_VARIED;
 	if (row->steps < SETTLED)
 		row->steps++;
 	return row->steps >= SETTLED;
@@ -511,8 +510,9 @@ static const struct guard_part *such_at(const struct dec_guard *g,
 					const struct guard_parts_row *row, uint64_t at)
 {
 	const struct guard_class *c = &g->classes.data[row->class];
-	const struct guard_part *p = dec_guard_parts_row(g, row->first)->steps == VARIED ?
-					     part_at(c, 0, row->behind) :
+	bool has_varied = dec_guard_parts_row(g, row->first)->steps == GUARD_VARIED;
+	const struct guard_part *p = has_varied && row->behind != GUARD_VAGUE ?
+					     part_at(c, 0, row->anchor + row->behind) :
 					     NULL;
 
 	return p ? vec_find(&c->parts, q,
@@ -533,7 +533,7 @@ static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t
 	enum guard_way way = GUARD_WAY_PART;
 	uint32_t to = is_only ? only_row(g, tag, GUARD_WAY_PART, anchor) :
 				led(g, tag, site);
-	int64_t behind = anchor;
+	uint8_t behind = 0;
 
 	if (!to && is_first) {
 		bound(c, anchor, &own, &other);
@@ -541,10 +541,10 @@ static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t
 			way = GUARD_WAY_INDEX;
 	} else if (!to) {
 		other = other_of(&from);
-		if (!is_indexed && is_split(from.anchor, anchor))
+		if (!is_indexed && is_split(from.anchor, anchor)) {
 			bound(c, anchor, &own, &other);
-		else
-			behind = from.anchor;
+			behind = anchor - from.anchor;
+		}
 		anchor = from.anchor;
 	}
 	if (!to) {
@@ -675,7 +675,8 @@ bool dec_guard_parts_is_right(struct dec_engine *e, uint32_t tag,
 	uint64_t at = addr - row->node_start;
 	bool is_start = row->way <= GUARD_WAY_START;
 	uint64_t whole = node_at(g, row)->size;
-	int64_t anchor = row->anchor, behind = row->behind;
+	int64_t anchor = row->anchor;
+	int64_t behind = row->behind == GUARD_VAGUE ? ANCHORS : anchor + row->behind;
 
 	if (!dec_guard_is_own(g, insn->rip))
 		return dec_guard_parts_may(g, tag, addr, size, 0);

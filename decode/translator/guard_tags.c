@@ -210,9 +210,9 @@ static void move_in_parts(struct translation *t, int i, int to)
 	emit_sum(t, i, s1);
 	emit_mem_op(c, 1, OP_CMP, s1, s0, DEC_REG_NONE, 1, ROW(t, node_start));
 	start = emit_jcc_rel(c, CC_E);
-	mem_is(c, s0, ROW(t, way), GUARD_WAY_PART);
+	way_is(t, s0, GUARD_WAY_PART);
 	emit_patch_rel(emit_jcc_rel(c, CC_AE), o->p);
-	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
+	way_is(t, s0, GUARD_WAY_START);
 	emit_patch_rel(emit_jcc_rel(c, is_const ? CC_B : CC_NE), stub);
 	dec_guard_look_up_move(t, dec_guard_parts_site(t->e->guard, t->insn[i].rip),
 			       t->move_stub);
@@ -221,7 +221,7 @@ static void move_in_parts(struct translation *t, int i, int to)
 		ctx_store32(c, TAG(to), s0);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 	emit_patch_rel(start, c->p);
-	mem_is(c, s0, ROW(t, way), GUARD_WAY_START);
+	way_is(t, s0, GUARD_WAY_START);
 	emit_patch_rel(emit_jcc_rel(c, CC_NE), stub);
 	emit_patch_rel(emit_jmp_rel(c), o->p);
 }
