@@ -155,7 +155,7 @@ static inline bool may(const struct translation *t, int reg)
 
 static inline int one(uint32_t regs)
 {
-	return __builtin_ctz(regs);
+	return regs ? __builtin_ctz(regs) : DEC_REG_NONE;
 }
 
 static inline uint32_t vectors(uint64_t other)
