@@ -89,7 +89,7 @@ static struct err *find_entries(struct bytes_walk *w)
 		size_t n = dec_symbols_entries(w->symbols, a->name, entry, 16);
 
 		for (size_t i = 0; i < n && i < 16; i++)
-			if (map_put(&w->entries, entry[i], arguments_of(a->fn)))
+			if (map_put(&w->entries, entry[i], a - dec_allocator))
 				return &err_nomem;
 	}
 	w->n_mapped = w->frames->n_mapped;
@@ -240,14 +240,18 @@ static struct err *leave_kernel(struct bytes_walk *w, const struct dec_step *s,
 /* ---- instructions ------------------------------------------------------------------------------- */
 
 /* What the allocator returns has a value, whatever that was made of: musl's looks at what was in the memory before. */
-static struct err *follow_return(struct bytes_walk *w, uint64_t rsp)
+static struct err *follow_return(struct bytes_walk *w, uint64_t rsp, uint64_t rax)
 {
 	struct bytes_thread *t = w->thread;
+	uint64_t *size;
 
 	hg_string_call_return(&t->string, rsp);
 	if (!t->allocator_rsp || rsp < t->allocator_rsp)
 		return NULL;
 	t->allocator_rsp = 0;
+	size = t->asked ? map_get(&w->blocks, t->asked) : NULL;
+	if (size && rax > *size) // all of that is the program's
+		*size = rax;
 	fl_values_put_gpr(&t->regs, CAP_RAX, 0);
 	if (w->events->access) {
 		hg_derive_leave(&w->objects.derive);
@@ -261,18 +265,23 @@ static struct err *follow_return(struct bytes_walk *w, uint64_t rsp)
 /* What it does with its arguments is not looked at: that they have values is. */
 static struct err *enter_allocator(struct bytes_walk *w, const struct dec_step *s)
 {
-	const uint64_t *arguments = map_get(&w->entries, s->insn->rip);
+	const uint64_t *known = map_get(&w->entries, s->insn->rip);
 	struct fl_bytes_place p = { .time = s->position, .pc = s->insn->rip };
+	struct bytes_thread *t = w->thread;
+	const struct dec_allocator_function *a;
+	uint32_t arguments;
 
-	if (!arguments)
+	if (!known)
 		return NULL;
-	w->thread->allocator_rsp = w->thread->gpr[CAP_RSP];
-	w->thread->allocator_result = // posix_memalign()'s
-		*arguments & 1u << CAP_RDX ? w->thread->gpr[CAP_RDI] : 0;
+	a = &dec_allocator[*known];
+	arguments = arguments_of(a->fn);
+	t->allocator_rsp = t->gpr[CAP_RSP];
+	t->allocator_result = // posix_memalign()'s
+		arguments & 1u << CAP_RDX ? t->gpr[CAP_RDI] : 0;
+	t->asked = strcmp(a->name, "malloc_usable_size") ? 0 : t->gpr[CAP_RDI];
 	if (w->events->access)
 		hg_derive_enter(&w->objects.derive);
-	return w->events->use && w->thread->regs.live & *arguments &&
-			       fl_bytes_is_own(w, &p) ?
+	return w->events->use && t->regs.live & arguments && fl_bytes_is_own(w, &p) ?
 		       w->events->use(w->events->ctx, &p, FL_USE_SIZE, 0) :
 		       NULL;
 }
@@ -320,7 +329,7 @@ static struct err *on_insn(struct bytes_walk *w, const struct dec_step *s)
 		return err;
 	if (t->string.rsp && rsp >= t->string.rsp)
 		err = leave_string(w, s->gpr[CAP_RAX]);
-	return err ?: follow_return(w, rsp);
+	return err ?: follow_return(w, rsp, s->gpr[CAP_RAX]);
 }
 
 static struct err *on_step(void *ctx, struct frames *frames, const struct dec_step *s)

@@ -214,6 +214,7 @@ struct bytes_thread {
 				   ///< when it was entered
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	uint64_t allocator_result; ///< where it is to write what it returns; 0: in rax
+	uint64_t asked;		   ///< block of which malloc_usable_size() tells; 0: none
 	bool has_jumped;
 	struct bytes_dynamic dynamic;
 	struct bytes_relative relative;
@@ -224,8 +225,7 @@ struct bytes_walk {
 	struct dec_symbols *symbols;
 	struct frames *frames;
 	struct hg_strings strings;
-	struct map
-		entries; ///< of the allocator -> registers that have its arguments: bits
+	struct map entries; ///< of the allocator -> index of dec_allocator
 	uint32_t n_mapped;
 	VEC(struct bytes_thread *) threads;
 	struct bytes_thread *thread;
@@ -237,7 +237,7 @@ struct bytes_walk {
 	struct map models;   ///< rip -> struct insn_model *
 	struct arena arena;  ///< of those
 	struct map replaced; ///< rip -> whether memcheck would run another function
-	struct map blocks;   ///< start -> size
+	struct map blocks;   ///< start -> size; what malloc_usable_size() told, too
 	uint64_t first_block, last_block; ///< of those there were
 	uint64_t released_size;		  ///< of the block released just before
 	bool has_released;
