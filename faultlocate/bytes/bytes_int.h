@@ -136,6 +136,7 @@ struct bytes_site {
 	uint64_t addr;		  ///< that it was asked for by
 	struct dec_object member; ///< an array in around.at that is meant
 	uint32_t element;	  ///< .. bytes of an element; 0: there is none
+	bool is_back; ///< around.at may be an array, with where it begins its index was lowered
 };
 
 #define BYTES_BLOCKS \
@@ -515,6 +516,9 @@ bool fl_named_start(struct bytes_walk *w, uint64_t rip, const char *name);
 
 /** @return whether the line of @p rip takes either of two by a condition, and adds or subtracts something. */
 bool fl_named_either(struct bytes_walk *w, uint64_t rip);
+
+/** @return whether the line of @p rip lowers an index: `[--i]`. */
+bool fl_named_back(struct bytes_walk *w, uint64_t rip);
 
 /* ---- dynamic.c: alloca(), arrays of variable length */
 

@@ -252,6 +252,20 @@ bool fl_named_either(struct bytes_walk *w, uint64_t rip)
 	       has_sum(line);
 }
 
+bool fl_named_back(struct bytes_walk *w, uint64_t rip)
+{
+	char line[LINE_BYTES], before[LINE_BYTES];
+
+	if (!read_lines(w, rip, line, before) || !strip(line))
+		return false;
+	for (const char *at = line; (at = strchr(at, '['));) {
+		at++;
+		if (!strncmp(at + strspn(at, " \t"), "--", 2))
+			return true;
+	}
+	return false;
+}
+
 bool fl_named_start(struct bytes_walk *w, uint64_t rip, const char *name)
 {
 	char line[LINE_BYTES], before[LINE_BYTES];

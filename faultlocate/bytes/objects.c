@@ -146,6 +146,34 @@ static bool is_beside(struct bytes_walk *w, uint64_t rip, uint64_t addr,
 	       fl_named_either(w, rip);
 }
 
+/* clang makes one of where an array begins and of what its index is lowered by (`a[--i]`): what is @p addr without the
+ * index is in what lies before then. @return whether it may be so; @p ret is that array, or what lies before, as the first
+ * access says, or nothing, then. */
+static bool is_stepped_back(struct bytes_walk *w, const struct dec_step *s,
+			    struct dec_frame *f, uint64_t addr, struct dec_around *ret)
+{
+	const struct dec_object was = ret->at;
+	struct dec_around next;
+	bool is_named;
+
+	if (!was.name || was.start == addr || ret->is_static || s->insn->n_mem != 1 ||
+	    !fl_objects_is_literal(w, s->insn->rip))
+		return false;
+	is_named = fl_named_back(w, s->insn->rip);
+	if (was.is_array && !is_named)
+		return false;
+	addr += s->insn->mem[0].size;
+	if (dec_symbols_around(w->symbols, f, addr, &next) && next.at.is_array &&
+	    next.at.start == addr) {
+		*ret = next;
+		ret->before = was;
+		return true;
+	}
+	if (is_named)
+		ret->at.name = NULL;
+	return is_named;
+}
+
 /* The number of the variable that code at @p rip means by @p addr; 0: none. Where in a frame variables are
  * does not change, so it is asked once. */
 static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t addr,
@@ -165,11 +193,13 @@ static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t
 		memcpy(f.gpr, gpr, sizeof(f.gpr));
 		is_one = dec_symbols_around(w->symbols, &f, addr, around) &&
 			 !is_beside(w, rip, addr, &around->at);
-		if (is_one) {
+		site.is_back = is_one && is_indexed &&
+			       is_stepped_back(w, s, &f, addr, around);
+		is_one &= !site.is_back || around->at.name;
+		if (is_one && !site.is_back)
 			name_member(w, rip, &site);
-			if (vec_add(&o->site, site))
-				return 0;
-		}
+		if (is_one && vec_add(&o->site, site))
+			return 0;
 		if (map_put(&o->sites, key, is_one ? o->site.size : 0))
 			return 0;
 		known = map_get(&o->sites, key);
@@ -185,7 +215,7 @@ static uint32_t at_site(struct bytes_walk *w, const struct dec_step *s, uint64_t
 	around->other_end += by;
 	if (around->other_start != UINT64_MAX)
 		around->other_start += by;
-	whole = number_of(w, around, rip, is_indexed);
+	whole = number_of(w, around, rip, is_indexed && !site.is_back);
 	if (!whole || !site.element)
 		return whole;
 	outer = around->at.start;
