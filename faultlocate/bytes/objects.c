@@ -765,16 +765,48 @@ static void note_relative(struct bytes_walk *w, const struct dec_step *s,
 	r->value[to] = w->objects.derive.regs->value[to];
 }
 
+#define LEA_BYTES 5 // at most, without a displacement
+
+/* Of optimized code: clang adds a variable's place in the frame behind a lea that has added an index to where the frame ends
+ * (LLVM's FixupLEAs), and not in it, whatever lies at that end. @p number: the registers' so far. @return the register to
+ * which the instruction of @p s adds such, with @p ret the address without the index; -1: none. */
+static int placed_by(struct bytes_walk *w, const struct dec_step *s,
+		     const uint32_t *number, uint64_t *ret)
+{
+	const struct bytes_objects *o = &w->objects;
+	int to = s->insn->mnemonic == ZYDIS_MNEMONIC_ADD ? defined_by(w, s) : -1;
+	const struct bytes_object *x;
+	const struct bytes_site *site;
+	const struct insn_model *m;
+	const uint64_t *known;
+
+	if (to < 0 || !number[to])
+		return -1;
+	m = fl_bytes_model(w, s->insn);
+	x = &o->all.data[number[to] - 1];
+	if (m->op[1].kind != MODEL_IMM || !x->site || x->around.is_static ||
+	    s->insn->rip - x->site > LEA_BYTES)
+		return -1;
+	known = map_get(&o->sites, hg_derive_key(x->site, DEC_FLOW_NEXT));
+	if (!known || !*known)
+		return -1;
+	site = &o->site.data[*known - 1];
+	*ret = site->addr + m->op[1].imm +
+	       (x->around.at.name ? x->around.at.start - site->around.at.start :
+				    x->around.before.start - site->around.before.start);
+	return to;
+}
+
 /* An instruction of the user's, which is to be carried on. */
 static void step_own(struct bytes_walk *w, const struct dec_step *s)
 {
 	struct hg_derive *d = &w->objects.derive;
 	struct bytes_before b;
-	uint64_t before[DEC_GPRS], addr;
+	uint64_t before[DEC_GPRS], addr, place = 0;
 	uint32_t number[DEC_GPRS], other, from;
 	bool is_literal = fl_objects_is_literal(w, s->insn->rip), is_new,
 	     is_fixed = false, is_member = false;
-	int reg = 0, sum;
+	int reg = 0, sum, placed;
 
 	memcpy(before, d->regs->value, sizeof(before));
 	memcpy(number, d->regs->gpr, sizeof(number));
@@ -784,6 +816,7 @@ static void step_own(struct bytes_walk *w, const struct dec_step *s)
 		fl_made_begin(w, s, &b);
 	}
 	sum = is_literal ? -1 : relative_sum(w, s);
+	placed = is_literal ? -1 : placed_by(w, s, number, &place);
 	hg_derive_step(d, s);
 	// Where the stack ends is no pointer to what lies there, whatever it was set from.
 	hg_derived_set(d->regs, CAP_RSP, 0);
@@ -807,6 +840,8 @@ static void step_own(struct bytes_walk *w, const struct dec_step *s)
 	}
 	if (sum >= 0)
 		hg_derived_set(d->regs, sum, 0);
+	if (placed >= 0)
+		hg_derived_set(d->regs, placed, at_site(w, s, place, before, true));
 	if (s->insn->gpr_written)
 		fl_dynamic_step(w, s);
 }

@@ -8,7 +8,7 @@
 need gojq gcc g++ clang
 need_bpf
 
-for how in "g++ -O"{1,2,3}" returned.cc" "g++ -O2 -fno-omit-frame-pointer returned.cc" {"gcc -O0","gcc -O1","clang -O0"}" ends.c" "clang -O1 folded.c" {gcc,clang}" -O0 either.c" clang" -O"{1,2,s}" pushed.c" clang" -O"{1,s}" relative.c" "clang -O2"{," -DOWN"}" aborting.c" {gcc,clang}" -O"{0,1}" "{placed,usable}.c {gcc,clang}" -O0 lowered.c"; do
+for how in "g++ -O"{1,2,3}" returned.cc" "g++ -O2 -fno-omit-frame-pointer returned.cc" {"gcc -O0","gcc -O1","clang -O0"}" ends.c" "clang -O1 folded.c" {gcc,clang}" -O0 either.c" clang" -O"{1,2,s}" pushed.c" clang" -O"{1,s}" relative.c" "clang -O2"{," -DOWN"}" aborting.c" {gcc,clang}" -O"{0,1}" "{placed,usable}.c {gcc,clang}" -O0 lowered.c" "clang -O"{1,2}" apart.c"; do
 	source=tests/check/programs/${how##* }
 	grep -n '// expect: ' "$source" | sed 's/^\([0-9]*\):.*expect: \(.*\)/\1 \2/' >"$TMPDIR/want"
 	[ -s "$TMPDIR/want" ] || fail "$source expects nothing"
