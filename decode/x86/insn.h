@@ -121,8 +121,10 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 /** Decoded instructions, by what they are: many of a program's are the same, and decoding one takes far longer than to
  * find it. Zeroed: none. */
 struct dec_insns {
+	// Whole pages; they fit into a processor's second cache.
+	struct dec_insn known[4096]; ///< by what they are
 	struct dec_insn
-		known[4096]; ///< whole pages; they fit into a processor's second cache
+		placed[1024]; ///< .. and were, with the same key as those, by where
 };
 
 /** @return the instruction at @p rip, from its @p bytes, of which @p avail may be read; its flow is DEC_FLOW_TRAP, its len 0

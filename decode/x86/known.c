@@ -80,12 +80,21 @@ bool dec_insn_again(struct dec_insn *insn, const uint8_t *bytes, uint64_t rip)
 const struct dec_insn *dec_insns_decode(struct dec_insns *known, const uint8_t *bytes,
 					uint64_t avail, uint64_t rip)
 {
-	const size_t n = sizeof(known->known) / sizeof(*known->known);
+	const size_t n = sizeof(known->known) / sizeof(*known->known),
+		     n_placed = sizeof(known->placed) / sizeof(*known->placed);
+	struct dec_insn *place = &known->placed[rip % n_placed];
 	struct dec_insn *insn =
 		&known->known[avail < DEC_INSN_KEY ? 0 : dec_insn_key(bytes) % n];
 
-	if (!insn->len || insn->len > avail || !dec_insn_again(insn, bytes, rip))
-		dec_insn_decode(bytes, avail < 15 ? avail : 15, rip, insn);
+	if (insn->len && insn->len <= avail && dec_insn_again(insn, bytes, rip))
+		return insn;
+	// Of two with one key, by turns in a loop, one is known by where it is.
+	if (place->rip == rip && place->len && place->len <= avail &&
+	    dec_insn_again(place, bytes, rip))
+		return place;
+	if (insn->len)
+		known->placed[insn->rip % n_placed] = *insn;
+	dec_insn_decode(bytes, avail < 15 ? avail : 15, rip, insn);
 	return insn;
 }
 

@@ -5,6 +5,7 @@
 
 #include "tests/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "decode/x86/insn.h"
@@ -132,12 +133,34 @@ static void the_like_is_known(void **state)
 	differs("\xb8\x10\x00\x00\x00", "\xb8\x11\x00\x00\x00", 5);
 }
 
+/* Two that have one key, by turns, are each what stands there. */
+static void taking_turns(void **state)
+{
+	static const uint8_t one[16] = "\xb8\x10\x00\x00\x01", // mov $.., %eax
+		other[16] = "\xb8\x10\x00\x00\x02";
+	struct dec_insns *known = calloc(1, sizeof(*known));
+
+	(void)state;
+	assert_int_equal(dec_insn_key(one), dec_insn_key(other));
+	for (int i = 0; i < 6; i++) {
+		const uint8_t *code = i % 2 ? other : one;
+		uint64_t rip = i % 2 ? 0x5000 : 0x1234;
+		const struct dec_insn *insn = dec_insns_decode(known, code, 16, rip);
+
+		assert_int_equal(insn->rip, rip);
+		assert_int_equal(insn->len, 5);
+		assert_memory_equal(insn->bytes, code, 5);
+	}
+	free(known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_mask_none_is_read),
 		cmocka_unit_test(operands_move),
 		cmocka_unit_test(the_like_is_known),
+		cmocka_unit_test(taking_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
