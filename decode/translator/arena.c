@@ -22,9 +22,8 @@
 #define ARENAS_MOST 32
 #define ARENA_CHANCE (256ull << 20)
 #define ARENA_PIECE (1ull << 20) // there is memory by so much
-#define ARENA_AHEAD \
-	(64ull      \
-	 << 10) // .. and pages by so much: a fault for each takes five times as long
+// .. and pages by so much: a fault for each takes five times as long.
+#define ARENA_AHEAD (64ull << 10)
 
 /* Have memory for @p room bytes at @p at, in [*@p open, @p end), where there is none yet. */
 static void arena_open(uint8_t **open, const uint8_t *at, size_t room, const uint8_t *end)

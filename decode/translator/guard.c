@@ -128,17 +128,12 @@ static struct err *add_parts(struct dec_engine *e, uint64_t size)
 }
 
 /* Blocks that begin at @p rip begin with an event, which knows the hook that is there. */
-static struct err *add_stop(struct dec_engine *e, uint64_t rip)
+struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip)
 {
 	if (map_put(&e->guard->stops, rip, 1))
 		return &err_nomem;
 	dec_engine_forget(e, rip, 1);
 	return NULL;
-}
-
-struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip)
-{
-	return guard_is_stop(e->guard, rip) ? NULL : add_stop(e, rip);
 }
 
 bool dec_guard_stops_at(const struct dec_guard *g, uint64_t rip)
@@ -174,7 +169,7 @@ struct err *dec_guard_hook(struct dec_engine *e, const struct dec_hook *h)
 	if (h->is_resolver)
 		dec_engine_set_break(e, h->rip, true);
 	else if (h->kind == DEC_HOOK_ALLOCATOR || h->kind == DEC_HOOK_FAMILY)
-		return add_stop(e, h->rip);
+		return dec_guard_add_stop(e, h->rip);
 	else if (h->kind == DEC_HOOK_STRING)
 		dec_engine_invalidate(e, h->rip, 1);
 	else

@@ -154,7 +154,7 @@ struct guard_parts_row {
 	uint16_t
 		steps; ///< by an index that were seen to lead there; GUARD_VARIED: one led elsewhere; of START: 1: one led nowhere
 	uint8_t way;   ///< enum guard_way
-	uint8_t behind; ///< .. from anchor, where a constant led that is part of that step; GUARD_VAGUE: not known, nor is anchor
+	uint8_t behind; ///< .. from anchor, where a constant led that is part of that step; GUARD_VAGUE: not known
 };
 
 enum { GUARD_VARIED = UINT16_MAX, GUARD_VAGUE = UINT8_MAX };

@@ -204,7 +204,7 @@ void dec_guard_enter_family(struct dec_engine *e, const struct dec_hook *h)
 	f->align = h->times ? e->ctx->gpr[h->times] : 0;
 	f->rsp = e->ctx->gpr[CAP_RSP];
 	f->returns = guard_word_at(f->rsp);
-	if (!f->is_once && dec_guard_add_stop(e, f->returns))
+	if (!f->is_once && guard_add_stop(e, f->returns))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 }
 
@@ -331,7 +331,7 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 	}
 	if (h->kind != DEC_HOOK_ALLOCATOR)
 		dec_engine_set_break(e, call->returns, true);
-	else if (!guard_is_stop(g, call->returns) && dec_guard_add_stop(e, call->returns))
+	else if (guard_add_stop(e, call->returns))
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 }
 

@@ -104,6 +104,12 @@ static inline bool guard_is_stop(struct dec_guard *g, uint64_t rip)
 	return *known == rip;
 }
 
+/** .. from now on, if they do not. @return ERR_NOMEM. */
+static inline struct err *guard_add_stop(struct dec_engine *e, uint64_t rip)
+{
+	return guard_is_stop(e->guard, rip) ? NULL : dec_guard_add_stop(e, rip);
+}
+
 /* ---- guard_nodes.c ---------------------------------------------------------------------------- */
 
 /** @return the shadow of the word at @p addr; NULL: there is none, nor is it @p is_made. */

@@ -23,7 +23,7 @@
 #define SPLIT 16
 // From here on a vector.
 #define VECTOR_BYTES 16
-// There are several anchors.
+// There are several anchors, or that is not known.
 #define ANCHORS INT32_MIN
 // As heap_calls.c: so many frames of the user's are asked.
 #define WRAPPERS_MAX 8
@@ -294,6 +294,7 @@ static uint32_t add_row(struct dec_engine *e, uint32_t n, uint32_t class,
 					 .first = tag,
 					 .behind = GUARD_VAGUE };
 	set_bounds(row, own, other);
+	g->n_parts_gone += !node->is_live;
 	if (node->tag) {
 		first = dec_guard_parts_row(g, node->tag);
 		row->next = first->next;

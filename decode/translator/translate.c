@@ -58,10 +58,9 @@ static void translation_see_page(struct translation *t, uint64_t page)
 {
 	struct dec_engine *e = t->e;
 
-	if (t->has_seen_page && page == t->seen_page)
+	if (t->seen_page == page + 1)
 		return;
-	t->has_seen_page = true;
-	t->seen_page = page;
+	t->seen_page = page + 1;
 	if (!map_get(&e->code_pages, page)) {
 		map_put(&e->code_pages, page, 0);
 		if (e->world.code_seen && !e->world.code_seen(e->world.ctx, page) &&

@@ -76,8 +76,7 @@ struct translation {
 	int special_kind;
 	uint64_t end_rip; ///< where execution goes on when no branch ends the block
 	bool is_logged, is_watched, is_single;
-	bool has_seen_page;
-	uint64_t seen_page;	///< the last one that the world was told of
+	uint64_t seen_page;	///< the last one that the world was told of, + 1; 0: none
 	uint32_t log_at;	///< next slot's offset in the record
 	struct dec_known known; ///< at the instruction being emitted
 	int debit_at;		///< the block is counted before this instruction; -1: not
