@@ -27,6 +27,12 @@
 /* What calls that we have a recorded thread make have as sixth argument, which they ignore. */
 #define REC_OURS 0x6972656b61656874ull
 
+/* Stand in instructions for numbers of the kernel's, until it is loaded: of a call, and of a type (record_pages.h). */
+#define REC_CAST_CALL 0x7a570001
+#define REC_CAST_TYPE 0x7a570002
+#define REC_PROOFS \
+	4u /* times that both ways to memory give the same, before one is taken */
+
 enum rec_kind {
 	REC_SYSCALL = 1,
 	REC_CHUNK,

@@ -8,6 +8,7 @@
 #define BPF_RECORD_CALLS_H
 
 #include "bpf/record_files.h"
+#include "bpf/record_pages.h"
 #include "bpf/record_ring.h"
 
 #define NR_RT_SIGRETURN_GONE (-1)
@@ -468,20 +469,9 @@ static void stop_for_memory(struct rec_syscall *e)
 	bpf_send_signal_thread(SIGSTOP);
 }
 
-/* Argument @i as it was at the entry. (The verifier wants fields of regs by their names.) */
-static __always_inline __u64 plain_arg(const struct pt_regs *regs, __u8 i)
-{
-	return i == 0 ? regs->di :
-	       i == 1 ? regs->si :
-	       i == 2 ? regs->dx :
-	       i == 3 ? regs->r10 :
-	       i == 4 ? regs->r8 :
-			regs->r9;
-}
-
 /* Bytes that a call with DESC_PLAIN wrote. */
-static __always_inline __u64 plain_size(const struct rec_out *o,
-					const struct pt_regs *regs, __s64 ret)
+static __always_inline __u64 plain_size(const struct rec_out *o, const __u64 args[8],
+					__s64 ret)
 {
 	__u64 n = ret, most;
 
@@ -489,55 +479,67 @@ static __always_inline __u64 plain_size(const struct rec_out *o,
 		return 0;
 	if (o->kind == OUT_FIXED)
 		return o->size;
-	most = plain_arg(regs, o->count);
+	most = args[o->count & 7];
 	return (n < most ? n : most) * o->size;
 }
 
-/* Bytes that go by the stack, on which is no room for more. */
-#define SMALL 64u
+#define SMALL 64u /* bytes, for more of which the stack has no room */
 
 /*
- * User memory, to its place in the ring. A kernel with CONFIG_HARDENED_USERCOPY finds out before each copy what it
- * is copied to. Of its own stack it knows that first; that the ring is nothing else takes three calls, 40 ns.
+ * User memory of at most SMALL bytes, by way of the stack: a kernel with CONFIG_HARDENED_USERCOPY finds out before each
+ * copy what it is copied to. Of its own stack it knows that first; that the ring is nothing else takes three
+ * calls, 40 ns.
  */
-static __always_inline int read_plain(__u64 *to, __u64 size, __u64 addr)
+static __always_inline int read_small(__u64 words[SMALL / 8], __u64 size, __u64 addr,
+				      const struct task_struct *task,
+				      const struct pt_regs *regs, int is_typed)
 {
-	__u64 words[SMALL / 8] = {};
-
-	if (size > SMALL)
-		return bpf_probe_read_user(to, size, (void *)addr);
-	if (bpf_probe_read_user(words, size, (void *)addr))
-		return -1;
-	for (__u32 i = 0; i < SMALL / 8 && i * 8 < size; i++)
-		to[i] = words[i];
-	return 0;
+	if (is_typed && cast_type() && size <= FEW) {
+		if (pages.proofs < REC_PROOFS)
+			prove_pages(regs->ip - 8); // code is nowhere 0
+		else if (read_pages(words, addr, task, pages.base))
+			return 0;
+	}
+	__builtin_memset(words, 0, SMALL);
+	return bpf_probe_read_user(words, size, (void *)addr);
 }
 
 /*
  * The way of nearly all calls: their record is put together in its place in the ring. What is
- * not as usual goes the long way. @return whether it is recorded.
+ * not as usual goes the long way. (What can be is known before there is a place: then the verifier has fewer ways
+ * to follow.) @return whether it is recorded.
  */
 static __always_inline int put_plain(const struct rec_desc *d,
 				     const struct task_struct *task,
-				     const struct pt_regs *regs, __s64 ret, __u64 id)
+				     const struct pt_regs *regs, __s64 ret, __u64 id,
+				     int is_typed)
 {
 	struct rec_ring *r = the_ring();
-	__u64 addr = plain_arg(regs, d->out[0].arg), at, size, bytes;
+	// (The verifier wants fields of regs by their names.)
+	__u64 args[8] = { regs->di, regs->si, regs->dx, regs->r10, regs->r8, regs->r9 };
+	__u64 addr = args[d->out[0].arg & 7], at, size, bytes, ns;
+	__u64 words[SMALL / 8], last, *to;
 	struct rec_syscall *e;
 	struct rec_part *part;
 	struct rec_frame *f;
 
-	size = addr ? plain_size(&d->out[0], regs, ret) : 0;
+	size = addr ? plain_size(&d->out[0], args, ret) : 0;
 	OPAQUE(size);
 	if (!r || size > REC_INLINE_MAX - sizeof(*part) - 8 || chance_below ||
 	    used_of(r) > REC_RING_BYTES / 2)
 		return 0;
+	ns = about_ns();
+	if (size) {
+		OPAQUE(size);
+		if (size <= SMALL && read_small(words, size, addr, task, regs, is_typed))
+			return 0;
+	}
 	bytes = size ? sizeof(*part) + ((size + 7) & ~7ull) : 0;
 	f = claim(r, sizeof(*e) + bytes, &at);
 	if (!f)
 		return 1;
 	e = (struct rec_syscall *)(f + 1);
-	fill_call(e, task, regs, ret, id, about_ns());
+	fill_call(e, task, regs, ret, id, ns);
 	e->head.listed_as = e->nr;
 	e->flags = 0;
 	e->inline_bytes = bytes;
@@ -545,7 +547,11 @@ static __always_inline int put_plain(const struct rec_desc *d,
 		part = (struct rec_part *)(e + 1);
 		part->addr = addr;
 		part->size = size;
-		if (read_plain((__u64 *)(part + 1), size, addr))
+		to = (__u64 *)(part + 1);
+		last = ~0ull >> (-size % 8 * 8);
+		for (__u32 i = 0; size <= SMALL && i < SMALL / 8 && i * 8 < size; i++)
+			to[i] = i * 8 + 8 < size ? words[i] : words[i] & last;
+		if (size > SMALL && bpf_probe_read_user(to, size, (void *)addr))
 			stop_for_memory(e);
 	}
 	finish(r, f, sizeof(*e) + bytes, at);
@@ -740,10 +746,10 @@ struct {
 	__type(value, __u32);
 } nowhere_typed SEC(".maps"), nowhere_raw SEC(".maps");
 
-/* The end of a call with @regs. @bits: of its process. */
+/* The end of a call with @regs. @bits: of its process. @is_typed: the program's kind, known to the compiler. */
 static __always_inline void end_call(const struct task_struct *task,
 				     const struct pt_regs *regs, __s64 ret, __u64 id,
-				     __u8 bits)
+				     __u8 bits, int is_typed)
 {
 	__u32 nr = regs->orig_ax;
 	struct rec_desc *d;
@@ -766,7 +772,7 @@ static __always_inline void end_call(const struct task_struct *task,
 	d = bpf_map_lookup_elem(&descs, &nr);
 	if (d && d->flags & DESC_PLAIN && has_plain_end(ret) && !(bits & REC_SHARING) &&
 	    !is_32_bit(task) && !(d->use && bits & REC_WRITING) &&
-	    put_plain(d, task, regs, ret, id))
+	    put_plain(d, task, regs, ret, id, is_typed))
 		return;
 	s = my_scratch();
 	if (!s)
@@ -789,7 +795,7 @@ int record_sys_exit_typed(__u64 *args)
 	__u64 id = id_of(task);
 
 	bpf_tail_call(args, &nowhere_typed, 0);
-	end_call(task, regs, args[1], id, process_bits(id >> 32));
+	end_call(task, regs, args[1], id, process_bits(id >> 32), 1);
 	return 0;
 }
 
@@ -802,7 +808,7 @@ int record_sys_exit(__u64 *args)
 	__u64 id = id_of(task);
 
 	bpf_tail_call(args, &nowhere_raw, 0);
-	end_call(task, regs, args[1], id, process_bits(id >> 32));
+	end_call(task, regs, args[1], id, process_bits(id >> 32), 0);
 	return 0;
 }
 

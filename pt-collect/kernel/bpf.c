@@ -217,6 +217,8 @@ void ptc_bpf_end_session(struct ptc_bpf *b)
 	ptc_bpf_set_chance(b, 0, 0);
 	b->consumer = take_nothing;
 	consume(b);
+	log_debug("a few bytes of memory are read by %s",
+		  b->globals->pages.proofs < REC_PROOFS ? "the kernel" : "page tables");
 }
 
 void ptc_bpf_destroy(struct ptc_bpf *b)

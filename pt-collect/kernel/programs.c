@@ -8,13 +8,17 @@
  */
 #define LOG_ROOM "record"
 #include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/types.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "pt-collect/kernel/programs.h"
 #include "pt-collect/kernel/types.h"
 
+#include "bpf/record.h"
 #include "bpf/record.skel.h"
 
 #define TYPED "typed_raw_tp" ///< section of programs whose tracepoint has types
@@ -81,23 +85,49 @@ static int choose(const struct ptc_programs *p, struct record_bpf *skel,
 	return 0;
 }
 
+/** The kernel's numbers, where record_pages.h has something else instead: libbpf would look for them in all of the
+ * kernel's types. */
+static int put_numbers(struct bpf_program *prog, const struct ptc_numbers *numbers)
+{
+	bool has_cast = numbers->cast && numbers->words;
+	size_t n = bpf_program__insn_cnt(prog);
+	_cleanup_free_ struct bpf_insn *insns = malloc(n * sizeof(*insns));
+
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, bpf_program__insns(prog), n * sizeof(*insns));
+	for (struct bpf_insn *i = insns; i < insns + n; i++) {
+		if (i->code == (BPF_ALU64 | BPF_MOV | BPF_K) && i->imm == REC_CAST_TYPE) {
+			i->imm = has_cast ? numbers->words : 0;
+		} else if (has_cast && i->code == (BPF_JMP | BPF_CALL) && !i->src_reg &&
+			   i->imm == REC_CAST_CALL) {
+			i->src_reg = BPF_PSEUDO_KFUNC_CALL;
+			i->imm = numbers->cast;
+		}
+	}
+	return bpf_program__set_insns(prog, insns, n);
+}
+
 /** libbpf loads it as the kind that it was opened as, of which it knows no more: now it is told the rest. */
 static int prepare_typed(struct bpf_program *prog, struct bpf_prog_load_opts *opts,
-			 long call_end)
+			 long cookie)
 {
+	const struct ptc_numbers *numbers = (const struct ptc_numbers *)cookie;
+
 	opts->expected_attach_type = BPF_TRACE_RAW_TP;
-	opts->attach_btf_id = call_end;
-	return bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
+	opts->attach_btf_id = numbers->call_end;
+	return put_numbers(prog, numbers) ?:
+		       bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
 }
 
 /** Whether programs can be attached where the verifier knows the types of the arguments. libbpf, by
  * its own name for them, would read all of the kernel's types for one number (12 ms). */
 static void allow_typed(struct ptc_programs *p)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = p->call_end,
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)&p->numbers,
 		    .prog_prepare_load_fn = prepare_typed);
 
-	if (p->call_end)
+	if (p->numbers.call_end)
 		p->handler = libbpf_register_prog_handler(
 			TYPED "+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP, &opts);
 }
@@ -122,7 +152,7 @@ struct err *ptc_programs_load(struct ptc_programs *p, const char *const *names)
 
 	libbpf_set_print(print_libbpf);
 	if (!p->has_types) {
-		p->types_fd = ptc_types_open(&p->call_end);
+		p->types_fd = ptc_types_open(&p->numbers);
 		allow_typed(p);
 	}
 	p->has_types = true;

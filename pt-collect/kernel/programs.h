@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/base.h"
+#include "pt-collect/kernel/types.h"
 
 #define PTC_UPROBE_MULTI 48 ///< BPF_TRACE_UPROBE_MULTI
 
@@ -21,9 +22,8 @@ struct ptc_programs {
 	VEC(struct record_bpf *) objects; ///< the first made the maps
 	bool has_types;
 	int types_fd;
-	uint32_t
-		call_end; ///< the type of the tracepoint of typed programs; 0: there can be none
-	int handler; ///< by which libbpf loads those; 0: none
+	struct ptc_numbers numbers; ///< without call_end there can be no typed programs
+	int handler;		    ///< by which libbpf loads those; 0: none
 };
 
 /** Load @p names (the last is NULL), none of which is loaded yet. */

@@ -22,6 +22,8 @@
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define CALL_END "btf_trace_sys_exit"
+#define CAST "bpf_rdonly_cast"
+#define WORDS "timespec64"
 
 /** Others make loading fail: "no matching targets found". */
 static const char *const wanted[] = {
@@ -30,7 +32,7 @@ static const char *const wanted[] = {
 	"files_struct",	  "fdtable",	   "file",	  "address_space",
 	"rb_root_cached", "rb_root",	   "inode",	  "super_block",
 	"vm_area_struct", "proc_inode",	   "pid",	  "upid",
-	"sighand_struct", "k_sigaction"
+	"sighand_struct", "k_sigaction",   "mm_struct"
 };
 
 /** Numbers of our types; then come the copies, then arrays. */
@@ -44,7 +46,7 @@ struct types {
 	const uint8_t *data; ///< the kernel's
 	size_t size;
 	const struct btf_header *head;
-	uint32_t call_end;		     ///< see types.h
+	struct ptc_numbers numbers;
 	VEC(const struct btf_type *) all;    ///< by number
 	VEC(const struct btf_type *) copied; ///< structures, by their numbers
 	VEC(struct array) arrays;
@@ -136,6 +138,20 @@ static bool copy_later(struct types *t, const struct btf_type *type)
 	return slot;
 }
 
+/** It is the last of all so far. */
+static void note_number(struct types *t, const struct btf_type *type)
+{
+	const char *name = name_of(t, type->name_off);
+	uint32_t number = t->all.size - 1;
+
+	if (btf_is_typedef(type) && !strcmp(name, CALL_END))
+		t->numbers.call_end = number;
+	else if (btf_is_func(type) && !strcmp(name, CAST))
+		t->numbers.cast = number;
+	else if (btf_is_struct(type) && !strcmp(name, WORDS))
+		t->numbers.words = number;
+}
+
 /** Number all types; the wanted structures are to be copied. */
 static bool read_types(struct types *t)
 {
@@ -157,8 +173,7 @@ static bool read_types(struct types *t)
 		if (btf_kind(type) == BTF_KIND_STRUCT && is_wanted(t, type) &&
 		    !copy_later(t, type))
 			return false;
-		if (btf_is_typedef(type) && !strcmp(name_of(t, type->name_off), CALL_END))
-			t->call_end = t->all.size - 1;
+		note_number(t, type);
 		at += sizeof(*type) + tail;
 	}
 	return at == end;
@@ -297,14 +312,14 @@ static void types_deinit(struct types *t)
 	btf__free(t->made);
 }
 
-int ptc_types_open(uint32_t *call_end)
+int ptc_types_open(struct ptc_numbers *numbers)
 {
 	_cleanup_(types_deinit) struct types t = {};
 	_cleanup_close_ int fd = -1;
 	const void *raw;
 	uint32_t size;
 
-	*call_end = 0;
+	*numbers = (struct ptc_numbers){};
 	t.data = map_kernel_types(&t.size);
 	t.head = (const struct btf_header *)t.data;
 	if (!t.data || !has_sections(&t) || !read_types(&t) || !add_nameless(&t))
@@ -314,6 +329,6 @@ int ptc_types_open(uint32_t *call_end)
 	fd = raw ? memfd_create("types", MFD_CLOEXEC) : -1;
 	if (fd < 0 || write(fd, raw, size) != (ssize_t)size)
 		return -1;
-	*call_end = t.call_end;
+	*numbers = t.numbers;
 	return take_fd(&fd);
 }

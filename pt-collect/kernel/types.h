@@ -10,9 +10,15 @@
 
 #include <stdint.h>
 
+/** The kernel's numbers of types; 0: it has no such, or they cannot be told. */
+struct ptc_numbers {
+	uint32_t call_end; ///< of its tracepoint at the end of calls
+	uint32_t cast;	   ///< of bpf_rdonly_cast()
+	uint32_t words;	   ///< of a structure that is two words, to cast to
+};
+
 /** A memory file of them, as BTF, for libbpf to relocate by. @return its descriptor, to
- * close; -1 when they cannot be told: then libbpf finds them by itself, in 12 ms more.
- * @param call_end the kernel's number of the type of its tracepoint at the end of calls; 0: unknown. */
-int ptc_types_open(uint32_t *call_end);
+ * close; -1 when they cannot be told: then libbpf finds them by itself, in 12 ms more. */
+int ptc_types_open(struct ptc_numbers *numbers);
 
 #endif

@@ -8,7 +8,7 @@
 #
 # What a test that failed has left is kept in the directory FAULTLINE_SMOKE_KEEP, if that is set.
 #
-# all: ls signals floats cpu portable heap threads follow attach stores pressure snapshot chaos analyze user surroundings
+# all: ls signals floats cpu portable heap threads follow attach stores pressure snapshot chaos analyze user surroundings few
 # old: ls signals floats cpu portable heap threads follow attach stores pressure snapshot chaos analyze old_user
 # cpu: ls signals floats cpu portable heap threads follow stores analyze machine
 set -u
@@ -164,6 +164,15 @@ test_snapshot() {
 	[ "$("$FAULTLINE" dump -k heap_done "$TMPDIR/c" | grep -c malloc)" -gt 20 ] ||
 		fail "$(events heap_done c) results of allocator calls"
 	readelf -h "$TMPDIR/c/end.core" | grep -q 'CORE (Core file)' || fail "no core of the end"
+}
+
+# What a few bytes of memory are is known by page tables, of as many levels as there are here.
+test_few() {
+	FAULTLINE_LOG=record:2 "${RECORD[@]}" -o "$TMPDIR/few" -- "$programs/few" >"$TMPDIR/few.out" 2>"$TMPDIR/few.err" ||
+		fail "record: $(tail -n 5 "$TMPDIR/few.err")"
+	grep -q 'a few bytes of memory are read by page tables' "$TMPDIR/few.err" || fail "$(tail -n 5 "$TMPDIR/few.err")"
+	replay few
+	echo "levels: $(grep -c la57 /proc/cpuinfo) of them have five; $(grep -c ^640/640 "$TMPDIR/few.out") kinds of memory"
 }
 
 test_chaos() {

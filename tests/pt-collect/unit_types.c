@@ -15,7 +15,7 @@
 #include "tests/unit.h"
 
 static struct btf *all, *cut;
-static uint32_t call_end;
+static struct ptc_numbers numbers;
 
 static const struct btf_type *find(const struct btf *b, const char *name)
 {
@@ -90,11 +90,23 @@ static void test_is_small(void **state)
 	assert_true(btf__type_cnt(cut) < btf__type_cnt(all) / 50);
 }
 
-static void test_call_end(void **state)
+/** 0 where the kernel has no such. */
+static uint32_t number_of(const char *name, uint32_t kind)
+{
+	int number = btf__find_by_name_kind(all, name, kind);
+
+	return number < 0 ? 0 : number;
+}
+
+static void test_numbers(void **state)
 {
 	(void)state;
-	assert_int_equal(call_end, btf__find_by_name_kind(all, "btf_trace_sys_exit",
-							  BTF_KIND_TYPEDEF));
+	assert_true(numbers.call_end);
+	assert_int_equal(numbers.call_end,
+			 number_of("btf_trace_sys_exit", BTF_KIND_TYPEDEF));
+	assert_int_equal(numbers.cast, number_of("bpf_rdonly_cast", BTF_KIND_FUNC));
+	assert_true(numbers.words);
+	assert_int_equal(numbers.words, number_of("timespec64", BTF_KIND_STRUCT));
 }
 
 int main(void)
@@ -102,7 +114,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_places),
 		cmocka_unit_test(test_is_small),
-		cmocka_unit_test(test_call_end),
+		cmocka_unit_test(test_numbers),
 	};
 	char path[64];
 	int fd, ret;
@@ -112,7 +124,7 @@ int main(void)
 		puts("this kernel has no BTF");
 		return 77;
 	}
-	fd = ptc_types_open(&call_end);
+	fd = ptc_types_open(&numbers);
 	if (fd < 0) {
 		puts("cannot cut out the kernel's types");
 		return 1;
