@@ -253,6 +253,14 @@ bool fl_bytes_is_own(struct bytes_walk *w, struct fl_bytes_place *p);
 const struct insn_model *fl_bytes_model(struct bytes_walk *w,
 					const struct dec_insn *insn);
 
+/** @return the general register that @p insn writes all of; -1: it does not. */
+static inline int fl_bytes_defined(struct bytes_walk *w, const struct dec_insn *insn)
+{
+	const struct insn_model *m = fl_bytes_model(w, insn);
+
+	return m && m->op[0].kind == MODEL_GPR && m->op[0].bytes == 8 ? m->op[0].reg : -1;
+}
+
 /* ---- glance.c */
 
 /** A dec_heap_options.glance; step_ctx: the walk. */
@@ -483,6 +491,25 @@ void fl_made_begin(struct bytes_walk *w, const struct dec_step *s,
 /** It was; @p is_fixed: it made an address that is a constant in what it is to. */
 void fl_made_end(struct bytes_walk *w, const struct dec_step *s,
 		 const struct bytes_before *b, bool is_fixed);
+
+/* ---- optimized.c: of the user's code with optimization */
+
+/** What an instruction began with, and what it adds up. */
+struct bytes_sum {
+	uint64_t value[DEC_GPRS];  ///< of registers
+	uint32_t number[DEC_GPRS]; ///< .. to what they are pointers
+	int led; ///< the register that it makes of a table's address, which leads elsewhere; -1: none
+	int placed;	///< .. to which it adds a variable's place in the frame; -1: none
+	uint64_t place; ///< without what was added before
+};
+
+/** The instruction of @p s is to be carried on. */
+void fl_optimized_begin(struct bytes_walk *w, const struct dec_step *s,
+			struct bytes_sum *b);
+
+/** It was; what register b->placed is to then, the caller knows. */
+void fl_optimized_end(struct bytes_walk *w, const struct dec_step *s,
+		      const struct bytes_sum *b);
 
 /* ---- ended.c: of code without optimization */
 

@@ -675,148 +675,26 @@ static bool makes_member(struct bytes_walk *w, const struct dec_step *s, int *re
 	       stays_inside(w, &o->all.data[*number - 1], *ret);
 }
 
-/* The general register that the instruction of @p s writes all of; -1: it does not. */
-static int defined_by(struct bytes_walk *w, const struct dec_step *s)
-{
-	const struct insn_model *m = fl_bytes_model(w, s->insn);
-
-	return m && m->op[0].kind == MODEL_GPR && m->op[0].bytes == 8 ? m->op[0].reg : -1;
-}
-
-/* Do @p a and @p b lie in @p o, or at its end? */
-static bool are_of(const struct dec_object *o, uint64_t a, uint64_t b)
-{
-	return o->name && a - o->start <= o->size && b - o->start <= o->size;
-}
-
-/* .. in the variable that a pointer of number @p number is to, or that ends there? */
-static bool are_of_one(const struct bytes_walk *w, uint32_t number, uint64_t a,
-		       uint64_t b)
-{
-	const struct bytes_object *x = number ? &w->objects.all.data[number - 1] : NULL;
-
-	return x && (are_of(&x->around.at, a, b) || are_of(&x->around.before, a, b));
-}
-
-/* Of optimized code, which keeps a variable's end as an address, of whatever is there: that less an address inside of the
- * variable is how many bytes there are, and no pointer. @p number and @p before: the registers' so far. */
-static void note_bytes_between(struct bytes_walk *w, const struct dec_step *s,
-			       const uint32_t *number, const uint64_t *before)
-{
-	struct hg_derived_regs *r = w->objects.derive.regs;
-	int to = s->insn->mnemonic == ZYDIS_MNEMONIC_SUB ? defined_by(w, s) : -1, by;
-	const struct insn_model *m;
-	uint64_t from;
-
-	if (to < 0 || !r->gpr[to])
-		return;
-	m = fl_bytes_model(w, s->insn);
-	by = m->op[1].kind == MODEL_GPR ? m->op[1].reg : to;
-	from = before[to] - r->value[to];
-	if (are_of_one(w, number[to], before[to], from) ||
-	    (by != to && are_of_one(w, number[by], before[to], from)))
-		hg_derived_set(r, to, 0);
-}
-
-/* Is it in @p reg how far it is from the start of the table that a pointer of number @p number is to? clang makes that of
- * an array of pointers to what is constant, and adds it to the table's address (-fPIC, LLVM's reltable.f). */
-static bool is_relative(const struct bytes_walk *w, int reg, uint32_t number)
-{
-	const struct bytes_relative *r = &w->thread->relative;
-
-	return number && r->table[reg] == number &&
-	       r->value[reg] == w->objects.derive.regs->value[reg];
-}
-
-/* Of optimized code: the register to which the instruction of @p s adds up the address of a table and what it read of
- * it, which leads elsewhere; -1: none. */
-static int relative_sum(struct bytes_walk *w, const struct dec_step *s)
-{
-	const uint32_t *number = w->objects.derive.regs->gpr;
-	int to = s->insn->mnemonic == ZYDIS_MNEMONIC_ADD ? defined_by(w, s) : -1, by;
-	const struct insn_model *m;
-
-	if (to < 0)
-		return -1;
-	m = fl_bytes_model(w, s->insn);
-	if (m->op[1].kind != MODEL_GPR)
-		return -1;
-	by = m->op[1].reg;
-	return is_relative(w, by, number[to]) || is_relative(w, to, number[by]) ? to : -1;
-}
-
-/* .. does it read of a table how far it is from there? @p number: the registers' so far. */
-static void note_relative(struct bytes_walk *w, const struct dec_step *s,
-			  const uint32_t *number)
-{
-	struct bytes_relative *r = &w->thread->relative;
-	const struct bytes_object *x;
-	const struct insn_model *m;
-	int to;
-
-	if (s->insn->mnemonic != ZYDIS_MNEMONIC_MOVSXD || !s->insn->n_mem)
-		return;
-	m = fl_bytes_model(w, s->insn);
-	to = defined_by(w, s);
-	if (to < 0 || m->address.base >= DEC_GPRS || !number[m->address.base])
-		return;
-	x = &w->objects.all.data[number[m->address.base] - 1];
-	r->table[to] = x->around.is_static ? number[m->address.base] : 0;
-	r->value[to] = w->objects.derive.regs->value[to];
-}
-
-#define LEA_BYTES 5 // at most, without a displacement
-
-/* Of optimized code: clang adds a variable's place in the frame behind a lea that has added an index to where the frame ends
- * (LLVM's FixupLEAs), and not in it, whatever lies at that end. @p number: the registers' so far. @return the register to
- * which the instruction of @p s adds such, with @p ret the address without the index; -1: none. */
-static int placed_by(struct bytes_walk *w, const struct dec_step *s,
-		     const uint32_t *number, uint64_t *ret)
-{
-	const struct bytes_objects *o = &w->objects;
-	int to = s->insn->mnemonic == ZYDIS_MNEMONIC_ADD ? defined_by(w, s) : -1;
-	const struct bytes_object *x;
-	const struct bytes_site *site;
-	const struct insn_model *m;
-	const uint64_t *known;
-
-	if (to < 0 || !number[to])
-		return -1;
-	m = fl_bytes_model(w, s->insn);
-	x = &o->all.data[number[to] - 1];
-	if (m->op[1].kind != MODEL_IMM || !x->site || x->around.is_static ||
-	    s->insn->rip - x->site > LEA_BYTES)
-		return -1;
-	known = map_get(&o->sites, hg_derive_key(x->site, DEC_FLOW_NEXT));
-	if (!known || !*known)
-		return -1;
-	site = &o->site.data[*known - 1];
-	*ret = site->addr + m->op[1].imm +
-	       (x->around.at.name ? x->around.at.start - site->around.at.start :
-				    x->around.before.start - site->around.before.start);
-	return to;
-}
-
 /* An instruction of the user's, which is to be carried on. */
 static void step_own(struct bytes_walk *w, const struct dec_step *s)
 {
 	struct hg_derive *d = &w->objects.derive;
 	struct bytes_before b;
-	uint64_t before[DEC_GPRS], addr, place = 0;
-	uint32_t number[DEC_GPRS], other, from;
+	struct bytes_sum sum;
+	uint64_t before[DEC_GPRS], addr;
+	uint32_t other, from;
 	bool is_literal = fl_objects_is_literal(w, s->insn->rip), is_new,
 	     is_fixed = false, is_member = false;
-	int reg = 0, sum, placed;
+	int reg = 0;
 
 	memcpy(before, d->regs->value, sizeof(before));
-	memcpy(number, d->regs->gpr, sizeof(number));
 	is_new = makes_pointer(w, s, &reg, &addr);
 	if (is_literal) {
 		is_member = !is_new && makes_member(w, s, &reg, &from, &addr);
 		fl_made_begin(w, s, &b);
+	} else {
+		fl_optimized_begin(w, s, &sum);
 	}
-	sum = is_literal ? -1 : relative_sum(w, s);
-	placed = is_literal ? -1 : placed_by(w, s, number, &place);
 	hg_derive_step(d, s);
 	// Where the stack ends is no pointer to what lies there, whatever it was set from.
 	hg_derived_set(d->regs, CAP_RSP, 0);
@@ -826,8 +704,9 @@ static void step_own(struct bytes_walk *w, const struct dec_step *s)
 		hg_derived_set(d->regs, reg, other);
 		is_fixed = true;
 	}
-	if (is_literal && fl_made_may_load(s->insn) && (reg = defined_by(w, s)) >= 0 &&
-	    !d->regs->gpr[reg] && fl_made_is_block(w, d->regs->value[reg]) &&
+	if (is_literal && fl_made_may_load(s->insn) &&
+	    (reg = fl_bytes_defined(w, s->insn)) >= 0 && !d->regs->gpr[reg] &&
+	    fl_made_is_block(w, d->regs->value[reg]) &&
 	    fl_made_is_asked(w, s->insn->rip)) {
 		hg_derived_set(d->regs, reg, fl_made_block(w, s, d->regs->value[reg]));
 		is_fixed = d->regs->gpr[reg];
@@ -835,13 +714,11 @@ static void step_own(struct bytes_walk *w, const struct dec_step *s)
 	if (is_literal) {
 		fl_made_end(w, s, &b, is_fixed);
 	} else {
-		note_bytes_between(w, s, number, before);
-		note_relative(w, s, number);
+		fl_optimized_end(w, s, &sum);
+		if (sum.placed >= 0)
+			hg_derived_set(d->regs, sum.placed,
+				       at_site(w, s, sum.place, before, true));
 	}
-	if (sum >= 0)
-		hg_derived_set(d->regs, sum, 0);
-	if (placed >= 0)
-		hg_derived_set(d->regs, placed, at_site(w, s, place, before, true));
 	if (s->insn->gpr_written)
 		fl_dynamic_step(w, s);
 }
