@@ -378,13 +378,15 @@ bool dec_symbols_next_debug(struct dec_symbols *s, size_t *i, uint64_t *start,
 	return false;
 }
 
-/* The sequences of rows of @p cu, each from its first numbered row on. */
+/* The sequences of rows of @p cu, each from its first numbered row on. They come by address, a sequence's end before all
+ * else that is there: a row then begins another one, or was the last of this one, of no bytes, and is of nobody. */
 static struct err *lined_in_cu(const struct dec_sym_mapping *m, struct dec_sym_cu *cu,
 			       struct err *(*fn)(void *ctx, uint64_t start, uint64_t end),
 			       void *ctx)
 {
 	uint64_t bias = m->unit->debug_bias + m->bias, start = 0;
 	struct err *err = NULL;
+	Dwarf_Addr ended = 0;
 	Dwarf_Lines *all;
 	size_t n;
 
@@ -401,7 +403,9 @@ static struct err *lined_in_cu(const struct dec_sym_mapping *m, struct dec_sym_c
 			if (start)
 				err = fn(ctx, start, addr + bias);
 			start = 0;
-		} else if (!start && dwarf_lineno(row, &number) == 0 && number) {
+			ended = addr;
+		} else if (!start && dwarf_lineno(row, &number) == 0 && number &&
+			   (addr != ended || dwarf_haspc(&cu->die, addr) == 1)) {
 			start = addr + bias;
 		}
 	}

@@ -58,15 +58,22 @@ static int line_with(const char *text)
 	return 0;
 }
 
+static void build_of(const char *from, const char *flags, const char *path)
+{
+	char command[2048];
+
+	snprintf(command, sizeof(command), "%s%s -o '%s' '%s'",
+		 strncmp(flags, "clang ", 6) ? "cc " : "", flags, path, from);
+	assert_int_equal(system(command), 0);
+}
+
 /** Build the fixture with @p flags, then run @p after (may be NULL) in the directory. */
 static void build(const char *name, const char *flags, const char *after, char path[512])
 {
 	char command[2048];
 
 	snprintf(path, 512, "%s/%s", dir, name);
-	snprintf(command, sizeof(command), "%s%s -o '%s' '%s'",
-		 strncmp(flags, "clang ", 6) ? "cc " : "", flags, path, fixture);
-	assert_int_equal(system(command), 0);
+	build_of(fixture, flags, path);
 	if (after) {
 		snprintf(command, sizeof(command), "cd '%s' && %s", dir, after);
 		assert_int_equal(system(command), 0);
@@ -436,6 +443,63 @@ static void test_bad_files(void **state)
 	dec_symbols_destroy(NULL);
 }
 
+struct piece {
+	uint64_t start, end;
+};
+
+struct pieces {
+	VEC(struct piece) all;
+};
+
+static struct err *add_piece(void *ctx, uint64_t start, uint64_t end)
+{
+	struct pieces *p = ctx;
+
+	return vec_add(&p->all, ((struct piece){ start, end })) ? &err_nomem : NULL;
+}
+
+/** How many of @p p have the byte at @p addr? */
+static int have(const struct pieces *p, uint64_t addr)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < p->all.size; i++)
+		n += addr >= p->all.data[i].start && addr < p->all.data[i].end;
+	return n;
+}
+
+/** Where fixtures/lined.c has @p name. */
+static uint64_t in_lined(struct dec_symbols *s, const char *name)
+{
+	uint64_t addr = 0;
+
+	assert_int_equal(dec_symbols_entries(s, name, &addr, 1), 1);
+	return addr;
+}
+
+static void test_lined(void **state)
+{
+	char from[600], path[512];
+	struct pieces p = {};
+	struct dec_symbols *s;
+	size_t n_told = 0;
+
+	(void)state;
+	snprintf(from, sizeof(from), "%.*slined.c",
+		 (int)(strlen(fixture) - strlen("types.c")), fixture);
+	snprintf(path, sizeof(path), "%s/lined", dir);
+	build_of(from, "-O2 -g -fno-toplevel-reorder", path);
+	s = load(path, BIAS);
+	assert_null(dec_symbols_lined(s, &n_told, add_piece, &p));
+	assert_int_equal(have(&p, in_lined(s, "main")), 1);
+	assert_int_equal(have(&p, in_lined(s, "first")), 1);
+	assert_int_equal(have(&p, in_lined(s, "second")), 1);
+	assert_int_equal(have(&p, in_lined(s, "first") + 16), 0);
+	assert_int_equal(have(&p, in_lined(s, "second") - 16), 0);
+	vec_deinit(&p.all);
+	dec_symbols_destroy(s);
+}
+
 static int clean_up(void **state)
 {
 	char command[512];
@@ -450,7 +514,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layout),	  cmocka_unit_test(test_places),
 		cmocka_unit_test(test_stripped),  cmocka_unit_test(test_alloc_type),
-		cmocka_unit_test(test_bad_files),
+		cmocka_unit_test(test_bad_files), cmocka_unit_test(test_lined),
 	};
 
 	read_fixture();
