@@ -303,15 +303,20 @@ static uint64_t way_to(const struct guard_node *n, uint64_t value)
 static uint32_t nearest(const struct guard_do *s, uint64_t value, uint64_t *source)
 {
 	uint64_t least = UINT64_MAX, least_way = UINT64_MAX;
-	uint32_t tag = 0;
+	uint32_t tag = 0, n_inside = 0;
 
 	for (int i = 0; i < s->n; i++) {
 		uint64_t distance = llabs((int64_t)(value - s->source[i].value)), way = 0;
 
 		if (s->source[i].is_address)
 			continue;
-		if (s->n > 1)
-			way = way_to(guard_node_of(s->g, s->source[i].tag), value);
+		if (s->n > 1) {
+			const struct guard_node *n =
+				guard_node_of(s->g, s->source[i].tag);
+
+			way = way_to(n, value);
+			n_inside += !way_to(n, s->source[i].value);
+		}
 		if (way > least_way || (way == least_way && distance >= least))
 			continue;
 		least = distance;
@@ -319,10 +324,12 @@ static uint32_t nearest(const struct guard_do *s, uint64_t value, uint64_t *sour
 		tag = s->source[i].tag;
 		*source = s->source[i].value;
 	}
-	// There it is none if they are no distances; here that is not known.
-	return s->n > 1 && least_way > GUARD_REACH && dec_guard_has_parts(tag) ?
-		       dec_guard_parts_unknown(s->e, tag) :
-		       tag;
+	if (s->n < 2 || least_way <= GUARD_REACH)
+		return tag;
+	// There it is none if they are no distances; of what leads out of its node that is not known here.
+	if (n_inside > 1)
+		return 0;
+	return dec_guard_has_parts(tag) ? dec_guard_parts_unknown(s->e, tag) : tag;
 }
 
 /* ---- what it defines -------------------------------------------------------------------------- */

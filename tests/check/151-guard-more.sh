@@ -470,3 +470,20 @@ for i in 0 1 2 3 4; do
 	losses=(0 1 2 4 0)
 	[ "$n" = ${losses[i]} ] || fail "lost $i: $(cat "$TMPDIR/slow.found")"
 done
+
+# The sum of two pointers is neither's: less one of them it is the other.
+cat >"$TMPDIR/sum.c" <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *to = malloc(64), *from = malloc(64);
+	for (int i = 0; i < 64; i++)
+		asm volatile("xor %%eax, %%eax\n sub %0, %%rax\n mov %1, %%rdx\n add %0, %%rdx\n movb $1, (%%rax,%%rdx)"
+			     : : "r"(from), "r"(to + i) : "rax", "rdx", "memory");
+	from[argc == 1 ? 64 : 63] = 1;
+	free(from);
+	free(to);
+	return 0;
+}
+END
+followed sum
