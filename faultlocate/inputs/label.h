@@ -137,6 +137,39 @@ static inline bool label_words_are(const label_word *at, uint32_t n, label_word 
 	return !differs;
 }
 
+/** @return whether @p n words at @p a are those at @p b. */
+static inline bool label_words_equal(const label_word *a, const label_word *b, uint32_t n)
+{
+	label_word differs = 0;
+
+	if (n == 8)
+		return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]) |
+			 (a[4] ^ b[4]) | (a[5] ^ b[5]) | (a[6] ^ b[6]) | (a[7] ^ b[7]));
+	for (uint32_t i = 0; i < n; i++)
+		differs |= a[i] ^ b[i];
+	return !differs;
+}
+
+/** @return how many of @p n words are those of bytes that are wanted. */
+static inline uint32_t label_words_wanted(const label_word *at, uint32_t n)
+{
+	uint32_t wanted = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		wanted += at[i] != 0;
+	return wanted;
+}
+
+static inline void label_words_set(label_word *at, uint32_t n, label_word word)
+{
+	if (n == 8) {
+		at[0] = at[1] = at[2] = at[3] = at[4] = at[5] = at[6] = at[7] = word;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		at[i] = word;
+}
+
 enum { LABEL_PAGE = 4096, LABEL_LAST = 64 };
 
 struct label_page {

@@ -238,11 +238,13 @@ void fl_steps_deinit(struct steps *m)
 	vec_deinit(&m->superblocks);
 	vec_deinit(&m->super_blocks);
 	vec_deinit(&m->super_pieces);
+	vec_deinit(&m->super_ops);
 }
 
 static struct err *forget_supers(struct steps *m)
 {
-	m->superblocks.size = m->super_blocks.size = m->super_pieces.size = 0;
+	m->superblocks.size = m->super_blocks.size = 0;
+	m->super_pieces.size = m->super_ops.size = 0;
 	for (size_t i = 0; i < m->blocks.size; i++)
 		m->blocks.data[i].super = m->blocks.data[i].heat = 0;
 	return vec_add(&m->superblocks, (struct superblock){});

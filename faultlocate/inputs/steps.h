@@ -65,26 +65,43 @@ struct step_block {
 	uint8_t heat;	///< so often none led on
 };
 
-/** What is done in a piece besides wanting something. */
+/** What an operation of a superblock does, or tests. */
 enum super_kind {
-	SUPER_WANTS,   ///< nothing
-	SUPER_STORES,  ///< `outcome`: which labels that place has
-	SUPER_CALLS,   ///< `outcome`: what waits in the caller
-	SUPER_RETURNS, ///< `outcome`: what waits behind it
+	SUPER_WANTS,   ///< bytes by `what`, a label
+	SUPER_CLEAN,   ///< of a place that is stored to nothing is wanted
+	SUPER_STORES,  ///< all of it is by `what`
+	SUPER_PATTERN, ///< .. by labels `what`, an outcome
+	SUPER_CALLS,   ///< `what` waits in the caller
+	SUPER_RETURNS, ///< `what` waits behind it
+};
+
+/** What is done to memory, or to the calls, by a piece of a superblock. All but SUPER_WANTS is the first of
+ * its piece. */
+struct super_op {
+	uint64_t what;
+	int64_t disp; ///< of the address, with the words of the record at these offsets, times that:
+	uint16_t base_at, index_at;
+	uint8_t base_scale, index_scale; ///< 0: there is none
+	bool is_fs : 1, is_addr32 : 1;
+	bool stays : 1; ///< what was there may stay there
+	uint8_t kind : 5;
+	uint8_t piece; ///< of its block
+	uint8_t from, n;
 };
 
 /** A piece of a superblock. */
 struct super_piece {
-	uint64_t outcome;
 	uint32_t step; ///< 0: nothing that it defines was wanted
-	uint32_t place, first_op;
-	uint16_t n_ops;
-	uint8_t kind;
+	uint32_t place;
 };
 
 struct super_block {
-	uint32_t what;	///< as in trace_entry
-	uint32_t first; ///< its pieces, up to those of the next one
+	uint32_t what; ///< as in trace_entry
+	uint32_t first,
+		first_op;   ///< its pieces and operations, up to those of the next one
+	uint32_t n_insns;   ///< in all before it
+	uint32_t exit;	    ///< the step that all before it are; 0: it was not asked for
+	uint32_t exit_last; ///< the last one of their pieces
 };
 
 struct superblock {
@@ -113,6 +130,7 @@ struct steps {
 	VEC(struct superblock) superblocks; ///< [0]: none
 	VEC(struct super_block) super_blocks;
 	VEC(struct super_piece) super_pieces;
+	VEC(struct super_op) super_ops;
 	struct super_making making;
 	bool is_ready;			     ///< there is room
 	const struct trace_block *recording; ///< or NULL

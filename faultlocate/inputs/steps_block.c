@@ -3,10 +3,7 @@
 
 /*
  * Blocks, piece by piece, the last first: each a step that was made before, or made now, plainly.
- * This is what most of a walk's time goes into.
  */
-
-#include <string.h>
 
 #include "faultlocate/inputs/steps_int.h"
 
@@ -112,31 +109,69 @@ static bool is_guarded(struct walker *w, const struct step *s, const struct goin
 	return true;
 }
 
+/* One more operation of the superblock that is being made, of @p n bytes from @p from on of operand @p mem. */
+static struct err *add_op(struct walker *w, const struct going *g, enum super_kind kind,
+			  uint64_t what, uint32_t mem, uint32_t from, uint32_t n)
+{
+	const struct trace_mem *t = &g->b->mem[mem];
+	uint32_t number = g->b - w->trace->blocks.data;
+
+	return vec_add(&w->steps.super_ops,
+		       (struct super_op){
+			       .what = what,
+			       .disp = t->disp + (t->base_at ? t->base_step : 0) +
+				       (t->index_at ? t->index_step * t->scale : 0),
+			       .base_at = t->base_at,
+			       .index_at = t->index_at,
+			       .base_scale = t->base_at != 0,
+			       .index_scale = t->index_at ? t->scale : 0,
+			       .is_fs = t->is_fs,
+			       .is_addr32 = t->is_addr32,
+			       .stays = g->p->stays,
+			       .kind = kind,
+			       .piece = g->place - w->steps.blocks.data[number].first,
+			       .from = from,
+			       .n = n,
+		       });
+}
+
+/* What piece @p g does but for wanting something. */
+static struct err *add_first_op(struct walker *w, const struct going *g)
+{
+	const struct trace_block *b = g->b;
+	enum super_kind kind = !g->outcome		    ? SUPER_CLEAN :
+			       g->outcome & OUTCOME_PATTERN ? SUPER_PATTERN :
+							      SUPER_STORES;
+
+	if (g->p->has_flow && is_call(b))
+		return add_op(w, g, SUPER_CALLS, g->outcome, b->first_mem[b->n] - 1, 0,
+			      0);
+	if (g->p->has_flow && b->flow == DEC_FLOW_RET)
+		return add_op(w, g, SUPER_RETURNS, w->at->needs.of[STEPS_WAITS],
+			      b->first_mem[b->n - 1], 0, 0);
+	return g->p->stores ? add_op(w, g, kind, g->outcome, g->p->store, 0,
+				     b->mem[g->p->store].size) :
+			      NULL;
+}
+
 /* If a superblock is being made, this is its next piece, which step @p at does; 0: nothing does anything. */
 static struct err *note(struct walker *w, const struct going *g, uint32_t at)
 {
 	struct steps *m = &w->steps;
-	struct super_piece p = { .outcome = g->outcome, .step = at, .place = g->place };
+	const struct step *s = at ? step_of(m, at) : NULL;
+	struct err *err;
 
 	if (!m->making.of)
 		return NULL;
-	if (g->p->has_flow && is_call(g->b)) {
-		p.kind = SUPER_CALLS;
-	} else if (g->p->has_flow && g->b->flow == DEC_FLOW_RET) {
-		p.kind = SUPER_RETURNS;
-		p.outcome = w->at->needs.of[STEPS_WAITS];
-	} else if (g->p->stores) {
-		p.kind = SUPER_STORES;
-	}
-	if (at) {
-		const struct step *s = step_of(m, at);
+	if (s && s->has_guards)
+		return fl_steps_finish_super(w);
+	err = add_first_op(w, g);
+	for (uint32_t i = 0; s && i < s->n_ops && !err; i++) {
+		const struct step_op *op = &m->ops.data[s->first_op + i];
 
-		p.first_op = s->first_op;
-		p.n_ops = s->n_ops;
-		if (s->has_guards || s->n_ops > UINT16_MAX)
-			return fl_steps_finish_super(w);
+		err = add_op(w, g, SUPER_WANTS, op->label, op->mem, op->from, op->n);
 	}
-	return vec_add(&m->super_pieces, p);
+	return err ?: vec_add(&m->super_pieces, (struct super_piece){ at, g->place });
 }
 
 static void take(struct walker *w, const struct going *g)
@@ -151,12 +186,9 @@ static void take(struct walker *w, const struct going *g)
 	}
 	at = &g->page->at[g->addr % LABEL_PAGE];
 	// All of it is wanted, mostly.
-	if (g->outcome & OUTCOME_PATTERN) {
-		n = 0;
-		for (uint32_t i = 0; i < size; i++)
-			n += at[i] != 0;
-	}
-	memset(at, 0, size * sizeof(*at));
+	if (g->outcome & OUTCOME_PATTERN)
+		n = label_words_wanted(at, size);
+	label_words_set(at, size, 0);
 	w->mem.n -= n;
 	g->page->n -= n;
 	if (!g->page->n)
@@ -355,122 +387,6 @@ static struct err *piece(struct walker *w, struct going *g)
 
 /* ---- superblocks ------------------------------------------------------------------------------------- */
 
-/* Are the labels of the place that @p g stores to @p outcome, as find_outcome() has it? */
-static bool is_outcome(struct walker *w, struct going *g, uint64_t outcome,
-		       struct err **ret)
-{
-	const struct automaton *a = &w->steps.automaton;
-	uint32_t size = g->b->mem[g->p->store].size, n;
-	const label_word *labels;
-
-	g->addr = address_of(w, g, g->p->store);
-	if (!fl_labels_may(&w->mem, g->addr, size))
-		return !outcome;
-	if (g->addr % LABEL_PAGE + size > LABEL_PAGE) {
-		*ret = find_outcome(w, g);
-		return g->outcome == outcome;
-	}
-	g->page = fl_labels_page(&w->mem, g->addr);
-	if (!g->page)
-		return !outcome;
-	labels = &g->page->at[g->addr % LABEL_PAGE];
-	if (outcome & OUTCOME_PATTERN)
-		return !memcmp(labels, automaton_words(a, (uint32_t)outcome, &n),
-			       size * sizeof(*labels));
-	return label_words_are(labels, size, outcome);
-}
-
-/* Piece @p p of a superblock. @return false: it is not what it was, and nothing was done. */
-static bool pass(struct walker *w, struct going *g, const struct super_piece *p,
-		 struct err **ret)
-{
-	const struct step_op *ops = w->steps.ops.data + p->first_op;
-	bool is_odd;
-
-	g->page = NULL;
-	g->p = &w->steps.pieces.data[p->place];
-	switch (p->kind) {
-	case SUPER_STORES:
-		if (!is_outcome(w, g, p->outcome, ret) || *ret)
-			return false;
-		g->outcome = p->outcome;
-		if (p->outcome && !g->p->stays)
-			take(w, g);
-		break;
-	case SUPER_CALLS:
-		*ret = is_call_odd(w, g, &is_odd);
-		if (*ret || is_odd || g->outcome != p->outcome)
-			return false;
-		*ret = follow(w, g, 0);
-		break;
-	case SUPER_RETURNS:
-		*ret = follow(w, g, p->outcome);
-		break;
-	}
-	for (uint32_t i = 0; i < p->n_ops && !*ret; i++)
-		*ret = want(w, &ops[i], g);
-	return !*ret;
-}
-
-/** How far a superblock led. */
-struct went {
-	size_t n;	 ///< entries
-	uint32_t pieces; ///< and so many of the next one
-};
-
-/* The way led through the pieces from @p p to @p end, and no further. */
-static void leave_super(struct walker *w, const struct super_piece *p,
-			const struct super_piece *end)
-{
-	struct automaton *a = &w->steps.automaton;
-
-	for (; p < end; p++)
-		if (p->step) {
-			automaton_take(automaton_at(a, p->step), &w->at->needs);
-			a->last = p->step;
-		}
-}
-
-/* Along superblock @p s, whose needs these are, from entry @p i on. */
-static struct err *go_along(struct walker *w, const struct superblock *s, size_t i,
-			    size_t least, struct went *ret)
-{
-	const struct trace_window *win = &w->trace->window;
-	struct steps *m = &w->steps;
-	const struct super_block *b = m->super_blocks.data + s->first;
-	const struct super_piece *first = m->super_pieces.data + b->first, *p = first,
-				 *of = p;
-	struct err *err = NULL;
-	size_t n = 0;
-
-	for (;
-	     n < s->n && i - n + 1 > least && win->entries.data[i - n].what == b[n].what;
-	     n++) {
-		const struct trace_entry *e = &win->entries.data[i - n];
-		struct going g = { .b = &w->trace->blocks.data[e->what >> 6],
-				   .rec = win->log.data + 8 * (size_t)e->at };
-		const struct super_piece *end = m->super_pieces.data + b[n + 1].first;
-		for (of = p; p < end && pass(w, &g, p, &err);)
-			p++;
-		if (p > of)
-			w->at->next = g.b->insn[0];
-		if (p < end)
-			break;
-		of = p;
-		w->position -= g.b->n;
-	}
-	ret->n = n;
-	ret->pieces = p - of;
-	w->in->n_super += p - first;
-	if (n < s->n) {
-		leave_super(w, first, p);
-		return err;
-	}
-	automaton_take(automaton_at(&m->automaton, s->step), &w->at->needs);
-	m->automaton.last = s->last;
-	return NULL;
-}
-
 /* What ran behind block @p b, where that matters. */
 static uint64_t next_of(const struct walker *w, const struct trace_block *b)
 {
@@ -480,7 +396,8 @@ static uint64_t next_of(const struct walker *w, const struct trace_block *b)
 }
 
 /* Along superblocks that begin with entry @p i, until one leads on. */
-static struct err *try_supers(struct walker *w, size_t i, size_t least, struct went *ret)
+static struct err *try_supers(struct walker *w, size_t i, size_t least,
+			      struct steps_went *ret)
 {
 	uint32_t number = w->trace->window.entries.data[i].what >> 6;
 	uint64_t next = next_of(w, &w->trace->blocks.data[number]);
@@ -494,7 +411,7 @@ static struct err *try_supers(struct walker *w, size_t i, size_t least, struct w
 		if (automaton_is(automaton_at(&m->automaton, s->step), &w->at->needs,
 				 STEPS_SUPER, next) &&
 		    !walk_is_seeded(w, w->position - s->n_insns))
-			err = go_along(w, s, i, least, ret);
+			err = fl_steps_along(w, s, i, least, ret);
 	}
 	return err;
 }
@@ -545,7 +462,7 @@ struct err *fl_steps_block(struct walker *w, size_t i, size_t least, size_t *ret
 	uint32_t number = e->what >> 6;
 	struct steps *m = &w->steps;
 	struct err *err = m->is_ready ? NULL : fl_steps_room(w);
-	struct went went = {};
+	struct steps_went went = {};
 
 	while (m->blocks.size <= number && !err)
 		err = vec_add(&m->blocks, (struct step_block){});

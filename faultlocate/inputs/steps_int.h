@@ -41,6 +41,23 @@ void fl_steps_begin_super(struct walker *w, uint32_t number, uint64_t next);
 /** The block of entry @p what is the next one of what is being made, if anything is. */
 struct err *fl_steps_super_block(struct walker *w, uint32_t what);
 
+/** How far a superblock led. */
+struct steps_went {
+	size_t n;	 ///< entries
+	uint32_t pieces; ///< and so many of the next one
+};
+
+/** Add the step that the pieces from @p p to @p end are together, which are gone over from needs @p from, as one
+ * of outcome @p next; the last of theirs comes into @p last, 0: none. */
+struct err *fl_steps_sum(struct steps *m, const struct super_piece *p,
+			 const struct super_piece *end,
+			 const struct automaton_needs *from, uint64_t next,
+			 uint32_t *last);
+
+/** Go along superblock @p s, whose needs these are, from entry @p i on, back to entry @p least at most. */
+struct err *fl_steps_along(struct walker *w, const struct superblock *s, size_t i,
+			   size_t least, struct steps_went *ret);
+
 /** Forget all, which has become much; have what is needed to begin. */
 struct err *fl_steps_room(struct walker *w);
 

@@ -40,25 +40,30 @@ struct err *fl_steps_super_block(struct walker *w, uint32_t what)
 	if (m->making.n == MOST || w->trace->blocks.data[what >> 6].is_watched)
 		return fl_steps_finish_super(w);
 	return vec_add(&m->super_blocks,
-		       (struct super_block){ what, m->super_pieces.size });
+		       (struct super_block){ .what = what,
+					     .first = m->super_pieces.size,
+					     .first_op = m->super_ops.size,
+					     .n_insns = m->making.n_insns });
 }
 
 /* All that was noted from block @p first on is of no use. */
 static void forget_from(struct steps *m, uint32_t first)
 {
-	if (m->super_blocks.size > first)
+	if (m->super_blocks.size > first) {
 		m->super_pieces.size = m->super_blocks.data[first].first;
+		m->super_ops.size = m->super_blocks.data[first].first_op;
+	}
 	m->super_blocks.size = first;
 }
 
-/* The step that the pieces from @p p to @p end are together; the last of theirs comes into @p last. */
-static struct err *add_step(struct steps *m, const struct super_piece *p,
-			    const struct super_piece *end, uint32_t *last)
+struct err *fl_steps_sum(struct steps *m, const struct super_piece *p,
+			 const struct super_piece *end,
+			 const struct automaton_needs *from, uint64_t next,
+			 uint32_t *last)
 {
-	const struct super_making *k = &m->making;
 	struct automaton *a = &m->automaton;
-	struct automaton_step step = { .place = STEPS_SUPER, .outcome = k->next };
-	struct automaton_needs to = k->from;
+	struct automaton_step step = { .place = STEPS_SUPER, .outcome = next };
+	struct automaton_needs to = *from;
 	struct err *err;
 
 	for (*last = 0; p < end; p++) {
@@ -70,7 +75,7 @@ static struct err *add_step(struct steps *m, const struct super_piece *p,
 		automaton_take(s, &to);
 		*last = p->step;
 	}
-	err = fl_automaton_add(a, &step, &k->from, &to, 0, true);
+	err = fl_automaton_add(a, &step, from, &to, 0, true);
 	return err ?: vec_add(&m->all, (struct step){});
 }
 
@@ -91,11 +96,15 @@ struct err *fl_steps_finish_super(struct walker *w)
 		forget_from(m, k->first);
 		return NULL;
 	}
-	err = vec_add(&m->super_blocks, (struct super_block){ 0, m->super_pieces.size });
+	err = vec_add(&m->super_blocks,
+		      (struct super_block){ .first = m->super_pieces.size,
+					    .first_op = m->super_ops.size,
+					    .n_insns = k->n_insns });
 	if (!err)
-		err = add_step(
+		err = fl_steps_sum(
 			m, m->super_pieces.data + m->super_blocks.data[k->first].first,
-			m->super_pieces.data + m->super_pieces.size, &s.last);
+			m->super_pieces.data + m->super_pieces.size, &k->from, k->next,
+			&s.last);
 	s.step = a->last;
 	a->last = was;
 	newest = &m->blocks.data[m->super_blocks.data[k->first].what >> 6].super;
