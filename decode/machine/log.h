@@ -125,6 +125,7 @@ struct log_brief {
 	uint16_t value_at;
 	uint8_t size; ///< of the store
 	uint8_t n_insns;
+	uint32_t number; ///< the sink's
 };
 
 /** Who takes the records; NULL entries are skipped. Times are positions. */

@@ -89,6 +89,7 @@ struct trace_log {
 struct trace_found {
 	struct log_block *block; ///< of the window's reader; NULL: a single instruction
 	uint32_t single;	 ///< index of that
+	uint32_t number;	 ///< the trace's, of the block
 };
 
 /** A piece of the run, logged. */

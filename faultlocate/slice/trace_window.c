@@ -49,6 +49,18 @@ static struct err *add_stretch(struct trace_window *w, uint32_t tid, uint64_t fs
 		       (struct trace_stretch){ w->entries.size, tid, fs_base });
 }
 
+/* From here on the block at @p rec is met by window_blocks(). */
+static void know_brief(struct log_reader *r, const struct log_block *b,
+		       const struct dec_rec *rec)
+{
+	if (b->n_insns && b->bytes <= UINT16_MAX)
+		r->briefs.data[rec->id] = (struct log_brief){
+			.bytes = b->bytes,
+			.n_insns = b->n_insns,
+			.number = *(const uint32_t *)b->user,
+		};
+}
+
 static struct err *window_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				uint32_t n_ran, uint64_t time)
 {
@@ -66,7 +78,41 @@ static struct err *window_block(void *ctx, struct log_block *b, const uint8_t *r
 		if (err)
 			return err;
 	}
+	know_brief(&w->reader, b, (const struct dec_rec *)rec);
 	return n_ran ? add_entry(w, rec, *(uint32_t *)b->user << 6 | n_ran) : NULL;
+}
+
+/* Many blocks, one behind the other, each met before. A log_reader.stretch. */
+static struct err *window_blocks(void *ctx, struct log_reader *r, const uint8_t **log,
+				 const uint8_t *end)
+{
+	struct trace_window *w = ctx;
+	const struct log_brief *briefs = r->briefs.data;
+	const uint32_t n_briefs = r->briefs.size;
+	const uint8_t *at = *log;
+	struct trace_entry *to;
+
+	if (vec_reserve(&w->entries, w->entries.size + (end - at) / 8))
+		return &err_nomem;
+	to = w->entries.data + w->entries.size;
+	while ((size_t)(end - at) >= sizeof(struct dec_rec)) {
+		const struct dec_rec *rec = (const struct dec_rec *)at, *next;
+		const struct log_brief *b = &briefs[rec->id < n_briefs ? rec->id : 0];
+
+		if (rec->id >= n_briefs || !b->bytes || b->bytes > (size_t)(end - at))
+			break;
+		next = (const struct dec_rec *)(at + b->bytes);
+		if ((size_t)(end - (const uint8_t *)next) >= sizeof(*next) &&
+		    next->id == DEC_REC_PARTIAL)
+			break;
+		*to++ = (struct trace_entry){ (at - w->log.data) / 8,
+					      b->number << 6 | b->n_insns };
+		r->time += b->n_insns;
+		at = (const uint8_t *)next;
+	}
+	w->entries.size = to - w->entries.data;
+	*log = at;
+	return NULL;
 }
 
 static struct err *find_single(struct trace_window *w, const struct dec_insn *insn)
@@ -185,6 +231,7 @@ static void *log_ahead(void *ctx)
 	forget_found(&a->window); // of the one before the one at hand: many blocks
 	dec_log_reader_init(&a->window.reader, DEC_LOG_ADDRESSES, a->window.begin);
 	a->window.reader.keeps_old = true;
+	a->window.reader.stretch = window_blocks;
 	a->err = log_window(a->machine, &a->window);
 	return NULL;
 }
@@ -255,7 +302,7 @@ static struct err *intern_found(struct fl_trace *t, struct trace_window *w)
 		struct trace_found *f = &w->found.data[i];
 
 		if (f->block)
-			err = fl_trace_find_block(t, f->block, f->block->user);
+			err = fl_trace_find_block(t, f->block, &f->number);
 		else if (fl_trace_intern(t, &w->singles.data[f->single]) == UINT32_MAX)
 			err = &err_nomem;
 	}
@@ -263,8 +310,7 @@ static struct err *intern_found(struct fl_trace *t, struct trace_window *w)
 		struct trace_entry *e = &w->entries.data[i];
 
 		if (e->what < ENTRY_OTHER)
-			e->what = *(uint32_t *)w->found.data[e->what >> 6].block->user
-					  << 6 |
+			e->what = w->found.data[e->what >> 6].number << 6 |
 				  (e->what & 63);
 	}
 	return err;
