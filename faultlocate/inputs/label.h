@@ -123,70 +123,42 @@ static inline label_word label_join(label_word to, label_word from)
 	return to >> 32 ? to | (uint32_t)from : to | from;
 }
 
-/** @return whether all @p n words at @p at are @p word: 8 mostly. */
-static inline bool label_words_are(const label_word *at, uint32_t n, label_word word)
-{
-	label_word differs = 0;
+enum { LABEL_PAGE = 4096, LABEL_UNIT = 4, LABEL_UNITS = LABEL_PAGE / LABEL_UNIT };
+enum { LABEL_LAST = 64 };
 
-	if (n == 8)
-		return !((at[0] ^ word) | (at[1] ^ word) | (at[2] ^ word) |
-			 (at[3] ^ word) | (at[4] ^ word) | (at[5] ^ word) |
-			 (at[6] ^ word) | (at[7] ^ word));
-	for (uint32_t i = 0; i < n; i++)
-		differs |= at[i] ^ word;
-	return !differs;
-}
+/** Of a unit whose bytes differ; the rest is a number of `splits`. Links are fewer. */
+#define LABEL_SPLIT (UINT64_C(1) << 63)
 
-/** @return whether @p n words at @p a are those at @p b. */
-static inline bool label_words_equal(const label_word *a, const label_word *b, uint32_t n)
-{
-	label_word differs = 0;
-
-	if (n == 8)
-		return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]) |
-			 (a[4] ^ b[4]) | (a[5] ^ b[5]) | (a[6] ^ b[6]) | (a[7] ^ b[7]));
-	for (uint32_t i = 0; i < n; i++)
-		differs |= a[i] ^ b[i];
-	return !differs;
-}
-
-/** @return how many of @p n words are those of bytes that are wanted. */
-static inline uint32_t label_words_wanted(const label_word *at, uint32_t n)
-{
-	uint32_t wanted = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		wanted += at[i] != 0;
-	return wanted;
-}
-
-static inline void label_words_set(label_word *at, uint32_t n, label_word word)
-{
-	if (n == 8) {
-		at[0] = at[1] = at[2] = at[3] = at[4] = at[5] = at[6] = at[7] = word;
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		at[i] = word;
-}
-
-enum { LABEL_PAGE = 4096, LABEL_LAST = 64 };
-
+/** Labels of a page. Most of what is wanted are whole words. */
 struct label_page {
 	uint64_t addr;
-	uint32_t n; ///< wanted
-	label_word at[LABEL_PAGE];
-	uint32_t node[]; ///< with nodes
+	uint32_t n;		      ///< bytes that are wanted
+	label_word unit[LABEL_UNITS]; ///< of all its bytes; or LABEL_SPLIT
+	uint32_t node[];	      ///< of bytes, with nodes
+};
+
+/** Labels of the bytes of a unit; they are not all the same. */
+struct label_split {
+	label_word at[LABEL_UNIT];
+};
+
+/** A page that was looked at. */
+struct label_last {
+	uint64_t addr;
+	struct label_page *page;
 };
 
 /** Memory that is wanted. */
 struct labels {
 	bool has_nodes;
+	bool has_failed;  ///< there was no memory, and something is not as it should be
 	struct map pages; ///< number -> struct label_page *
 	VEC(struct label_page *) unused;
-	struct label_page *last[LABEL_LAST]; ///< looked at, by number
-	uint8_t hint[1 << 16];		     ///< 0: no page of such a number is wanted
-	uint64_t n;			     ///< bytes
+	struct label_last last[LABEL_LAST]; ///< by number
+	VEC(struct label_split) splits;
+	VEC(uint32_t) free_splits;
+	uint8_t hint[1 << 16]; ///< 0: no page of such a number is wanted
+	uint64_t n;	       ///< bytes
 };
 
 /** @return whether some of [addr, addr + size), at most a page, may be wanted. */
@@ -199,9 +171,52 @@ static inline bool fl_labels_may(const struct labels *l, uint64_t addr, uint64_t
 /** @return the page that holds @p addr, if it was looked at lately; or NULL. */
 static inline struct label_page *fl_labels_last(const struct labels *l, uint64_t addr)
 {
-	struct label_page *p = l->last[addr / LABEL_PAGE % LABEL_LAST];
+	const struct label_last *last = &l->last[addr / LABEL_PAGE % LABEL_LAST];
 
-	return p && p->addr == addr / LABEL_PAGE * LABEL_PAGE ? p : NULL;
+	return last->addr == addr / LABEL_PAGE * LABEL_PAGE ? last->page : NULL;
+}
+
+/** @return the units of @p page that the @p n bytes at @p addr, all on it, are, one behind the other; NULL:
+ * they begin or end within one. */
+static inline label_word *label_units(struct label_page *page, uint64_t addr, uint32_t n)
+{
+	return (addr | n) % LABEL_UNIT ? NULL :
+					 &page->unit[addr % LABEL_PAGE / LABEL_UNIT];
+}
+
+/** @return whether all bytes of the units at @p at, of @p n bytes, are wanted by @p word: 8 mostly. */
+static inline bool label_units_are(const label_word *at, uint32_t n, label_word word)
+{
+	label_word differs = 0;
+
+	if (n == 2 * LABEL_UNIT)
+		return !((at[0] ^ word) | (at[1] ^ word));
+	for (uint32_t i = 0; i < n / LABEL_UNIT; i++)
+		differs |= at[i] ^ word;
+	return !differs;
+}
+
+/** @return whether the bytes of the units at @p at, @p n bytes, are wanted by @p words, one a byte. */
+static inline bool label_units_equal(const struct labels *l, const label_word *at,
+				     uint32_t n, const label_word *words)
+{
+	label_word differs = 0;
+
+	for (uint32_t i = 0; i < n / LABEL_UNIT; i++, words += LABEL_UNIT) {
+		const struct label_split all = { { at[i], at[i], at[i], at[i] } };
+		const label_word *is =
+			at[i] & LABEL_SPLIT ? l->splits.data[(uint32_t)at[i]].at : all.at;
+
+		for (int k = 0; k < LABEL_UNIT; k++)
+			differs |= is[k] ^ words[k];
+	}
+	return !differs;
+}
+
+static inline void label_units_set(label_word *at, uint32_t n, label_word word)
+{
+	for (uint32_t i = 0; i < n / LABEL_UNIT; i++)
+		at[i] = word;
 }
 
 /** @return the page that holds @p addr; NULL: nothing of it is wanted. */
@@ -219,6 +234,13 @@ void fl_labels_put(struct labels *l, struct label_page *page, uint64_t addr,
 
 /** The byte at @p addr is wanted no more. @return what it was. */
 struct label fl_labels_take(struct labels *l, uint64_t addr);
+
+/** Have the labels of @p n bytes at @p addr in @p ret. @return whether they are all the same. */
+bool fl_labels_copy(struct labels *l, uint64_t addr, uint32_t n, label_word *ret);
+
+/** Nothing of @p n bytes at @p addr, all on page @p page, is wanted; it may be forgotten. */
+void fl_labels_clear(struct labels *l, struct label_page *page, uint64_t addr,
+		     uint32_t n);
 
 /** Want @p n bytes at @p addr, all on one page, as @p word says too. */
 struct err *fl_labels_join(struct labels *l, uint64_t addr, uint32_t n, label_word word);

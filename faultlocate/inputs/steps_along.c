@@ -38,30 +38,18 @@ static inline const label_word *pattern_of(const struct walker *w,
 	return automaton_words(&w->steps.automaton, (uint32_t)o->what, &n);
 }
 
-/* Is byte @p i of the place that @p o stores to wanted by @p l? */
-static bool is_byte(const struct walker *w, const struct super_op *o, uint32_t i,
-		    label_word l)
+/* The place at @p addr is stored to, which is no whole units, on two pages, or wanted by several ways. @return
+ * false: it is not wanted as it was. */
+static bool store_bytes(struct walker *w, const struct super_op *o, uint64_t addr)
 {
-	switch (o->kind) {
-	case SUPER_PATTERN:
-		return pattern_of(w, o)[i] == l;
-	case SUPER_STORES:
-		return l == o->what;
-	default:
-		return !l;
-	}
-}
+	label_word labels[STEPS_LABELS_MAX];
+	bool are_same = fl_labels_copy(&w->mem, addr, o->n, labels);
 
-/* The place at @p addr, on two pages, is stored to. @return false: it is not wanted as it was. */
-static bool store_across(struct walker *w, const struct super_op *o, uint64_t addr)
-{
-	for (uint32_t i = 0; i < o->n; i++) {
-		struct label l = fl_labels_get(&w->mem, addr + i);
-
-		if (!is_byte(w, o, i, label_word_of(&l)))
-			return false;
-	}
-	for (uint32_t i = 0; i < o->n && !o->stays; i++)
+	if (o->kind == SUPER_PATTERN ?
+		    memcmp(labels, pattern_of(w, o), o->n * sizeof(*labels)) :
+		    !are_same || *labels != o->what)
+		return false;
+	for (uint32_t i = 0; i < o->n && o->what && !o->stays; i++)
 		fl_labels_take(&w->mem, addr + i);
 	return true;
 }
@@ -69,27 +57,27 @@ static bool store_across(struct walker *w, const struct super_op *o, uint64_t ad
 static bool store(struct walker *w, const struct super_op *o, uint64_t addr)
 {
 	struct label_page *page;
-	label_word *at;
-	uint32_t n = o->n;
+	label_word *units;
 
-	if (!fl_labels_may(&w->mem, addr, n))
+	if (!fl_labels_may(&w->mem, addr, o->n))
 		return o->kind == SUPER_CLEAN;
-	if (addr % LABEL_PAGE + n > LABEL_PAGE)
-		return store_across(w, o, addr);
 	page = fl_labels_last(&w->mem, addr) ?: fl_labels_page(&w->mem, addr);
-	if (!page)
-		return o->kind == SUPER_CLEAN;
-	at = &page->at[addr % LABEL_PAGE];
-	if (o->kind == SUPER_PATTERN ? !label_words_equal(at, pattern_of(w, o), n) :
-				       !label_words_are(at, n, o->what))
+	units = page ? label_units(page, addr, o->n) : NULL;
+	if (!units || addr % LABEL_PAGE + o->n > LABEL_PAGE)
+		return store_bytes(w, o, addr);
+	if (o->kind == SUPER_PATTERN ?
+		    !label_units_equal(&w->mem, units, o->n, pattern_of(w, o)) :
+		    !label_units_are(units, o->n, o->what))
 		return false;
 	if (o->kind == SUPER_CLEAN || o->stays)
 		return true;
-	if (o->kind == SUPER_PATTERN)
-		n = label_words_wanted(at, n);
-	label_words_set(at, o->n, 0);
-	w->mem.n -= n;
-	page->n -= n;
+	if (o->kind == SUPER_PATTERN) {
+		fl_labels_clear(&w->mem, page, addr, o->n);
+		return true;
+	}
+	label_units_set(units, o->n, 0);
+	w->mem.n -= o->n;
+	page->n -= o->n;
 	if (!page->n)
 		fl_labels_drop(&w->mem, page);
 	return true;
@@ -97,28 +85,21 @@ static bool store(struct walker *w, const struct super_op *o, uint64_t addr)
 
 static struct err *want(struct walker *w, const struct super_op *o, uint64_t addr)
 {
-	struct label_page *page;
-	label_word *at;
+	struct label_page *page = fl_labels_last(&w->mem, addr);
+	label_word *units = page ? label_units(page, addr, o->n) : NULL;
+	const struct label l = label_of_word(o->what);
 
-	if (addr % LABEL_PAGE + o->n > LABEL_PAGE) {
-		const struct label l = label_of_word(o->what);
-
+	if (!units || addr % LABEL_PAGE + o->n > LABEL_PAGE)
 		return fl_inputs_want_mem(w, addr, o->n, &l);
-	}
-	page = fl_labels_last(&w->mem, addr);
-	if (!page)
-		return fl_labels_join(&w->mem, addr, o->n, o->what);
-	at = &page->at[addr % LABEL_PAGE];
-	if (label_words_are(at, o->n, 0)) {
-		label_words_set(at, o->n, o->what);
-		w->mem.n += o->n;
-		page->n += o->n;
-		return NULL;
-	}
 	// Where the same code has read it before, it is wanted by these ways.
-	if (label_words_are(at, o->n, o->what))
+	if (label_units_are(units, o->n, o->what))
 		return NULL;
-	return fl_labels_join(&w->mem, addr, o->n, o->what);
+	if (!label_units_are(units, o->n, 0))
+		return fl_labels_join(&w->mem, addr, o->n, o->what);
+	label_units_set(units, o->n, o->what);
+	w->mem.n += o->n;
+	page->n += o->n;
+	return NULL;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */

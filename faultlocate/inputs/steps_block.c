@@ -176,38 +176,21 @@ static struct err *note(struct walker *w, const struct going *g, uint32_t at)
 
 static void take(struct walker *w, const struct going *g)
 {
-	uint32_t size = g->b->mem[g->p->store].size, n = size;
-	label_word *at;
+	uint32_t size = g->b->mem[g->p->store].size;
 
-	if (!g->page) {
-		for (uint32_t i = 0; i < size; i++)
-			fl_labels_take(&w->mem, g->addr + i);
+	if (g->page) {
+		fl_labels_clear(&w->mem, g->page, g->addr, size);
 		return;
 	}
-	at = &g->page->at[g->addr % LABEL_PAGE];
-	// All of it is wanted, mostly.
-	if (g->outcome & OUTCOME_PATTERN)
-		n = label_words_wanted(at, size);
-	label_words_set(at, size, 0);
-	w->mem.n -= n;
-	g->page->n -= n;
-	if (!g->page->n)
-		fl_labels_drop(&w->mem, g->page);
+	for (uint32_t i = 0; i < size; i++)
+		fl_labels_take(&w->mem, g->addr + i);
 }
 
 static struct err *want(struct walker *w, const struct step_op *op, const struct going *g)
 {
-	uint64_t addr = address_of(w, g, op->mem) + op->from;
-	const struct label_page *page;
 	const struct label l = label_of_word(op->label);
 
-	if (addr % LABEL_PAGE + op->n > LABEL_PAGE)
-		return fl_inputs_want_mem(w, addr, op->n, &l);
-	// Where the same code has read it before, it is wanted by these ways.
-	page = fl_labels_last(&w->mem, addr);
-	if (page && label_words_are(&page->at[addr % LABEL_PAGE], op->n, op->label))
-		return NULL;
-	return fl_labels_join(&w->mem, addr, op->n, op->label);
+	return fl_inputs_want_mem(w, address_of(w, g, op->mem) + op->from, op->n, &l);
 }
 
 static struct err *take_step(struct walker *w, uint32_t number, const struct going *g)
@@ -322,51 +305,43 @@ static struct err *flow(struct walker *w, struct going *g)
 
 /* ---- stores ---------------------------------------------------------------------------------------- */
 
-/* The labels of @p n bytes, all of them alike or not. */
+/* The labels of @p n bytes differ. */
 static struct err *tell_apart(struct walker *w, const label_word *labels, uint32_t n,
 			      uint64_t *ret)
 {
-	label_word all = 0;
 	uint32_t number;
-	struct err *err;
+	struct err *err = fl_automaton_number(&w->steps.automaton, labels, n, &number);
 
-	*ret = *labels;
-	if (label_words_are(labels, n, *labels))
-		return NULL;
-	for (uint32_t i = 0; i < n; i++)
-		all |= labels[i];
-	err = fl_automaton_number(&w->steps.automaton, labels, n, &number);
 	*ret = OUTCOME_PATTERN | number;
 	return err;
-}
-
-/* The same of the place that @p g stores to, on two pages. */
-static struct err *find_across(struct walker *w, struct going *g, uint32_t size)
-{
-	label_word labels[STEPS_LABELS_MAX] = {};
-
-	for (uint32_t i = 0; i < size; i++) {
-		struct label l = fl_labels_get(&w->mem, g->addr + i);
-
-		labels[i] = label_word_of(&l);
-	}
-	return tell_apart(w, labels, size, &g->outcome);
 }
 
 /* Which labels has the place that @p g stores to? */
 static struct err *find_outcome(struct walker *w, struct going *g)
 {
 	uint32_t size = g->b->mem[g->p->store].size;
+	label_word labels[STEPS_LABELS_MAX];
 
 	g->addr = address_of(w, g, g->p->store);
 	if (!fl_labels_may(&w->mem, g->addr, size))
 		return NULL;
-	if (g->addr % LABEL_PAGE + size > LABEL_PAGE)
-		return find_across(w, g, size);
-	g->page = fl_labels_page(&w->mem, g->addr);
-	return g->page ? tell_apart(w, &g->page->at[g->addr % LABEL_PAGE], size,
-				    &g->outcome) :
-			 NULL;
+	if (g->addr % LABEL_PAGE + size <= LABEL_PAGE) {
+		const label_word *units;
+
+		g->page = fl_labels_page(&w->mem, g->addr);
+		if (!g->page)
+			return NULL;
+		units = label_units(g->page, g->addr, size);
+		g->outcome = units ? *units : LABEL_SPLIT;
+		if (!(g->outcome & LABEL_SPLIT) &&
+		    label_units_are(units, size, g->outcome))
+			return NULL;
+	}
+	if (fl_labels_copy(&w->mem, g->addr, size, labels)) {
+		g->outcome = *labels;
+		return NULL;
+	}
+	return tell_apart(w, labels, size, &g->outcome);
 }
 
 static struct err *piece(struct walker *w, struct going *g)

@@ -24,20 +24,32 @@ void fl_inputs_join(const struct walker *w, struct label *to, const struct label
 	to->ways |= from->ways;
 }
 
+/* The same of one byte, of a node of the tree. */
+static struct err *want_byte(struct walker *w, uint64_t addr, const struct label *l)
+{
+	struct label at = fl_labels_get(&w->mem, addr);
+	struct label_page *page;
+	struct err *err = fl_labels_make(&w->mem, addr, &page);
+
+	if (err)
+		return err;
+	fl_inputs_join(w, &at, l);
+	fl_labels_put(&w->mem, page, addr, &at);
+	return NULL;
+}
+
 struct err *fl_inputs_want_mem(struct walker *w, uint64_t addr, uint64_t n,
 			       const struct label *l)
 {
+	label_word word = label_word_of(l);
 	struct err *err = NULL;
 
-	for (uint64_t i = 0; l->ways && i < n && !err; i++) {
-		struct label at = fl_labels_get(&w->mem, addr + i);
-		struct label_page *page;
-
-		err = fl_labels_make(&w->mem, addr + i, &page);
-		if (err)
-			break;
-		fl_inputs_join(w, &at, l);
-		fl_labels_put(&w->mem, page, addr + i, &at);
+	for (uint64_t i = 0, size; l->ways && i < n && !err; i += size) {
+		size = LABEL_PAGE - (addr + i) % LABEL_PAGE;
+		size = size < n - i ? size : n - i;
+		size = w->o.with_tree ? 1 : size;
+		err = w->o.with_tree ? want_byte(w, addr + i, l) :
+				       fl_labels_join(&w->mem, addr + i, size, word);
 	}
 	return err;
 }
@@ -328,6 +340,8 @@ static struct err *walk(struct walker *w)
 		if (!err && w->o.progress)
 			w->o.progress(w->o.ctx, end);
 	}
+	if (!err && w->mem.has_failed)
+		err = &err_nomem;
 	return err ?: fl_inputs_start(w);
 }
 
