@@ -124,7 +124,7 @@ static inline label_word label_join(label_word to, label_word from)
 }
 
 enum { LABEL_PAGE = 4096, LABEL_UNIT = 4, LABEL_UNITS = LABEL_PAGE / LABEL_UNIT };
-enum { LABEL_LAST = 64 };
+enum { LABEL_LAST = 256 };
 
 /** Of a unit whose bytes differ; the rest is a number of `splits`. Links are fewer. */
 #define LABEL_SPLIT (UINT64_C(1) << 63)

@@ -105,6 +105,7 @@ struct super_block {
 };
 
 struct superblock {
+	uint64_t touched, from; ///< of its step: most are told apart by these
 	uint32_t step;	   ///< of the automaton: needs behind it, and before it
 	uint32_t last;	   ///< the last step of its pieces
 	uint32_t first, n; ///< its blocks; one more tells where its pieces end

@@ -370,23 +370,31 @@ static uint64_t next_of(const struct walker *w, const struct trace_block *b)
 		       w->at->next;
 }
 
-/* Along superblocks that begin with entry @p i, until one leads on. */
+/* Along superblocks that begin with entry @p i, until one leads on. That one is tried first the next time. */
 static struct err *try_supers(struct walker *w, size_t i, size_t least,
 			      struct steps_went *ret)
 {
 	uint32_t number = w->trace->window.entries.data[i].what >> 6;
-	uint64_t next = next_of(w, &w->trace->blocks.data[number]);
 	struct steps *m = &w->steps;
-	const struct superblock *s;
+	uint32_t *first = &m->blocks.data[number].super, *link = first;
+	struct superblock *s;
 	struct err *err = NULL;
 
-	for (uint32_t at = m->blocks.data[number].super;
-	     at && !ret->n && !ret->pieces && !err; at = s->other) {
+	for (uint32_t at; (at = *link) && !err; link = &s->other) {
 		s = &m->superblocks.data[at];
-		if (automaton_is(automaton_at(&m->automaton, s->step), &w->at->needs,
-				 STEPS_SUPER, next) &&
-		    !walk_is_seeded(w, w->position - s->n_insns))
-			err = fl_steps_along(w, s, i, least, ret);
+		if ((w->at->needs.any & s->touched) != s->from ||
+		    !automaton_is(automaton_at(&m->automaton, s->step), &w->at->needs,
+				  STEPS_SUPER,
+				  next_of(w, &w->trace->blocks.data[number])) ||
+		    walk_is_seeded(w, w->position - s->n_insns))
+			continue;
+		err = fl_steps_along(w, s, i, least, ret);
+		if (!ret->n && !ret->pieces)
+			continue;
+		*link = s->other;
+		s->other = *first;
+		*first = at;
+		break;
 	}
 	return err;
 }

@@ -106,6 +106,8 @@ struct err *fl_steps_finish_super(struct walker *w)
 			m->super_pieces.data + m->super_pieces.size, &k->from, k->next,
 			&s.last);
 	s.step = a->last;
+	s.touched = automaton_at(a, s.step)->touched;
+	s.from = automaton_at(a, s.step)->from;
 	a->last = was;
 	newest = &m->blocks.data[m->super_blocks.data[k->first].what >> 6].super;
 	s.other = *newest;

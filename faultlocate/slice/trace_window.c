@@ -12,7 +12,7 @@
 
 // A window's instructions: so many that the code is translated again seldom enough, and its log
 // is some tens of megabytes.
-#define TRACE_WINDOW (UINT64_C(1) << 23)
+#define TRACE_WINDOW (UINT64_C(1) << 24)
 #define TRACE_LOG_MAX (96u << 20)
 
 uint64_t fl_trace_apart(uint64_t past)
