@@ -11,7 +11,8 @@
 
 #include "faultlocate/inputs/steps_int.h"
 
-enum { MAX_OPS = 1 << 21 };
+_Static_assert(sizeof(struct step) == 8 && sizeof(struct step_op) % 8 == 0,
+	       "a step's own words");
 
 /* ---- needs ------------------------------------------------------------------------------------ */
 
@@ -172,28 +173,35 @@ bool fl_steps_has_waiting(const struct walker *w, const struct call *c)
 /* ---- steps ---------------------------------------------------------------------------------------- */
 
 struct err *fl_steps_add(struct walker *w, const struct automaton_step *step,
-			 uint32_t first_op, const struct automaton_needs *from,
-			 uint32_t other)
+			 const struct automaton_needs *from, uint32_t other)
 {
+	const uint32_t words = sizeof(struct step_op) / sizeof(uint64_t);
 	struct steps *m = &w->steps;
-	struct step made = { .first_op = first_op, .n_ops = m->ops.size - first_op };
+	uint32_t n = m->ops.size;
+	struct step *made;
 	struct err *err;
 
-	if (m->is_odd) {
-		m->ops.size = first_op;
+	if (m->is_odd || n > UINT16_MAX) {
 		m->automaton.last = 0;
 		return NULL;
 	}
-	for (uint32_t i = 0; i < made.n_ops; i++)
-		made.has_guards |= m->ops.data[first_op + i].is_guard;
 	// The one that has been met already goes on being found.
-	err = fl_automaton_add(&m->automaton, step, from, &w->at->needs, 0, other);
-	if (!err && other) {
-		made.other = step_of(m, other)->other;
+	err = fl_automaton_add(&m->automaton, step, from, &w->at->needs, 1 + n * words,
+			       other);
+	if (err)
+		return err;
+	made = step_of(m, m->automaton.last);
+	made->n_ops = n;
+	for (uint32_t i = 0; i < n; i++) {
+		made->op[i] = m->ops.data[i];
+		made->has_guards |= made->op[i].is_guard;
+	}
+	if (other) {
+		made->other = step_of(m, other)->other;
 		step_of(m, other)->other = m->automaton.last;
 	}
-	m->is_ready = m->ops.size < MAX_OPS && !fl_automaton_is_full(&m->automaton);
-	return err ?: vec_add(&m->all, made);
+	m->is_ready = !fl_automaton_is_full(&m->automaton);
+	return NULL;
 }
 
 struct err *fl_steps_want(struct walker *w, const struct trace_mem *mem, uint64_t from,
@@ -230,7 +238,6 @@ struct err *fl_steps_guard(struct walker *w, const struct trace_mem *mem, bool i
 void fl_steps_deinit(struct steps *m)
 {
 	fl_automaton_deinit(&m->automaton);
-	vec_deinit(&m->all);
 	vec_deinit(&m->ops);
 	vec_deinit(&m->scratch);
 	vec_deinit(&m->blocks);
@@ -263,11 +270,10 @@ struct err *fl_steps_room(struct walker *w)
 		for (size_t k = 0; k < t->calls.size && !err; k++)
 			err = fl_steps_uncover(w, &t->calls.data[k]);
 	}
-	m->ops.size = m->all.size = 0;
 	m->is_ready = true;
 	if (!err)
 		err = fl_automaton_begin(&m->automaton);
 	if (!err)
 		err = forget_supers(m);
-	return err ?: vec_add(&m->all, (struct step){});
+	return err;
 }

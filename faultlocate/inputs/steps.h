@@ -39,11 +39,12 @@ struct step_op {
 	bool is_only; ///< of a guard: the only entry like it of a jump's table
 };
 
-/** What a step of the automaton does to memory. */
+/** What a step of the automaton does to memory: its own words there. */
 struct step {
-	uint32_t first_op, n_ops;
 	uint32_t other; ///< one that differs in its guards; 0: none
+	uint16_t n_ops;
 	bool has_guards;
+	struct step_op op[];
 };
 
 /** A piece: instructions [end, begin) of a block, gone over from the last one on. */
@@ -106,9 +107,9 @@ struct super_block {
 
 struct superblock {
 	uint64_t touched, from; ///< of its step: most are told apart by these
-	uint32_t step;	   ///< of the automaton: needs behind it, and before it
-	uint32_t last;	   ///< the last step of its pieces
-	uint32_t first, n; ///< its blocks; one more tells where its pieces end
+	uint32_t step;		///< of the automaton: needs behind it, and before it
+	uint32_t last;		///< the last step of its pieces
+	uint32_t first, n;	///< its blocks; one more tells where its pieces end
 	uint32_t n_insns;
 	uint32_t other; ///< an older one that begins with the same block; 0: none
 };
@@ -123,8 +124,7 @@ struct super_making {
 
 struct steps {
 	struct automaton automaton;
-	VEC(struct step) all; ///< by id
-	VEC(struct step_op) ops;
+	VEC(struct step_op) ops; ///< of what is recorded
 	VEC(uint64_t) scratch;
 	VEC(struct step_block) blocks; ///< by number
 	VEC(struct step_piece) pieces;
@@ -142,7 +142,7 @@ struct steps {
 /** @return what else step @p number does, until one is added. */
 static inline struct step *step_of(const struct steps *m, uint32_t number)
 {
-	return &m->all.data[automaton_at(&m->automaton, number)->id];
+	return (struct step *)automaton_own(automaton_at(&m->automaton, number));
 }
 
 /** Go over the block that entry @p i of the window is, all of whose instructions ran, and which no seed is at; and

@@ -59,11 +59,11 @@ static struct err *make_step(struct walker *w, const struct going *g, uint32_t o
 	const struct automaton_step step = { .place = g->place,
 					     .outcome = g->outcome,
 					     .touched = g->p->touched };
-	uint32_t first_op = m->ops.size;
 	struct err *err = fl_steps_finish_super(w);
 
 	if (!err)
 		err = fl_steps_open(w, w->at, step.touched);
+	m->ops.size = 0;
 	m->recording = g->b;
 	m->is_odd = m->is_going_on = false;
 	if (!err)
@@ -71,7 +71,7 @@ static struct err *make_step(struct walker *w, const struct going *g, uint32_t o
 	m->recording = NULL;
 	if (!err)
 		err = fl_steps_enter(w, step.touched);
-	return err ?: fl_steps_add(w, &step, first_op, &from, other);
+	return err ?: fl_steps_add(w, &step, &from, other);
 }
 
 /* What depends on more: a function's result, which is taken when it returns, for instance. */
@@ -99,7 +99,7 @@ static inline uint64_t address_of(const struct walker *w, const struct going *g,
 static bool is_guarded(struct walker *w, const struct step *s, const struct going *g)
 {
 	for (uint32_t i = 0; i < s->n_ops; i++) {
-		const struct step_op *op = &w->steps.ops.data[s->first_op + i];
+		const struct step_op *op = &s->op[i];
 
 		if (op->is_guard &&
 		    fl_inputs_is_only_entry(w, address_of(w, g, op->mem),
@@ -167,7 +167,7 @@ static struct err *note(struct walker *w, const struct going *g, uint32_t at)
 		return fl_steps_finish_super(w);
 	err = add_first_op(w, g);
 	for (uint32_t i = 0; s && i < s->n_ops && !err; i++) {
-		const struct step_op *op = &m->ops.data[s->first_op + i];
+		const struct step_op *op = &s->op[i];
 
 		err = add_op(w, g, SUPER_WANTS, op->label, op->mem, op->from, op->n);
 	}
@@ -197,7 +197,6 @@ static struct err *take_step(struct walker *w, uint32_t number, const struct goi
 {
 	struct steps *m = &w->steps;
 	const struct step *s = step_of(m, number);
-	const struct step_op *ops = m->ops.data + s->first_op;
 	struct err *err = NULL;
 
 	m->automaton.last = number;
@@ -205,8 +204,8 @@ static struct err *take_step(struct walker *w, uint32_t number, const struct goi
 	if (g->outcome && g->p->stores && !g->p->stays)
 		take(w, g);
 	for (uint32_t i = 0; i < s->n_ops && !err; i++)
-		if (!ops[i].is_guard)
-			err = want(w, &ops[i], g);
+		if (!s->op[i].is_guard)
+			err = want(w, &s->op[i], g);
 	automaton_take(automaton_at(&m->automaton, number), &w->at->needs);
 	return err;
 }
@@ -221,6 +220,8 @@ static uint32_t find_step(struct walker *w, const struct going *g, uint32_t *oth
 	if (!at)
 		at = fl_automaton_find(a, needs, g->place, g->outcome, g->p->touched);
 	*other = at;
+	for (int i = 0; i < 2; i++)
+		__builtin_prefetch(automaton_at(a, automaton_at(a, at)->then[i]));
 	while (at && step_of(&w->steps, at)->has_guards &&
 	       !is_guarded(w, step_of(&w->steps, at), g))
 		at = step_of(&w->steps, at)->other;
@@ -439,6 +440,29 @@ static void heat_up(struct walker *w, uint32_t number)
 	fl_steps_begin_super(w, number, next_of(w, &w->trace->blocks.data[number]));
 }
 
+/* Have what is known of the blocks of entry @p e and of the one before it, of which @p n are there, where the
+ * processor is quick to find it. */
+static inline void look_ahead(const struct walker *w, const struct trace_entry *e,
+			      size_t n)
+{
+	const struct trace_block *blocks = w->trace->blocks.data;
+	const struct steps *m = &w->steps;
+	uint32_t next = n > 0 ? e[0].what >> 6 : UINT32_MAX;
+	uint32_t second = n > 1 ? e[-1].what >> 6 : UINT32_MAX;
+
+	if (second < m->blocks.size) {
+		__builtin_prefetch(&blocks[second]);
+		__builtin_prefetch((const char *)&blocks[second] + 64);
+		__builtin_prefetch(&m->blocks.data[second]);
+	}
+	if (next < m->blocks.size) {
+		__builtin_prefetch(blocks[next].mem);
+		__builtin_prefetch(blocks[next].insn);
+		__builtin_prefetch(&m->pieces.data[m->blocks.data[next].first]);
+		__builtin_prefetch(&m->superblocks.data[m->blocks.data[next].super]);
+	}
+}
+
 struct err *fl_steps_block(struct walker *w, size_t i, size_t least, size_t *ret_n)
 {
 	const struct trace_entry *e = &w->trace->window.entries.data[i];
@@ -456,6 +480,7 @@ struct err *fl_steps_block(struct walker *w, size_t i, size_t least, size_t *ret
 	if (!err && !m->making.of)
 		err = try_supers(w, i, least, &went);
 	*ret_n = went.n ?: 1;
+	look_ahead(w, e - *ret_n, i + 1 - least - *ret_n);
 	if (err || (went.n && !went.pieces))
 		return err;
 	if (went.pieces) {

@@ -26,11 +26,9 @@ struct err *fl_steps_find_pieces(struct steps *m, const struct fl_trace *t,
 /** Find the number of what waits in @p c: c->waits. */
 struct err *fl_steps_cover(struct walker *w, struct call *c);
 
-/** What was recorded since the needs were @p from is step @p step, whose operations begin at @p first_op;
- * @p other: one like it, or 0. */
+/** What was recorded since the needs were @p from is step @p step; @p other: one like it, or 0. */
 struct err *fl_steps_add(struct walker *w, const struct automaton_step *step,
-			 uint32_t first_op, const struct automaton_needs *from,
-			 uint32_t other);
+			 const struct automaton_needs *from, uint32_t other);
 
 /** What is being made is a superblock as far as it is complete, if that pays; nothing more is made. */
 struct err *fl_steps_finish_super(struct walker *w);

@@ -64,7 +64,6 @@ struct err *fl_steps_sum(struct steps *m, const struct super_piece *p,
 	struct automaton *a = &m->automaton;
 	struct automaton_step step = { .place = STEPS_SUPER, .outcome = next };
 	struct automaton_needs to = *from;
-	struct err *err;
 
 	for (*last = 0; p < end; p++) {
 		const struct automaton_step *s = automaton_at(a, p->step);
@@ -75,8 +74,7 @@ struct err *fl_steps_sum(struct steps *m, const struct super_piece *p,
 		automaton_take(s, &to);
 		*last = p->step;
 	}
-	err = fl_automaton_add(a, &step, from, &to, 0, true);
-	return err ?: vec_add(&m->all, (struct step){});
+	return fl_automaton_add(a, &step, from, &to, 0, true);
 }
 
 struct err *fl_steps_finish_super(struct walker *w)

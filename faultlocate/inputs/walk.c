@@ -240,8 +240,7 @@ static struct err *block(struct walker *w, size_t i, size_t least, size_t *ret_n
 	uint32_t n_ran = e->what & 63;
 	bool is_plain = w->o.with_tree || w->o.is_plain || n_ran < b->n ||
 			walk_is_seeded(w, w->position - n_ran);
-	struct err *err = w->at->is_met ? NULL :
-					  fl_inputs_meet(w, b->insn[n_ran - 1]);
+	struct err *err = w->at->is_met ? NULL : fl_inputs_meet(w, b->insn[n_ran - 1]);
 
 	if (!err && !is_plain)
 		return fl_steps_block(w, i, least, ret_n);
