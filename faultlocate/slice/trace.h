@@ -132,6 +132,7 @@ struct fl_trace {
 	VEC(uint64_t) stack; ///< words of it where the run breaks off
 	struct dec_insns *known;
 	struct map code; ///< page -> its bytes, read from the machine; 0: there are none
+	uint32_t halved; ///< so often windows were: their logs had no room
 	struct trace_window window;
 	struct trace_ahead ahead;
 };

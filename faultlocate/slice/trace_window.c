@@ -14,6 +14,7 @@
 // is some tens of megabytes.
 #define TRACE_WINDOW (UINT64_C(1) << 24)
 #define TRACE_LOG_MAX (96u << 20)
+#define MOST_HALVED 2 // times: with less the code is translated again too often
 
 uint64_t fl_trace_apart(uint64_t past)
 {
@@ -239,9 +240,10 @@ static void *log_ahead(void *ctx)
 /* ---- the walk's --------------------------------------------------------------------------------- */
 
 /* Where the window begins that ends at @p end. */
-static uint64_t begin_of(uint64_t least, uint64_t end)
+static uint64_t begin_of(const struct fl_trace *t, uint64_t least, uint64_t end)
 {
-	uint64_t begin = end > TRACE_WINDOW ? (end - 1) & ~(TRACE_WINDOW - 1) : 0;
+	uint64_t size = TRACE_WINDOW >> t->halved;
+	uint64_t begin = end > size ? (end - 1) & ~(size - 1) : 0;
 
 	return begin < least ? least : begin;
 }
@@ -284,7 +286,7 @@ void fl_trace_read_ahead(struct fl_trace *t, uint64_t least, uint64_t end)
 {
 	forget_ahead(t);
 	if (end > least)
-		start(t, begin_of(least, end), end);
+		start(t, begin_of(t, least, end), end);
 }
 
 void fl_trace_ahead_deinit(struct fl_trace *t)
@@ -332,14 +334,15 @@ static struct err *take(struct fl_trace *t)
 
 struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end)
 {
-	uint64_t begin = begin_of(least, end);
+	uint64_t begin = begin_of(t, least, end);
 	const struct trace_ahead *a = &t->ahead;
 	struct err *err;
 
 	if (!a->is_there || a->window.begin != begin || a->window.end != end)
 		fl_trace_read_ahead(t, least, end);
 	err = take(t);
-	// Much of it was stepped in C, whose records are long: the later half.
+	// Much of it was stepped in C, whose records are long: the later half. So it is before that, mostly.
+	t->halved += !err && t->window.log.is_over && t->halved < MOST_HALVED;
 	while (!err && t->window.log.is_over && end - begin > 1) {
 		begin += (end - begin) / 2;
 		start(t, begin, end);
