@@ -4,6 +4,7 @@
 /*
  * Where a block leads: straight to the next one, once that is known; and what of that a run before knew.
  */
+#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -29,6 +30,8 @@ static void engine_patch(struct dec_engine *e, uint8_t *at, const uint8_t *to)
 static void engine_link(struct dec_engine *e, struct engine_exit *x,
 			const struct engine_block *from, const struct engine_block *to)
 {
+	assert(from->is_unguarded == to->is_unguarded &&
+	       "the guard begins to rest, and to watch, at stops alone");
 	if (!x->patch)
 		return;
 	if (!x->slow)

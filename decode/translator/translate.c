@@ -653,6 +653,7 @@ uint32_t dec_engine_make_pad(struct dec_engine *e, uint32_t exit_id)
 		return UINT32_MAX;
 	translation_see_page(&t, x.rip >> 12);
 	t.block->is_checked = false; // what it leads to is
+	t.block->is_unguarded = e->blocks.data[x.block].is_unguarded;
 	t.block->guest_bytes = 1;
 	t.block->is_pad = true;
 	t.pad_of = exit_id + 1;
