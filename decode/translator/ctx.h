@@ -85,6 +85,9 @@
  * addresses are asked for (guard.h). */
 #define CTX_HAS_NO_FS 8
 
+/** AC and DF, which C does not bear. */
+#define CTX_TURNED 0x40400
+
 // Exit numbers that are no index: what the fault handler sets, and dec_miss.
 #define DEC_EXIT_FAULT 0xffffffff
 #define DEC_EXIT_INDIRECT 0xfffffffe
@@ -142,7 +145,7 @@ struct dec_ctx {
 	uint64_t string_call[2];
 	uint32_t guard_tag; ///< that emitted code has no register for
 	uint32_t pad3;
-	uint64_t door; ///< address of dec_door; 0: it is shut
+	uint64_t door; ///< address of dec_door, or dec_wary_door; 0: it is shut
 	uint8_t blank_lanes[64];
 	uint32_t blank_low, blank_high;
 	int64_t passes; ///< of pads (translation.h) until the one at hand is given up for a continuation
@@ -279,6 +282,9 @@ void dec_enter_quick(struct dec_ctx *ctx);
 /** Where emitted code goes with an event that C may see to with the guest's vectors where they are: dec_guard_door(), which
  * says where it goes on. Only with CTX_HAS_NO_FS. */
 extern const char dec_door[];
+
+/** .. where the guest may have AC or DF set, which C must not have: it takes longer. */
+extern const char dec_wary_door[];
 
 /** .. from a stop, its exit in ctx->exit_id: dec_engine_at_stop_door(). */
 extern const char dec_stop_door[];

@@ -666,6 +666,12 @@ static bool engine_event(struct dec_engine *e, uint32_t block)
 	return to != NULL;
 }
 
+void dec_engine_be_wary(struct dec_engine *e)
+{
+	if (e->ctx->door)
+		e->ctx->door = (uint64_t)dec_wary_door;
+}
+
 enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
 {
 	struct dec_ctx *c = e->ctx;
@@ -675,6 +681,8 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 
 	if (e->blocks.data[block].looks)
 		dec_look_log(e);
+	if (c->rflags & CTX_TURNED)
+		dec_engine_be_wary(e);
 	engine_hand_out(e, &e->blocks.data[block], budget);
 	c->entry = (uint64_t)e->blocks.data[block].entry;
 	dec_engine_go(e, &e->blocks.data[block]);

@@ -470,6 +470,9 @@ uint64_t dec_engine_guest_rip(const struct dec_engine *e, uint64_t pc);
 /** The instruction at rip is one for C: answer it. */
 enum dec_verdict dec_engine_special(struct dec_engine *e);
 
+/** The guest may have what CTX_TURNED says from now on: the guard's door (ctx.h) is the wary one. */
+void dec_engine_be_wary(struct dec_engine *e);
+
 /** Enter the guest at @p block, handle the exit. At most @p budget instructions run and
  * ENGINE_OVERRUN more; at least one, or a fault, when the block is no longer than that. */
 enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget);

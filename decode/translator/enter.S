@@ -84,19 +84,8 @@
 	jmp	*%gs:CTX_ENTRY
 	.endm
 
-// .. to the context; C's stack.
-	.macro	store_integers
-	mov	%rsp, %gs:CTX_GPR+0x20
-	mov	%gs:CTX_HOST_RSP, %rsp
-	pushfq
-	pop	%gs:CTX_RFLAGS
-	cld
-	testl	$0x40000, %gs:CTX_RFLAGS
-	jz	2f			// C does not align all it reads: AC is the guest's
-	push	$0x202
-	popfq
-2:
-	mov	%rax, %gs:CTX_GPR+0x00
+// .. to the context, but for rax and rsp.
+	.macro	store_others
 	mov	%rcx, %gs:CTX_GPR+0x08
 	mov	%rdx, %gs:CTX_GPR+0x10
 	mov	%rbx, %gs:CTX_GPR+0x18
@@ -111,6 +100,22 @@
 	mov	%r13, %gs:CTX_GPR+0x68
 	mov	%r14, %gs:CTX_GPR+0x70
 	mov	%r15, %gs:CTX_GPR+0x78
+	.endm
+
+// All; C's stack.
+	.macro	store_integers
+	mov	%rsp, %gs:CTX_GPR+0x20
+	mov	%gs:CTX_HOST_RSP, %rsp
+	pushfq
+	pop	%gs:CTX_RFLAGS
+	cld
+	testl	$0x40000, %gs:CTX_RFLAGS
+	jz	2f			// C does not align all it reads: AC is the guest's
+	push	$0x202
+	popfq
+2:
+	mov	%rax, %gs:CTX_GPR+0x00
+	store_others
 	.endm
 
 // In. The vector and x87 state is the guest's from then on if \state is 1; if it is 2, vectors are, and the rest
@@ -261,7 +266,7 @@ dec_exit_quick:
 	sub	$8, %rsp
 	call	\function@PLT
 	mov	%rax, %gs:CTX_ENTRY
-	testl	$0x40400, %gs:CTX_RFLAGS	// AC, DF
+	testl	$CTX_TURNED, %gs:CTX_RFLAGS
 	jnz	1f
 	movb	%gs:CTX_RFLAGS+1, %al		// popfq takes longer than this
 	movb	%gs:CTX_RFLAGS, %ah
@@ -275,9 +280,26 @@ dec_exit_quick:
 	load_integers
 	.endm
 
+	.globl	dec_wary_door
+dec_wary_door:
+	door	dec_guard_door
+
+// The same where AC and DF are clear: the other flags are moved alone.
 	.globl	dec_door
 dec_door:
-	door	dec_guard_door
+	mov	%rsp, %gs:CTX_GPR+0x20
+	mov	%gs:CTX_HOST_RSP, %rsp
+	mov	%rax, %gs:CTX_GPR+0x00
+	lahf
+	seto	%al
+	push	%rax
+	store_others
+	call	dec_guard_door@PLT
+	mov	%rax, %gs:CTX_ENTRY
+	pop	%rax
+	add	$0x7f, %al			// OF
+	sahf
+	load_integers
 
 	.globl	dec_stop_door
 dec_stop_door:

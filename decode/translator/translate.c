@@ -15,6 +15,7 @@
 #include "decode/translator/mute.h"
 #include "decode/translator/nat.h"
 #include "decode/translator/translation.h"
+#include "decode/x86/zydis.h"
 
 struct engine_exit *dec_translation_exit(struct translation *t, int kind, uint64_t rip)
 {
@@ -122,6 +123,14 @@ static bool translation_is_doubtful(const struct translation *t,
 	return t->goes_beyond && !is_known;
 }
 
+/* May it set AC or DF? */
+static bool translation_may_turn(const struct dec_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_STD ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_POPF ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_POPFQ;
+}
+
 /* Decode the block's instructions. */
 static void translation_decode(struct translation *t, uint64_t rip)
 {
@@ -156,6 +165,8 @@ static void translation_decode(struct translation *t, uint64_t rip)
 		if (translation_is_doubtful(t, insn))
 			break;
 		e->isa[insn->isa >> 6] |= 1ull << (insn->isa & 63);
+		if (translation_may_turn(insn))
+			dec_engine_be_wary(e);
 		if (!dec_translation_regs_add(t, &regs, insn)) {
 			assert(t->n && "one instruction leaves three registers");
 			break;

@@ -64,4 +64,34 @@ END
 cc -o "$TMPDIR/astride" "$TMPDIR/astride.s" || fail "cannot assemble"
 guarded astride "$TMPDIR/astride"
 [ "$(count found)" = 1 ] || fail "astride: $(cat "$TMPDIR/counts")"
+
+# Words are moved downwards: a pointer among them is one behind that.
+cat >"$TMPDIR/turned.s" <<'END'
+.intel_syntax noprefix
+.text
+.globl main
+main:
+	push rbx
+	sub rsp, 128
+	mov edi, 160
+	call malloc@plt
+	lea rbx, [rax+48]
+	mov [rsp+8], rbx
+	lea rsi, [rsp+24]
+	lea rdi, [rsp+88]
+	mov ecx, 4
+	std
+	rep movsq
+	cld
+	mov r8, [rsp+72]
+	cmp byte ptr [r8-52], 0
+	xor eax, eax
+	add rsp, 128
+	pop rbx
+	ret
+.section .note.GNU-stack, ""
+END
+cc -o "$TMPDIR/turned" "$TMPDIR/turned.s" || fail "cannot assemble"
+"${RECORD[@]}" -o "$TMPDIR/t" -- "$TMPDIR/turned" || fail "turned: it does not end well"
+expect_status 1 "$FAULTLINE" analyze --accesses "$TMPDIR/t"
 exit 0
