@@ -206,6 +206,14 @@ enum guard_event_kind {
 	GUARD_EVENT_CALL,   ///< a function of the allocator begins, or has returned
 };
 
+/** What most stops by far are. */
+enum guard_stop_way {
+	GUARD_STOP_OTHER,
+	GUARD_STOP_MALLOC, ///< it begins there, and nothing else does
+	GUARD_STOP_FREE,
+	GUARD_STOP_BACK, ///< where a function may have returned to; none begins
+};
+
 struct guard_event {
 	uint32_t block;
 	uint32_t hook; ///< CALL, STRING: which is there: index + 1; 0: none
@@ -213,22 +221,29 @@ struct guard_event {
 	uint8_t *resume;
 	uint8_t *
 		passed; ///< where it goes on before the instruction; BLANK: as if that had a value; MOVE: with the tag; MOVS: words
-			///< have their tags
+			///< have their tags; CALL: behind the other event
 	uint8_t kind, reg, index;
 	bool is_counted;     ///< the block is, where it leaves
 	bool has_kept_flags; ///< when it leaves
 	// CALL:
+	uint8_t way;	   ///< enum guard_stop_way
 	bool is_unguarded; ///< its block is
 	int8_t pending;	   ///< of that
 	uint32_t
 		other; ///< event of one at the same place that is, if it is not: index + 1; 0: not known
 };
 
+/** Of which hook a call is: its number, and what of it is asked for often. */
+struct guard_called {
+	uint32_t number;
+	uint8_t kind, which, times;
+};
+
 /** A call under way of the allocator, or of a resolver. */
 struct guard_call {
 	bool is_open;
 	bool is_unguarded; ///< it is open, of the allocator, and what has no value is not followed
-	struct dec_hook hook;
+	struct guard_called hook;
 	uint64_t rsp, returns, arg[3];
 	uint64_t gpr[16];
 	uint32_t tag[16], vec_tags;
@@ -300,7 +315,8 @@ struct dec_guard {
 	bool is_patient;	///< accesses in doubt are listed, and it goes on
 	VEC(uint64_t) accesses; ///< .. where they are
 	/** By address / GUARD_REGION, where the shadow of a region begins; 0: nowhere. It has a word for each: tag << 32 |
-	 * low half of the value. Without a tag that is no pointer; 0: not known. */
+	 * low half of the value. Without a tag that is no pointer; 0: not known. GUARD_LIVE_AT bytes on there is, for each 16 bytes, the
+	 * number of the node that begins there and lives; 0: none. */
 	uint64_t *regions;
 	VEC(uint32_t) with_shadow; ///< numbers of those that have one
 	struct guard_root *roots;
@@ -309,13 +325,9 @@ struct dec_guard {
 	uint32_t *starts;
 	struct guard_row *rows;
 	VEC(struct guard_node) nodes; ///< as rows
-	/** By their starts, numbers of those that live; 0: a free slot. (A map's would be four times as large, and in no cache.) */
-	struct {
-		uint32_t *slots;
-		uint32_t size, capacity; ///< a power of two; size <= 3/4 of it
-		uint32_t last_number;	 ///< what was found last, at
-		uint64_t last;
-	} live;
+	uint32_t n_live;
+	/** Numbers of those that live and begin in the same 16 bytes as another that does, by their starts. */
+	struct map close;
 	VEC(uint32_t) free_rows;  ///< of nodes that are gone, and no pointer is to
 	VEC(uint32_t) free_parts; ///< rows of parts of such: tags
 	uint32_t sweep_at;	 ///< so many nodes, and no such rows: they are looked for

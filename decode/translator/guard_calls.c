@@ -303,7 +303,11 @@ void dec_guard_enter_call(struct dec_engine *e, const struct dec_hook *h)
 			dec_guard_doubt(e, DEC_DOUBT_BEYOND, c->rip);
 		return;
 	}
-	guard_open_call(call, c, h);
+	guard_open_call(call, c,
+			(struct guard_called){ .number = h - g->hook.data,
+					       .kind = h->kind,
+					       .which = h->which,
+					       .times = h->times });
 	if (h->kind == DEC_HOOK_ALLOCATOR && h->times &&
 	    __builtin_mul_overflow(call->arg[1], c->gpr[h->times], &call->arg[1]))
 		call->arg[1] = UINT64_MAX;
@@ -485,7 +489,7 @@ void dec_guard_leave_call(struct dec_engine *e)
 		guard_show_new_spans(e, !was_at_rest);
 		return;
 	}
-	h = g->call.hook;
+	h = g->hook.data[g->call.hook.number];
 	h.rip = e->ctx->gpr[CAP_RAX];
 	h.is_resolver = false;
 	if (dec_guard_hook(e, &h))
@@ -497,19 +501,25 @@ void dec_guard_find_other(struct dec_engine *e, struct guard_event *ev)
 {
 	uint64_t *known = map_get(dec_engine_blocks(e, !ev->is_unguarded), ev->rip);
 	const struct engine_block *b = known ? &e->blocks.data[*known] : NULL;
+	struct guard_event *other;
 
 	if (!b || b->is_checked || !b->stop_event || b->async_over)
 		return;
 	ev->other = b->stop_event;
-	e->guard->events.data[ev->other - 1].other = ev - e->guard->events.data + 1;
+	other = &e->guard->events.data[ev->other - 1];
+	ev->passed = other->resume;
+	other->other = ev - e->guard->events.data + 1;
+	other->passed = ev->resume;
 }
 
 void dec_guard_forget_stop(struct dec_guard *g, uint32_t event)
 {
 	uint32_t other = g->events.data[event].other;
 
-	if (other)
-		g->events.data[other - 1].other = 0;
+	if (!other)
+		return;
+	g->events.data[other - 1].other = 0;
+	g->events.data[other - 1].passed = NULL;
 }
 
 bool dec_guard_at_stop(struct dec_engine *e)

@@ -26,6 +26,14 @@ static bool may_move(struct dec_guard *g, const struct guard_call *call)
 	       n->size < GUARD_CLEARED && !dec_guard_has_parts(n->tag);
 }
 
+/* .. a node begin at @p addr without memory for that? */
+static bool may_be_put(const struct dec_guard *g, uint64_t addr)
+{
+	const uint32_t *slot = guard_live_slot(g, addr);
+
+	return slot && (!*slot || g->rows[*slot].start == addr);
+}
+
 /* May the allocator's call that is under way return? */
 static bool may_leave(struct dec_engine *e)
 {
@@ -51,20 +59,20 @@ static bool may_leave(struct dec_engine *e)
 	return (is_high ? g->has_high : g->has_low || addr > UINT32_MAX) &&
 	       !guard_is_sweep_due(g) &&
 	       (g->free_rows.size || g->nodes.size < g->nodes.capacity) &&
-	       guard_live_has_room(g) && !map_get(&g->none, addr) &&
+	       may_be_put(g, addr) && !map_get(&g->none, addr) &&
 	       (!g->parts.size || dec_guard_parts_may_begin(e, size));
 }
 
-static bool may_release(const struct dec_engine *e)
+/* May node @p number (0: there is none) be released by what the guest stands at? */
+static bool may_release(const struct dec_engine *e, uint32_t number)
 {
 	struct dec_guard *g = e->guard;
-	uint64_t addr = e->ctx->gpr[CAP_RDI];
-	uint32_t number = guard_live_at(g, addr), tag = e->ctx->tag[CAP_RDI];
+	uint32_t tag = e->ctx->tag[CAP_RDI];
 	const struct guard_node *n = &g->nodes.data[number];
 
-	return !addr ||
-	       (number && (!tag || tag == n->tag) && n->family == dec_guard_family(e) &&
-		guard_is_told_right(g, n, n->family));
+	return number && (!tag || tag == n->tag) &&
+	       n->family == (g->family.family ? dec_guard_family(e) : 0) &&
+	       guard_is_told_right(g, n, n->family);
 }
 
 /* May function @p h of the allocator's, or one that calls it, begin? */
@@ -90,32 +98,37 @@ static bool may_enter(const struct dec_engine *e, const struct dec_hook *h)
 	case CAP_HEAP_MALLOC:
 		return true;
 	case CAP_HEAP_FREE:
-		return may_release(e);
+		return !gpr[CAP_RDI] || may_release(e, guard_live_at(g, gpr[CAP_RDI]));
 	case CAP_HEAP_CALLOC:
 		return !(gpr[CAP_RSI] >> 63);
 	case CAP_HEAP_REALLOC:
-		return !(gpr[CAP_RSI] >> 63) && may_release(e);
+		return !(gpr[CAP_RSI] >> 63) &&
+		       (!gpr[CAP_RDI] || may_release(e, guard_live_at(g, gpr[CAP_RDI])));
 	default:
 		return false;
 	}
 }
 
-/* Function @p h of the allocator begins. */
-static void begin_rest(struct dec_engine *e, const struct dec_hook *h)
+/* Function @p which of the allocator begins, at @p ev. */
+static void begin_rest(struct dec_engine *e, const struct guard_event *ev,
+		       enum cap_heap_fn which)
 {
 	struct guard_call *call = &e->guard->call;
 
-	guard_open_call(call, e->ctx, h);
+	guard_open_call(call, e->ctx,
+			(struct guard_called){ .number = ev->hook - 1,
+					       .kind = DEC_HOOK_ALLOCATOR,
+					       .which = which });
 	guard_take_family(e);
 	call->is_unguarded = true;
 	guard_keep_tagged(call, e->ctx);
 }
 
-static bool malloc_begins(struct dec_engine *e, const struct dec_hook *h)
+static bool malloc_begins(struct dec_engine *e, const struct guard_event *ev)
 {
 	if (e->ctx->gpr[CAP_RDI] >> 63)
 		return false;
-	begin_rest(e, h);
+	begin_rest(e, ev, CAP_HEAP_MALLOC);
 	return true;
 }
 
@@ -123,26 +136,29 @@ static bool malloc_returns(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
 	uint64_t addr = e->ctx->gpr[CAP_RAX], size = g->call.arg[0];
-	uint32_t n;
+	uint32_t tag;
 
-	if (!may_leave(e))
+	// Words that it has a part of are cleared, too.
+	if (!addr || size > GUARD_CLEARED - 16 ||
+	    (g->parts.size && !dec_guard_parts_may_begin(e, size)))
+		return false;
+	tag = dec_guard_node_quick(e, addr, size);
+	if (!tag)
 		return false;
 	guard_close_call(e);
-	n = dec_guard_node_born(e, addr, size, g->call.returns);
-	dec_guard_forget_words(g, addr, addr + size);
-	e->ctx->tag[CAP_RAX] = g->nodes.data[n].tag;
-	guard_show_new_spans(e, false);
-	return !g->doubt;
+	e->ctx->tag[CAP_RAX] = tag;
+	return true;
 }
 
-static bool free_begins(struct dec_engine *e, const struct dec_hook *h)
+static bool free_begins(struct dec_engine *e, const struct guard_event *ev)
 {
 	struct dec_guard *g = e->guard;
-	uint32_t n = guard_live_at(g, e->ctx->gpr[CAP_RDI]);
+	uint64_t addr = e->ctx->gpr[CAP_RDI];
+	uint32_t n = guard_live_at(g, addr);
 
-	if (!may_release(e))
+	if (addr && !may_release(e, n))
 		return false;
-	begin_rest(e, h);
+	begin_rest(e, ev, CAP_HEAP_FREE);
 	if (n)
 		dec_guard_node_died(g, n);
 	return true;
@@ -154,26 +170,24 @@ static bool free_returns(struct dec_engine *e)
 	return true;
 }
 
-/* Most calls by far are of these two, by the user. @return whether that is all that there is to do. */
-static bool at_common_call(struct dec_engine *e, const struct dec_hook *h)
+/* Most calls by far are of malloc() and free(), by the user. @return whether it was one, and is seen to. */
+static bool at_common_call(struct dec_engine *e, const struct guard_event *ev)
 {
 	struct dec_guard *g = e->guard;
-	bool is_begun = h && h->kind == DEC_HOOK_ALLOCATOR && !h->times &&
-			!g->call.is_open &&
-			guard_is_stop(g, guard_word_at(e->ctx->gpr[CAP_RSP]));
 
-	if (g->blank ||
-	    (!is_begun && (h || !g->call.is_unguarded || !guard_is_back(e) ||
-			   (g->family.family && e->ctx->rip == g->family.returns))))
+	if (g->blank || ev->way == GUARD_STOP_OTHER)
 		return false;
-	switch (is_begun ? h->which : g->call.hook.which) {
-	case CAP_HEAP_MALLOC:
-		return is_begun ? malloc_begins(e, h) : malloc_returns(e);
-	case CAP_HEAP_FREE:
-		return is_begun ? free_begins(e, h) : free_returns(e);
-	default:
-		return false;
+	if (ev->way == GUARD_STOP_BACK) {
+		if (!g->call.is_unguarded || !guard_is_back(e) ||
+		    (g->family.family && e->ctx->rip == g->family.returns))
+			return false;
+		return g->call.hook.which == CAP_HEAP_MALLOC ? malloc_returns(e) :
+		       g->call.hook.which == CAP_HEAP_FREE   ? free_returns(e) :
+							       false;
 	}
+	if (g->call.is_open || !guard_is_stop(g, guard_word_at(e->ctx->gpr[CAP_RSP])))
+		return false;
+	return ev->way == GUARD_STOP_MALLOC ? malloc_begins(e, ev) : free_begins(e, ev);
 }
 
 static bool at_call(struct dec_engine *e, const struct dec_hook *h)
@@ -196,8 +210,9 @@ static uint8_t *out(const struct dec_engine *e)
 static uint8_t *at_stop(struct dec_engine *e, struct guard_event *ev)
 {
 	struct dec_guard *g = e->guard;
-	const struct dec_hook *h = ev->hook ? &g->hook.data[ev->hook - 1] : NULL;
-	bool is_done = !g->passed && (at_common_call(e, h) || at_call(e, h));
+	bool is_done = !g->passed &&
+		       (at_common_call(e, ev) ||
+			at_call(e, ev->hook ? &g->hook.data[ev->hook - 1] : NULL));
 
 	return (is_done ? guard_go_on(e, ev) : NULL) ?: out(e);
 }
@@ -263,10 +278,12 @@ uint8_t *dec_guard_door(void)
 	struct guard_event *ev = &g->events.data[e->ctx->guard_event];
 	const struct engine_block *b;
 	uint64_t borrowed[3];
-	bool is_done;
+	bool is_done, is_listed;
 
 	// A doubt is listed then.
-	if (g->doubt || g->is_patient)
+	is_listed = g->is_patient &&
+		    (ev->kind == GUARD_EVENT_STRING || ev->kind == GUARD_EVENT_BLANK);
+	if (g->doubt || is_listed)
 		return out(e);
 	if (ev->kind == GUARD_EVENT_BLANK)
 		return dec_blank_may_pass(e, ev->rip) ? ev->passed : out(e);

@@ -17,6 +17,8 @@
 
 // Where programs that can lie anywhere have libraries and large blocks.
 #define GUARD_HIGH 0x700000000000ull
+// From a region's shadow to its numbers of nodes.
+#define GUARD_LIVE_AT (GUARD_REGION + GUARD_PAGE)
 // From so much on guard_fill() calls the C library.
 #define GUARD_CLEARED GUARD_PAGE
 
@@ -127,19 +129,29 @@ bool dec_guard_copy_words(struct dec_guard *g, uint64_t to, uint64_t from, uint6
 /** Of nothing in [start, end) anything is known. */
 void dec_guard_forget_words(struct dec_guard *g, uint64_t start, uint64_t end);
 
-/** @return the number of the node that begins at @p start, and lives; 0: none. Of what is asked for several times. */
-uint32_t dec_guard_find_live(struct dec_guard *g, uint64_t start);
+/** @return the number of the node that begins at @p start, and lives, if another begins in the same 16 bytes; 0: none. */
+uint32_t dec_guard_find_close(const struct dec_guard *g, uint64_t start);
 
-static inline uint32_t guard_live_at(struct dec_guard *g, uint64_t start)
+/** @return where the number is of the node that begins at @p start, if that lives and no other begins in the same 16 bytes;
+ * NULL: none ever began near it. */
+static inline uint32_t *guard_live_slot(const struct dec_guard *g, uint64_t start)
 {
-	return start == g->live.last ? g->live.last_number :
-				       dec_guard_find_live(g, start);
+	uint64_t number = start / GUARD_REGION;
+	uint64_t region = number < GUARD_REGIONS ? g->regions[number] : 0;
+
+	return region ? (uint32_t *)(region + GUARD_LIVE_AT) + start % GUARD_REGION / 16 :
+			NULL;
 }
 
-/** May one more begin without more memory for that? */
-static inline bool guard_live_has_room(const struct dec_guard *g)
+/** @return the number of the node that begins at @p start, and lives; 0: none. */
+static inline uint32_t guard_live_at(const struct dec_guard *g, uint64_t start)
 {
-	return g->live.size < g->live.capacity / 4 * 3;
+	const uint32_t *slot = guard_live_slot(g, start);
+	uint32_t n = slot ? *slot : 0;
+
+	if (n && g->rows[n].start == start)
+		return n;
+	return g->close.size ? dec_guard_find_close(g, start) : 0;
 }
 
 /** @return the tag of the word @p value that was read at @p addr: as hg_derive_recall(). */
@@ -170,6 +182,10 @@ void dec_guard_sweep(struct dec_engine *e);
 uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size,
 			     uint64_t site);
 void dec_guard_node_died(struct dec_guard *g, uint32_t number);
+
+/** .. got by the call under way, of few bytes: where that takes no memory, and emitted code need not be told of anything. Of what
+ * is in it nothing is known any more. @return its tag; 0: not so, and nothing was done. */
+uint32_t dec_guard_node_quick(struct dec_engine *e, uint64_t start, uint64_t size);
 
 /** Did realloc leave @p old in its place, and what it made of it, too? */
 bool dec_guard_has_stayed(struct dec_guard *g, struct guard_node *old);
@@ -211,12 +227,12 @@ static inline bool guard_is_back(const struct dec_engine *e)
 
 /** The call of function @p h begins, with registers @p c. */
 static inline void guard_open_call(struct guard_call *call, const struct dec_ctx *c,
-				   const struct dec_hook *h)
+				   struct guard_called h)
 {
 	call->is_open = true;
 	call->has_class = false;
 	call->class = 0;
-	call->hook = *h;
+	call->hook = h;
 	call->rsp = c->gpr[CAP_RSP];
 	call->returns = guard_word_at(call->rsp);
 	call->arg[0] = c->gpr[CAP_RDI];
@@ -313,14 +329,14 @@ static inline uint8_t *guard_go_on(struct dec_engine *e, struct guard_event *ev)
 
 	if (dec_guard_rests(g) == ev->is_unguarded)
 		return ev->resume;
-	if (!ev->other)
+	if (!ev->passed)
 		dec_guard_find_other(e, ev);
-	if (!ev->other) {
+	if (!ev->passed) {
 		g->passed = ev->rip;
 		return NULL;
 	}
 	e->ctx->budget[0] -= ev->pending; // the other has none
-	return g->events.data[ev->other - 1].resume;
+	return ev->passed;
 }
 
 /* ---- guard_door.c ------------------------------------------------------------------------------ */

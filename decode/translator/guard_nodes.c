@@ -15,85 +15,40 @@ enum { LOW_TRIES = 16 };
 
 /* ---- where nodes begin --------------------------------------------------------------------------- */
 
-// What begins in one page is near each other in the table, too, and in the cache: as it is where blocks are had in a row.
-enum { PAGE_SLOTS = GUARD_PAGE / 16 };
-
-static uint32_t live_home(const struct dec_guard *g, uint64_t start)
+uint32_t dec_guard_find_close(const struct dec_guard *g, uint64_t start)
 {
-	uint64_t page = (start / GUARD_PAGE * 0x9e3779b97f4a7c15u) >>
-			(64 - __builtin_ctz(g->live.capacity / PAGE_SLOTS));
+	const uint64_t *n = map_get(&g->close, start);
 
-	return page * PAGE_SLOTS + start / 16 % PAGE_SLOTS;
+	return n ? *n : 0;
 }
 
-/* Where it is, or would be. */
-static uint32_t live_slot(const struct dec_guard *g, uint64_t start)
-{
-	uint32_t i = live_home(g, start);
-
-	while (g->live.slots[i] && g->rows[g->live.slots[i]].start != start)
-		i = (i + 1) & (g->live.capacity - 1);
-	return i;
-}
-
-uint32_t dec_guard_find_live(struct dec_guard *g, uint64_t start)
-{
-	g->live.last = start;
-	g->live.last_number = g->live.capacity ? g->live.slots[live_slot(g, start)] : 0;
-	return g->live.last_number;
-}
-
-static bool live_grow(struct dec_guard *g)
-{
-	uint32_t *was = g->live.slots, n = g->live.capacity;
-
-	g->live.capacity = n ? 2 * n : 1024;
-	g->live.slots = calloc(g->live.capacity, sizeof(*was));
-	if (!g->live.slots) {
-		g->live.slots = was;
-		g->live.capacity = n;
-		return false;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (was[i])
-			g->live.slots[live_slot(g, g->rows[was[i]].start)] = was[i];
-	free(was);
-	return true;
-}
-
-/* Node @p n, whose row is set, lives: instead of another that began there. @return false: out of memory. */
+/* Node @p n, whose row is set, lives: instead of another that began there. @return false: there is no memory for that. */
 static bool live_put(struct dec_guard *g, uint32_t n)
 {
+	uint64_t start = g->rows[n].start;
 	uint32_t *slot;
 
-	if (!guard_live_has_room(g) && !live_grow(g))
+	g->n_live += !guard_live_at(g, start);
+	map_remove(&g->close, start);
+	if (!dec_guard_shadow(g, start, true))
 		return false;
-	g->live.last = g->rows[n].start;
-	g->live.last_number = n;
-	slot = &g->live.slots[live_slot(g, g->live.last)];
-	g->live.size += !*slot;
+	slot = guard_live_slot(g, start);
+	if (*slot && g->rows[*slot].start != start)
+		return !map_put(&g->close, start, n);
 	*slot = n;
 	return true;
 }
 
-static void live_remove(struct dec_guard *g, uint64_t start)
+static void live_remove(struct dec_guard *g, uint32_t n)
 {
-	uint32_t mask = g->live.capacity - 1, hole = live_slot(g, start);
+	uint64_t start = g->nodes.data[n].start;
+	uint32_t *slot = guard_live_slot(g, start);
 
-	if (!g->live.slots[hole])
+	if (*slot == n)
+		*slot = 0;
+	else if (!g->close.size || !map_remove(&g->close, start))
 		return;
-	for (uint32_t i = (hole + 1) & mask; g->live.slots[i]; i = (i + 1) & mask) {
-		uint32_t home = live_home(g, g->rows[g->live.slots[i]].start);
-
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			g->live.slots[hole] = g->live.slots[i];
-			hole = i;
-		}
-	}
-	g->live.slots[hole] = 0;
-	g->live.size--;
-	g->live.last = start;
-	g->live.last_number = 0;
+	g->n_live--;
 }
 
 /* ---- words -------------------------------------------------------------------------------------- */
@@ -103,14 +58,15 @@ static void live_remove(struct dec_guard *g, uint64_t start)
 #define REGIONS_START (UINT64_C(1) << 44)
 #define REGIONS_ROOM (UINT64_C(1) << 46)
 #define REGION_SKEW 0x540
-#define REGION_BYTES (GUARD_REGION + GUARD_PAGE)
+#define REGION_BYTES (GUARD_REGION + GUARD_PAGE) // of words
+#define REGION_ROOM (GUARD_LIVE_AT + GUARD_REGION / 4 + GUARD_PAGE)
 
 static bool add_region(struct dec_guard *g, uint64_t number)
 {
 	for (int i = 0; i < LOW_TRIES; i++) {
 		uint64_t at = REGIONS_START + dec_engine_random() % REGIONS_ROOM /
 						      GUARD_REGION * GUARD_REGION;
-		void *p = mmap((void *)at, REGION_BYTES, PROT_READ | PROT_WRITE,
+		void *p = mmap((void *)at, REGION_ROOM, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
 				       MAP_FIXED_NOREPLACE,
 			       -1, 0);
@@ -120,7 +76,7 @@ static bool add_region(struct dec_guard *g, uint64_t number)
 			return true;
 		}
 		if (p != MAP_FAILED)
-			munmap(p, REGION_BYTES);
+			munmap(p, REGION_ROOM);
 	}
 	g->doubt = DEC_DOUBT_BEYOND;
 	return false;
@@ -288,6 +244,7 @@ static void widen(uint64_t *low, uint64_t *span, uint64_t start, uint64_t end)
 {
 	uint64_t high = *low + *span;
 
+
 	if (!*span)
 		high = *low = start;
 	start = start < *low ? start : *low;
@@ -383,7 +340,7 @@ void dec_guard_sweep(struct dec_engine *e)
 {
 	struct dec_guard *g = e->guard;
 	struct err *err = NULL;
-	uint32_t n_gone = g->nodes.size - g->live.size;
+	uint32_t n_gone = g->nodes.size - g->n_live;
 	uint64_t n_words;
 
 	// All pointers need not be looked at for that.
@@ -401,7 +358,8 @@ void dec_guard_sweep(struct dec_engine *e)
 	for (uint32_t n = 1; n < g->nodes.size && !err; n++) {
 		if (g->nodes.data[n].is_live || is_marked(g, n))
 			continue;
-		err = dec_guard_parts_free(g, &g->nodes.data[n]);
+		if (dec_guard_has_parts(g->nodes.data[n].tag))
+			err = dec_guard_parts_free(g, &g->nodes.data[n]);
 		if (!err)
 			err = vec_add(&g->free_rows, n);
 	}
@@ -413,37 +371,92 @@ void dec_guard_sweep(struct dec_engine *e)
 				       g->sweep_parts_at);
 }
 
-/* @return its number; 0: in doubt. */
-uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size,
-			     uint64_t site)
+/* Is there room for the row of node @p n? */
+static bool has_row(uint32_t n)
+{
+	return GUARD_ROWS_AT + (n + 1ull) * sizeof(struct guard_row) <= GUARD_PARTS_AT;
+}
+
+/* Node @p n begins, which has no row yet. */
+static void begin(struct dec_engine *e, uint32_t n, uint64_t start, uint64_t size,
+		  uint64_t site)
 {
 	struct dec_guard *g = e->guard;
-	bool is_new = !g->free_rows.size;
-	uint32_t n = is_new ? g->nodes.size : g->free_rows.data[--g->free_rows.size], tag;
 
-	if (start <= UINT32_MAX && !g->has_low) {
-		g->has_low = true; // from here on 32 bits may be a pointer
-		dec_engine_flush(e);
-	}
-	if (GUARD_ROWS_AT + (n + 1ull) * sizeof(*g->rows) > GUARD_PARTS_AT ||
-	    (is_new && !vec_push(&g->nodes))) {
-		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
-		return 0;
-	}
 	g->nodes.data[n] = (struct guard_node){ .start = start,
 						.size = size,
 						.site = site,
 						.is_live = true,
 						.family = g->call.family };
 	g->rows[n] = (struct guard_row){ start, size };
+	g->starts[start / 16 % GUARD_STARTS / 32] |= 1u << start / 16 % 32;
+	forget_root(g, start);
+}
+
+/* .. and has a tag. */
+static uint32_t give_tag(struct dec_engine *e, uint32_t n)
+{
+	struct dec_guard *g = e->guard;
+	uint32_t tag = g->call.class ? dec_guard_parts_born(e, n) : 0;
+
+	return g->nodes.data[n].tag = tag ?: n * sizeof(*g->rows);
+}
+
+/* May pointers to [start, end) be, by what emitted code was told? */
+static bool is_in_spans(const struct dec_guard *g, uint64_t start, uint64_t end)
+{
+	uint64_t from = start - GUARD_REACH, to = end + GUARD_REACH;
+
+	return start >= GUARD_HIGH ? from - g->high_low <= g->high_span &&
+					     to - g->high_low <= g->high_span :
+				     from - g->low <= g->span && to - g->low <= g->span;
+}
+
+uint32_t dec_guard_node_quick(struct dec_engine *e, uint64_t start, uint64_t size)
+{
+	struct dec_guard *g = e->guard;
+	uint32_t *slot = guard_live_slot(g, start), n;
+	uint64_t at = start % GUARD_REGION / 8, n_words = (start % 8 + size + 7) / 8;
+
+	if (!slot || *slot || g->close.size || at + n_words > GUARD_REGION / 8 ||
+	    !is_in_spans(g, start, start + size) || guard_is_sweep_due(g) ||
+	    (g->none.size && map_get(&g->none, start)))
+		return 0;
+	if (g->free_rows.size)
+		n = g->free_rows.data[--g->free_rows.size];
+	else if (g->nodes.size < g->nodes.capacity && has_row(g->nodes.size))
+		n = g->nodes.size++;
+	else
+		return 0;
+	*slot = n;
+	g->n_live++;
+	begin(e, n, start, size, g->call.returns);
+	guard_fill((uint64_t *)g->regions[start / GUARD_REGION] + at, 0, 8 * n_words);
+	return give_tag(e, n);
+}
+
+/* @return its number; 0: in doubt. */
+uint32_t dec_guard_node_born(struct dec_engine *e, uint64_t start, uint64_t size,
+			     uint64_t site)
+{
+	struct dec_guard *g = e->guard;
+	bool is_new = !g->free_rows.size;
+	uint32_t n = is_new ? g->nodes.size : g->free_rows.data[--g->free_rows.size];
+
+	if (start <= UINT32_MAX && !g->has_low) {
+		g->has_low = true; // from here on 32 bits may be a pointer
+		dec_engine_flush(e);
+	}
+	if (!has_row(n) || (is_new && !vec_push(&g->nodes))) {
+		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
+		return 0;
+	}
+	begin(e, n, start, size, site);
 	if (!live_put(g, n)) {
 		dec_guard_doubt(e, DEC_DOUBT_BEYOND, e->ctx->rip);
 		return 0;
 	}
-	g->starts[start / 16 % GUARD_STARTS / 32] |= 1u << start / 16 % 32;
-	tag = g->call.class ? dec_guard_parts_born(e, n) : 0;
-	g->nodes.data[n].tag = tag ?: n * sizeof(*g->rows);
-	forget_root(g, start);
+	give_tag(e, n);
 	if (map_get(&g->none, start))
 		forget_none(g, start);
 	if (start >= GUARD_HIGH) {
@@ -466,7 +479,7 @@ void dec_guard_node_died(struct dec_guard *g, uint32_t number)
 	g->rows[number].size = 0;
 	if (dec_guard_has_parts(n->tag))
 		dec_guard_parts_died(g, n);
-	live_remove(g, n->start);
+	live_remove(g, number);
 	forget_root(g, n->start);
 }
 
