@@ -116,6 +116,7 @@ static struct err *add_parts(struct dec_engine *e, uint64_t size)
 {
 	struct dec_guard *g = e->guard;
 
+	dec_guard_parts_anew(g);
 	map_deinit(
 		&g->class_of); // a module was mapped: its structs may be what is allocated from now on
 	if (map_get(&g->parts, size))

@@ -181,6 +181,27 @@ struct guard_class {
 	VEC(struct guard_part) parts;
 };
 
+/** What was found last: of the class that a call of @p size bytes from @p site gets; of the number of the user's instruction at
+ * @p rip; of the bytes from a block's start on, that pointers led to offset @p anchor by the first step are meant for. */
+struct guard_known_class {
+	uint64_t site, size; ///< site 0: none
+	uint32_t class;	     ///< index + 1; 0: none
+	uint32_t
+		caller; ///< the caller says it: index of the hook that tells where that is + 1
+};
+
+struct guard_known_site {
+	uint64_t rip;
+	uint32_t site;
+};
+
+struct guard_known_bounds {
+	uint32_t class; ///< index + 1
+	uint64_t anchor, own[2], other[2];
+};
+
+enum { GUARD_KNOWN = 64, GUARD_STOP_BITS = 8 };
+
 /** There may be millions. */
 struct guard_node {
 	uint64_t start, size;
@@ -211,7 +232,8 @@ enum guard_stop_way {
 	GUARD_STOP_OTHER,
 	GUARD_STOP_MALLOC, ///< it begins there, and nothing else does
 	GUARD_STOP_FREE,
-	GUARD_STOP_BACK, ///< where a function may have returned to; none begins
+	GUARD_STOP_FAMILY, ///< a function begins that calls the allocator for its family
+	GUARD_STOP_BACK,   ///< where a function may have returned to; none begins
 };
 
 struct guard_event {
@@ -247,6 +269,8 @@ struct guard_call {
 	uint64_t rsp, returns, arg[3];
 	uint64_t gpr[16];
 	uint32_t tag[16], vec_tags;
+	uint32_t
+		tagged; ///< bits of registers: it, or the next one, has a tag, and gpr has both
 	uint8_t family;
 	bool has_class;
 	uint32_t class; ///< of what it has got: index + 1; 0: none
@@ -345,6 +369,9 @@ struct dec_guard {
 	VEC(struct guard_part) told;	 ///< for the next class
 	VEC(struct guard_class) classes;
 	struct map class_of; ///< site, size -> index + 1; 0: no parts; or ask the caller
+	struct guard_known_class known_classes[GUARD_KNOWN]; ///< .. found last
+	struct guard_known_site known_sites[GUARD_KNOWN];
+	struct guard_known_bounds known_bounds[GUARD_KNOWN];
 	VEC(struct dec_hook) callers;
 	struct map caller_of; ///< site -> index
 	bool has_parts;	      ///< a node with parts was born
@@ -356,8 +383,8 @@ struct dec_guard {
 	VEC(struct dec_hook) own; ///< pieces of code, ascending
 	struct guard_fill fill;
 	struct map stops; ///< where functions of the allocator begin, or return to -> 1
-	uint64_t known_stops[16]; ///< some of them, by their low bits
-	uint64_t passed;	  ///< what there is to do at this one was done; 0: none
+	uint64_t known_stops[1 << GUARD_STOP_BITS]; ///< some of them
+	uint64_t passed; ///< what there is to do at this one was done; 0: none
 	struct guard_call call;
 	struct guard_family family;
 	VEC(struct guard_thread) threads; ///< that ran before
@@ -473,6 +500,9 @@ static inline struct guard_parts_row *dec_guard_parts_row(const struct dec_guard
 
 /** @return whether @p rip is of the user's code. */
 bool dec_guard_is_own(const struct dec_guard *g, uint64_t rip);
+
+/** Calls may get blocks of other classes from now on. */
+void dec_guard_parts_anew(struct dec_guard *g);
 
 /** Of what is told: OWN, PART, CLASS. @return ERR_NOMEM. */
 struct err *dec_guard_parts_told(struct dec_guard *g, const struct dec_hook *h);

@@ -57,6 +57,11 @@ static uint64_t class_key(uint64_t site, uint64_t size)
 	return (site + 1) * 0x9e3779b97f4a7c15u ^ (size + 1) * 0xd6e8feb86659fd93u;
 }
 
+void dec_guard_parts_anew(struct dec_guard *g)
+{
+	memset(g->known_classes, 0, sizeof(g->known_classes));
+}
+
 static struct err *end_class(struct dec_guard *g, const struct dec_hook *h)
 {
 	struct guard_class *c = vec_push(&g->classes);
@@ -68,6 +73,7 @@ static struct err *end_class(struct dec_guard *g, const struct dec_hook *h)
 		if (vec_add(&c->parts, g->told.data[i]))
 			return &err_nomem;
 	g->told.size = 0;
+	dec_guard_parts_anew(g);
 	if (g->doubt == DEC_DOUBT_ASKS)
 		g->doubt = DEC_DOUBT_NONE;
 	return map_put(&g->class_of, class_key(h->rip, h->end),
@@ -78,6 +84,7 @@ static struct err *end_class(struct dec_guard *g, const struct dec_hook *h)
 
 static struct err *add_caller(struct dec_guard *g, const struct dec_hook *h)
 {
+	dec_guard_parts_anew(g);
 	if (g->doubt == DEC_DOUBT_ASKS)
 		g->doubt = DEC_DOUBT_NONE;
 	return vec_add(&g->callers, *h) ||
@@ -119,11 +126,9 @@ static bool read_word(const struct dec_engine *e, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
-/* From @p f, of which a hook tells, to its caller. @return false: it is not where it should be. */
-static bool go_out(const struct dec_engine *e, struct frame *f)
+/* From @p f, of which hook @p h tells, to its caller. @return false: it is not where it should be. */
+static bool go_out(const struct dec_engine *e, struct frame *f, const struct dec_hook *h)
 {
-	const struct dec_guard *g = e->guard;
-	const struct dec_hook *h = &g->callers.data[*map_get(&g->caller_of, f->site)];
 	uint64_t rsp = (h->limit == CAP_RBP ? f->rbp : f->rsp) + h->start;
 
 	if (rsp <= f->rsp || !read_word(e, rsp - 8, &f->site) ||
@@ -133,24 +138,45 @@ static bool go_out(const struct dec_engine *e, struct frame *f)
 	return true;
 }
 
+/* What is known of calls of @p size bytes that return to @p site; NULL: who knows that is to be asked. */
+static const struct guard_known_class *class_at(struct dec_guard *g, uint64_t site,
+						uint64_t size)
+{
+	struct guard_known_class *k = &g->known_classes[(site ^ size / 8) % GUARD_KNOWN];
+	const uint64_t *known;
+	bool may_have_parts;
+
+	if (k->site == site && k->size == size)
+		return k;
+	may_have_parts = map_get(&g->parts, size);
+	known = may_have_parts ? map_get(&g->class_of, class_key(site, size)) : NULL;
+	if (may_have_parts && !known)
+		return NULL;
+	*k = (struct guard_known_class){ .site = site, .size = size };
+	if (known && *known == BY_CALLER)
+		k->caller = *map_get(&g->caller_of, site) + 1;
+	else if (known)
+		k->class = *known;
+	return k;
+}
+
 /* Of which class is the block of @p size bytes that the call under way has got, now? The innermost frame that knows says it.
  * @return what is in the way: NONE; ASKS, of frame @p f; BEYOND. */
 static enum dec_doubt find_class(struct dec_engine *e, uint64_t size, struct frame *f)
 {
 	struct dec_guard *g = e->guard;
 	struct guard_call *call = &g->call;
-	bool may_have_parts = map_get(&g->parts, size);
+	const struct guard_known_class *k;
 
 	*f = (struct frame){ call->returns, e->ctx->gpr[CAP_RSP], e->ctx->gpr[CAP_RBP] };
-	for (int n = 0; !call->has_class && may_have_parts && n < WRAPPERS_MAX;) {
-		const uint64_t *known = map_get(&g->class_of, class_key(f->site, size));
-
-		if (!known)
+	for (int n = 0; !call->has_class && n < WRAPPERS_MAX;) {
+		k = class_at(g, f->site, size);
+		if (!k)
 			return DEC_DOUBT_ASKS;
-		call->has_class = *known != BY_CALLER;
-		call->class = call->has_class ? *known : 0;
-		n += dec_guard_is_own(g, f->site - 1);
-		if (!call->has_class && !go_out(e, f))
+		call->class = k->class;
+		call->has_class = !k->caller;
+		n += k->caller && dec_guard_is_own(g, f->site - 1);
+		if (k->caller && !go_out(e, f, &g->callers.data[k->caller - 1]))
 			return DEC_DOUBT_BEYOND;
 	}
 	call->has_class = true;
@@ -225,6 +251,24 @@ static void bound(const struct guard_class *c, uint64_t anchor, struct bounds *o
 	}
 }
 
+/* The same from a block's start, all of which is @p own then, and the bytes up to its end other code's. */
+static void bound_first(struct dec_guard *g, uint32_t class, uint64_t anchor,
+			struct bounds *own, struct bounds *other)
+{
+	struct guard_known_bounds *k =
+		&g->known_bounds[(class + anchor / 8) % GUARD_KNOWN];
+
+	if (k->class != class + 1 || k->anchor != anchor) {
+		bound(&g->classes.data[class], anchor, own, other);
+		*k = (struct guard_known_bounds){ class + 1,
+						  anchor,
+						  { own->start, own->end },
+						  { other->start, other->end } };
+	}
+	*own = (struct bounds){ k->own[0], k->own[1] };
+	*other = (struct bounds){ k->other[0], k->other[1] };
+}
+
 static bool is_split(int64_t anchor, int64_t behind)
 {
 	return behind > anchor && behind - anchor <= SPLIT;
@@ -287,13 +331,16 @@ static uint32_t add_row(struct dec_engine *e, uint32_t n, uint32_t class,
 		return 0;
 	}
 	row = dec_guard_parts_row(g, tag);
-	*row = (struct guard_parts_row){ .node_start = node->start,
+	*row = (struct guard_parts_row){ .start = node->start + own.start,
+					 .size = own.end - own.start,
+					 .other_start = node->start + other.start,
+					 .other_size = other.end - other.start,
+					 .node_start = node->start,
 					 .way = way,
 					 .node = n,
 					 .class = class,
 					 .first = tag,
 					 .behind = GUARD_VAGUE };
-	set_bounds(row, own, other);
 	g->n_parts_gone += !node->is_live;
 	if (node->tag) {
 		first = dec_guard_parts_row(g, node->tag);
@@ -356,7 +403,7 @@ uint32_t dec_guard_parts_born(struct dec_engine *e, uint32_t n)
 		g->has_parts = true;
 		dec_engine_flush(e);
 	}
-	bound(&g->classes.data[class], 0, &unused, &other);
+	bound_first(g, class, 0, &unused, &other);
 	return add_row(e, n, class, GUARD_WAY_START, own, other);
 }
 
@@ -537,7 +584,7 @@ static uint32_t lead(struct dec_engine *e, uint32_t tag, uint32_t site, uint64_t
 	uint8_t behind = 0;
 
 	if (!to && is_first) {
-		bound(c, anchor, &own, &other);
+		bound_first(g, from.class, anchor, &own, &other);
 		if (is_indexed && may_be_split(c, anchor))
 			way = GUARD_WAY_INDEX;
 	} else if (!to) {
@@ -596,19 +643,34 @@ uint32_t dec_guard_parts_step(struct dec_engine *e, uint32_t tag, uint64_t rip,
 		       lead(e, tag, site, anchor, is_indexed);
 }
 
+/* dec_guard_parts_site() of the user's instruction at @p rip; 0: it is none, or has no number yet. */
+static uint32_t own_site(struct dec_guard *g, uint64_t rip)
+{
+	struct guard_known_site *k =
+		&g->known_sites[(rip ^ rip / GUARD_KNOWN) % GUARD_KNOWN];
+	const uint64_t *site;
+
+	if (k->rip == rip)
+		return k->site;
+	site = dec_guard_is_own(g, rip) ? map_get(&g->sites, rip) : NULL;
+	if (!site)
+		return 0;
+	*k = (struct guard_known_site){ rip, *site };
+	return *site;
+}
+
 uint32_t dec_guard_parts_begin(struct dec_engine *e, uint32_t tag, uint64_t rip,
 			       bool is_indexed, uint64_t value)
 {
 	struct dec_guard *g = e->guard;
 	const struct guard_parts_row *row = dec_guard_parts_row(g, tag);
-	const uint64_t *site;
+	uint32_t site;
 
 	if (!dec_guard_has_parts(tag) || row->way != GUARD_WAY_START ||
-	    value == row->node_start || !node_at(g, row)->is_live ||
-	    !map_has_room(&g->led, 2) || !dec_guard_is_own(g, rip))
+	    value == row->node_start || !row->size || !map_has_room(&g->led, 2))
 		return 0;
-	site = map_get(&g->sites, rip);
-	return site ? lead(e, tag, *site, value - row->node_start, is_indexed) : 0;
+	site = own_site(g, rip);
+	return site ? lead(e, tag, site, value - row->node_start, is_indexed) : 0;
 }
 
 /* ---- accesses ------------------------------------------------------------------------------------- */
