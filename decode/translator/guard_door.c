@@ -150,11 +150,24 @@ static bool malloc_returns(struct dec_engine *e)
 	return true;
 }
 
+/* guard_live_at() of the first argument: its tag tells of which node to have the record while that is looked up. */
+static uint32_t node_at_first(const struct dec_engine *e)
+{
+	struct dec_guard *g = e->guard;
+	uint64_t addr = e->ctx->gpr[CAP_RDI];
+	const struct guard_node *n = guard_node_of(g, e->ctx->tag[CAP_RDI]);
+	const uint32_t *slot = guard_live_slot(g, addr);
+	uint32_t number = n - g->nodes.data;
+
+	return slot && *slot == number && n->start == addr ? number :
+							     guard_live_at(g, addr);
+}
+
 static bool free_begins(struct dec_engine *e, const struct guard_event *ev)
 {
 	struct dec_guard *g = e->guard;
 	uint64_t addr = e->ctx->gpr[CAP_RDI];
-	uint32_t n = guard_live_at(g, addr);
+	uint32_t n = node_at_first(e);
 
 	if (addr && !may_release(e, n))
 		return false;
@@ -170,24 +183,55 @@ static bool free_returns(struct dec_engine *e)
 	return true;
 }
 
-/* Most calls by far are of malloc() and free(), by the user. @return whether it was one, and is seen to. */
+static bool family_begins(struct dec_engine *e, const struct guard_event *ev)
+{
+	const struct dec_guard *g = e->guard;
+	const struct dec_hook *h = &g->hook.data[ev->hook - 1];
+
+	if (!h->is_once || (g->family.family && ev->rip == g->family.returns))
+		return false;
+	dec_guard_enter_family(e, h);
+	return true;
+}
+
+/* The call under way has returned, if one is, and to there. */
+static bool returns(struct dec_engine *e)
+{
+	const struct dec_guard *g = e->guard;
+
+	if (!g->call.is_open && !g->family.family)
+		return true; // it came there otherwise
+	if (!g->call.is_unguarded || !guard_is_back(e) ||
+	    (g->family.family && e->ctx->rip == g->family.returns))
+		return false;
+	return g->call.hook.which == CAP_HEAP_MALLOC ? malloc_returns(e) :
+	       g->call.hook.which == CAP_HEAP_FREE   ? free_returns(e) :
+						       false;
+}
+
+/* .. by who is told of when it returns, and none is under way? */
+static bool may_be_called(const struct dec_engine *e)
+{
+	return !e->guard->call.is_open &&
+	       guard_is_stop(e->guard, guard_word_at(e->ctx->gpr[CAP_RSP]));
+}
+
+/* Most calls by far are of malloc() and free(), by the user or for operators new and delete. @return whether @p ev is of one, and
+ * is seen to. */
 static bool at_common_call(struct dec_engine *e, const struct guard_event *ev)
 {
-	struct dec_guard *g = e->guard;
-
-	if (g->blank || ev->way == GUARD_STOP_OTHER)
+	switch (ev->way) {
+	case GUARD_STOP_BACK:
+		return returns(e);
+	case GUARD_STOP_MALLOC:
+		return may_be_called(e) && malloc_begins(e, ev);
+	case GUARD_STOP_FREE:
+		return may_be_called(e) && free_begins(e, ev);
+	case GUARD_STOP_FAMILY:
+		return !e->guard->call.is_open && family_begins(e, ev);
+	default:
 		return false;
-	if (ev->way == GUARD_STOP_BACK) {
-		if (!g->call.is_unguarded || !guard_is_back(e) ||
-		    (g->family.family && e->ctx->rip == g->family.returns))
-			return false;
-		return g->call.hook.which == CAP_HEAP_MALLOC ? malloc_returns(e) :
-		       g->call.hook.which == CAP_HEAP_FREE   ? free_returns(e) :
-							       false;
 	}
-	if (g->call.is_open || !guard_is_stop(g, guard_word_at(e->ctx->gpr[CAP_RSP])))
-		return false;
-	return ev->way == GUARD_STOP_MALLOC ? malloc_begins(e, ev) : free_begins(e, ev);
 }
 
 static bool at_call(struct dec_engine *e, const struct dec_hook *h)
@@ -211,8 +255,7 @@ static uint8_t *at_stop(struct dec_engine *e, struct guard_event *ev)
 {
 	struct dec_guard *g = e->guard;
 	bool is_done = !g->passed &&
-		       (at_common_call(e, ev) ||
-			at_call(e, ev->hook ? &g->hook.data[ev->hook - 1] : NULL));
+		       at_call(e, ev->hook ? &g->hook.data[ev->hook - 1] : NULL);
 
 	return (is_done ? guard_go_on(e, ev) : NULL) ?: out(e);
 }
@@ -271,11 +314,11 @@ static bool see_to(struct dec_engine *e, const struct guard_event *ev, uint64_t 
 	}
 }
 
-uint8_t *dec_guard_door(void)
+/* Any event. @return where it goes on. */
+static __attribute__((noinline)) uint8_t *at_event(struct dec_engine *e,
+						   struct guard_event *ev)
 {
-	struct dec_engine *e = engine;
 	struct dec_guard *g = e->guard;
-	struct guard_event *ev = &g->events.data[e->ctx->guard_event];
 	const struct engine_block *b;
 	uint64_t borrowed[3];
 	bool is_done, is_listed;
@@ -302,4 +345,27 @@ uint8_t *dec_guard_door(void)
 	if (!is_done)
 		return out(e);
 	return ev->passed ?: ev->resume;
+}
+
+/* One of those that come most. */
+static __attribute__((noinline)) uint8_t *at_common_stop(struct dec_engine *e,
+							 struct guard_event *ev)
+{
+	const struct dec_guard *g = e->guard;
+	uint8_t *to;
+
+	e->ctx->rip = ev->rip;
+	if (g->doubt || g->passed || !at_common_call(e, ev))
+		return at_event(e, ev);
+	to = guard_go_on(e, ev);
+	return to ?: out(e);
+}
+
+uint8_t *dec_guard_door(void)
+{
+	struct dec_engine *e = engine;
+	struct guard_event *ev = &e->guard->events.data[e->ctx->guard_event];
+
+	// Each saves the registers that it needs.
+	return ev->way ? at_common_stop(e, ev) : at_event(e, ev);
 }

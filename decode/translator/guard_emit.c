@@ -551,10 +551,14 @@ static bool is_stack_step(const struct dec_insn *insn)
 	return insn->gpr_written == RSP_BIT && insn->gpr_read == RSP_BIT;
 }
 
-static enum guard_stop_way way_of(const struct dec_hook *h)
+static enum guard_stop_way way_of(const struct dec_guard *g, const struct dec_hook *h)
 {
+	if (g->blank)
+		return GUARD_STOP_OTHER;
 	if (!h)
 		return GUARD_STOP_BACK;
+	if (h->kind == DEC_HOOK_FAMILY)
+		return GUARD_STOP_FAMILY;
 	if (h->kind != DEC_HOOK_ALLOCATOR || h->times)
 		return GUARD_STOP_OTHER;
 	return h->which == CAP_HEAP_MALLOC ? GUARD_STOP_MALLOC :
@@ -573,7 +577,7 @@ void dec_guard_stop(struct translation *t)
 	t->first_event = n = dec_guard_make_event(t, GUARD_EVENT_CALL, t->block->rip, 0);
 	t->block->stop_event = n + 1;
 	g->events.data[n].hook = h ? *h : 0;
-	g->events.data[n].way = way_of(h ? &g->hook.data[*h - 1] : NULL);
+	g->events.data[n].way = way_of(g, h ? &g->hook.data[*h - 1] : NULL);
 	g->events.data[n].is_unguarded = t->block->is_unguarded;
 	g->events.data[n].pending = t->block->pending;
 	emit_patch_rel(emit_jmp_rel(&t->out), t->cold.p);

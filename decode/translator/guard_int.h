@@ -99,7 +99,8 @@ struct err *dec_guard_add_stop(struct dec_engine *e, uint64_t rip);
 /** @return whether they do. Of what is asked for often. */
 static inline bool guard_is_stop(struct dec_guard *g, uint64_t rip)
 {
-	uint64_t *known = &g->known_stops[rip % 16];
+	uint64_t *known =
+		&g->known_stops[rip * 0x9e3779b97f4a7c15u >> (64 - GUARD_STOP_BITS)];
 
 	if (*known != rip && map_get(&g->stops, rip))
 		*known = rip;
@@ -168,12 +169,18 @@ static inline void guard_show_new_spans(struct dec_engine *e, bool is_told)
 		dec_guard_show_spans(e);
 }
 
+/** .. is it as to rows of parts: guard_is_sweep_due()? */
+static inline bool guard_is_parts_sweep_due(const struct dec_guard *g)
+{
+	return !g->free_parts.size && g->n_parts_rows >= g->sweep_parts_at;
+}
+
 /** A program may allocate for ever: rows of nodes that are gone, and that no pointer is to any more, are used again. Is it time to
  * look for them? */
 static inline bool guard_is_sweep_due(const struct dec_guard *g)
 {
 	return (!g->free_rows.size && g->nodes.size >= g->sweep_at) ||
-	       (!g->free_parts.size && g->n_parts_rows >= g->sweep_parts_at);
+	       guard_is_parts_sweep_due(g);
 }
 
 void dec_guard_sweep(struct dec_engine *e);
@@ -248,21 +255,28 @@ static inline uint64_t guard_two_tags(const struct dec_ctx *c, int r)
 /** Keep the registers that have tags, as most have none, while the allocator is at work. */
 static inline void guard_keep_tagged(struct guard_call *call, const struct dec_ctx *c)
 {
+	uint32_t tagged = 0;
+
 #pragma GCC unroll 8
 	for (int r = 0; r < DEC_GPRS; r += 2)
-		if (guard_two_tags(c, r))
-			memcpy(&call->gpr[r], &c->gpr[r], 2 * sizeof(*c->gpr));
+		if (guard_two_tags(c, r)) {
+			tagged |= 1u << r;
+			call->gpr[r] = c->gpr[r];
+			call->gpr[r + 1] = c->gpr[r + 1];
+		}
+	call->tagged = tagged;
 }
 
 /** .. and has returned: what is as it was is what it was. */
 static inline void guard_bring_tagged(const struct guard_call *call, struct dec_ctx *c)
 {
-#pragma GCC unroll 8
-	for (int r = 0; r < DEC_GPRS; r += 2) {
-		if (!guard_two_tags(c, r))
-			continue;
-		c->tag[r] = c->gpr[r] == call->gpr[r] ? c->tag[r] : 0;
-		c->tag[r + 1] = c->gpr[r + 1] == call->gpr[r + 1] ? c->tag[r + 1] : 0;
+	for (uint32_t t = call->tagged; t; t &= t - 1) {
+		int r = __builtin_ctz(t);
+
+		if (c->gpr[r] != call->gpr[r])
+			c->tag[r] = 0;
+		if (c->gpr[r + 1] != call->gpr[r + 1])
+			c->tag[r + 1] = 0;
 	}
 }
 

@@ -11,7 +11,7 @@
 #include "base/pages.h"
 #include "decode/translator/guard_int.h"
 
-enum { LOW_TRIES = 16 };
+enum { LOW_TRIES = 16, SPAN_STEP = 1 << 20 };
 
 /* ---- where nodes begin --------------------------------------------------------------------------- */
 
@@ -240,10 +240,12 @@ void dec_guard_show_spans(struct dec_engine *e)
 		e->ctx->heap_span = (high_end > low_end ? high_end : low_end) - start;
 }
 
+/* A heap grows: ahead, not with each block. */
 static void widen(uint64_t *low, uint64_t *span, uint64_t start, uint64_t end)
 {
 	uint64_t high = *low + *span;
 
+	end = (end / SPAN_STEP + 1) * SPAN_STEP;
 
 	if (!*span)
 		high = *low = start;
@@ -293,9 +295,12 @@ static uint64_t mark_region(struct dec_guard *g, const uint64_t *words)
 		next = next < end ? next : end;
 		if (is_known && !(is_there[p] & 1))
 			at = next;
-		for (n += next - at; at < next; at++)
+		for (n += next - at; at < next; at++) {
+			while (at + 4 < next && !((at[0] | at[1] | at[2] | at[3]) >> 32))
+				at += 4;
 			if (*at >> 32)
 				mark_tags(g, &(uint32_t){ *at >> 32 }, 1);
+		}
 	}
 	return n;
 }
@@ -378,8 +383,8 @@ static bool has_row(uint32_t n)
 }
 
 /* Node @p n begins, which has no row yet. */
-static void begin(struct dec_engine *e, uint32_t n, uint64_t start, uint64_t size,
-		  uint64_t site)
+static inline void begin(struct dec_engine *e, uint32_t n, uint64_t start, uint64_t size,
+			 uint64_t site)
 {
 	struct dec_guard *g = e->guard;
 
@@ -419,12 +424,14 @@ uint32_t dec_guard_node_quick(struct dec_engine *e, uint64_t start, uint64_t siz
 	uint64_t at = start % GUARD_REGION / 8, n_words = (start % 8 + size + 7) / 8;
 
 	if (!slot || *slot || g->close.size || at + n_words > GUARD_REGION / 8 ||
-	    !is_in_spans(g, start, start + size) || guard_is_sweep_due(g) ||
+	    !is_in_spans(g, start, start + size) ||
+	    (g->call.class && guard_is_parts_sweep_due(g)) ||
 	    (g->none.size && map_get(&g->none, start)))
 		return 0;
 	if (g->free_rows.size)
 		n = g->free_rows.data[--g->free_rows.size];
-	else if (g->nodes.size < g->nodes.capacity && has_row(g->nodes.size))
+	else if (g->nodes.size < g->sweep_at && g->nodes.size < g->nodes.capacity &&
+		 has_row(g->nodes.size))
 		n = g->nodes.size++;
 	else
 		return 0;
