@@ -280,27 +280,42 @@ static void mark_thread(struct dec_guard *g, const struct guard_thread *t)
 	mark_tags(g, t->call.tag, 16);
 }
 
+/* Words [at, end). */
+static void mark_words(struct dec_guard *g, const uint64_t *at, const uint64_t *end)
+{
+	for (; at < end; at++) {
+		while (at + 4 < end && !((at[0] | at[1] | at[2] | at[3]) >> 32))
+			at += 4;
+		if (*at >> 32)
+			mark_tags(g, &(uint32_t){ *at >> 32 }, 1);
+	}
+}
+
 /* Of a region with shadow @p words: most of its pages were never touched. @return how many words were looked at. */
 static uint64_t mark_region(struct dec_guard *g, const uint64_t *words)
 {
-	static unsigned char is_there[REGION_BYTES / GUARD_PAGE];
-	const uint64_t *end = words + GUARD_REGION / 8, *at = words;
-	const char *start = (const char *)words - REGION_SKEW;
+	enum { PAGES = REGION_BYTES / GUARD_PAGE, EIGHT = 8 };
+	static unsigned char is_there[PAGES + EIGHT];
+	const uint64_t *start = (const uint64_t *)((const char *)words - REGION_SKEW);
+	const uint64_t *end = words + GUARD_REGION / 8;
 	uint64_t n = 0;
-	bool is_known = pages_there(start, REGION_BYTES / GUARD_PAGE, is_there);
 
-	for (uint32_t p = 0; at < end; p++) {
-		const uint64_t *next = (const uint64_t *)(start + (p + 1) * GUARD_PAGE);
+	if (!pages_there(start, PAGES, is_there))
+		memset(is_there, 1, PAGES);
+	for (uint32_t p = 0; p < PAGES; p++) {
+		const uint64_t *at = start + p * GUARD_PAGE / 8;
+		const uint64_t *next = at + GUARD_PAGE / 8;
 
-		next = next < end ? next : end;
-		if (is_known && !(is_there[p] & 1))
-			at = next;
-		for (n += next - at; at < next; at++) {
-			while (at + 4 < next && !((at[0] | at[1] | at[2] | at[3]) >> 32))
-				at += 4;
-			if (*at >> 32)
-				mark_tags(g, &(uint32_t){ *at >> 32 }, 1);
+		if (!(guard_word_at((uint64_t)&is_there[p]) & 0x0101010101010101u)) {
+			p += EIGHT - 1;
+			continue;
 		}
+		if (!(is_there[p] & 1))
+			continue;
+		at = at > words ? at : words;
+		next = next < end ? next : end;
+		mark_words(g, at, next);
+		n += next - at;
 	}
 	return n;
 }
