@@ -203,6 +203,7 @@ static bool add_ethtool(struct call *c, uint64_t addr)
 
 	if (!read_in(c, addr, &request, sizeof(request)))
 		return false;
+	add_some(c, addr, sizeof(request)); // the name ended
 	data = (uintptr_t)request.ifr_data;
 	ptc_read_some(c->t, data, head, sizeof(head));
 	switch (head[0]) {

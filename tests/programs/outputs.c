@@ -154,7 +154,7 @@ static void do_lists(void)
 {
 	unsigned long args[3] = { BRCTL_ADD_BRIDGE, (unsigned long)"flt0" };
 	struct ethtool_value link = { .cmd = ETHTOOL_GLINK };
-	struct ifreq lo = { .ifr_name = "lo", .ifr_data = (void *)&link };
+	static struct ifreq lo = { .ifr_name = "lo" }; // far from what it points to
 	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 	int bridges[16], fd;
 
@@ -168,7 +168,10 @@ static void do_lists(void)
 	memset(bridges, 1, sizeof(bridges));
 	print("bridges", ioctl(fd, SIOCGIFBR, args), bridges, 8);
 	ioctl(fd, SIOCSIFFLAGS, &up);
+	lo.ifr_data = (void *)&link;
+	lo.ifr_name[IFNAMSIZ - 1] = 'x'; // the kernel ends the name, and gives it back
 	print("link", ioctl(fd, SIOCETHTOOL, &lo), &link, sizeof(link));
+	print("of", 0, lo.ifr_name, IFNAMSIZ);
 }
 
 /** A command of KVM's, which writes more than it says. @return whether it could be made. */
