@@ -14,6 +14,7 @@
 #include "faultlocate/inputs/walk.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "decode/x86/zydis.h"
 
@@ -225,15 +226,31 @@ static void read_around(struct walker *w, uint64_t addr, uint8_t *buf, size_t si
 	}
 }
 
+/* Is what is at @p addr the same all the time? The machine stands where the window that is walked ends: what is written
+ * meanwhile is not known. (A library's tables are put right before that makes them constant.) */
+static bool is_constant(struct walker *w, uint64_t addr)
+{
+	struct dec_range r = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && r.end <= addr; i++)
+		err = dec_machine_range(w->trace->machine, i, &r);
+	if (!err)
+		return r.start <= addr && !(r.prot & PROT_WRITE);
+	err_destroy(err);
+	return false;
+}
+
 bool fl_inputs_is_only_entry(struct walker *w, uint64_t addr, unsigned size)
 {
 	const uint64_t *known = map_get(&w->tables, addr);
 	uint8_t around[(2 * TABLE_REACH + 1) * 8];
 	const uint8_t *mine = around + TABLE_REACH * size;
-	bool is_only = size == 4 || size == 8;
+	bool is_only;
 
 	if (known)
 		return *known;
+	is_only = (size == 4 || size == 8) && is_constant(w, addr);
 	if (is_only)
 		read_around(w, addr - TABLE_REACH * size, around,
 			    (2 * TABLE_REACH + 1) * size);
