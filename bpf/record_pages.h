@@ -12,7 +12,8 @@
  *
  * Where memory starts in the kernel's nobody tells. It is looked for once: the place from which the tables lead to what
  * the helper reads. If there is none, as where tables have other numbers than the kernel (a guest of Xen of the
- * old kind) or bits more (SEV), the helper reads all.
+ * old kind) or bits more (SEV), the helper reads all. Whatever the place, and whatever is there, loads are from the 8 TiB
+ * behind it: so much room the kernel leaves behind memory (RANDOMIZE_MEMORY_PHYSICAL_PADDING), and no device is met.
  *
  * The loads are by bpf_rdonly_cast(), of Linux 6.2.
  */
@@ -28,13 +29,14 @@
 #define ENTRY_USER 0x4ull
 #define ENTRY_UNCACHED 0x18ull
 #define ENTRY_LARGE 0x80ull
-#define ENTRY_SPECIAL 0x200ull /* Linux: there is no memory of its own */
-#define ENTRY_AT 0x000ffffffffff000ull
+#define ENTRY_SPECIAL 0x200ull		 /* Linux: there is no memory of its own */
+#define ENTRY_AT 0x000007fffffff000ull	 /* physical memory below PLACES */
+#define ENTRY_FAR 0x000ff80000000000ull	 /* above */
 #define UPPER_HALF 0xffff800000000000ull /* of addresses, with four levels of tables */
 
 #define GIB_SHIFT 30
-#define TRIES 32u	  /* places tried at a time */
-#define PLACES 0x10000ull /* that are tried in all */
+#define TRIES 32u	 /* places tried at a time */
+#define PLACES 0x2000ull /* that are tried in all */
 
 /* Where physical memory starts in the kernel's; 0: not known. Looked for downwards from @first, in GiB. */
 struct {
@@ -81,12 +83,13 @@ struct way {
 static __always_inline __u64 place_of(__u64 base, __u64 table, __u64 addr, __u64 bits,
 				      struct way *way)
 {
-	__u64 entry = table - base, all = bits, low, at = 0;
+	__u64 entry = table - base, all = bits, any = 0, low, at = 0;
 
 	// Five levels leave no room for the kernel's memory where four have it.
 	if (table < UPPER_HALF) {
 		entry = word_at(table + (addr >> 48) % 512 * 8);
 		all &= entry;
+		any |= entry;
 	}
 #pragma unroll
 	for (int shift = 39; shift >= 12; shift -= 9) {
@@ -96,12 +99,14 @@ static __always_inline __u64 place_of(__u64 base, __u64 table, __u64 addr, __u64
 		at = base + (entry & ENTRY_AT) + (addr >> shift) % 512 * 8;
 		entry = word_at(at);
 		all &= entry;
+		any |= entry;
 		if (shift < 39 && entry & ENTRY_LARGE)
 			break;
 	}
 	way->at[1] = at;
 	way->entry[1] = entry;
-	return all != bits || entry & (ENTRY_SPECIAL | ENTRY_UNCACHED) ?
+	return all != bits || any & ENTRY_FAR ||
+			       entry & (ENTRY_SPECIAL | ENTRY_UNCACHED) ?
 		       -1 :
 		       (entry & ENTRY_AT & ~low) | (addr & low);
 }
