@@ -495,9 +495,10 @@ static __always_inline int read_small(__u64 words[SMALL / 8], __u64 size, __u64 
 				      const struct pt_regs *regs, int is_typed)
 {
 	if (is_typed && cast_type() && size <= FEW) {
-		if (pages.proofs < REC_PROOFS)
+		if (pages.proofs < REC_PROOFS && pages.tried < PLACES)
 			prove_pages(regs->ip - 8); // code is nowhere 0
-		else if (read_pages(words, addr, task, pages.base))
+		else if (pages.proofs >= REC_PROOFS &&
+			 read_pages(words, addr, task, pages.base))
 			return 0;
 	}
 	__builtin_memset(words, 0, SMALL);
